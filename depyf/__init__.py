@@ -1,0 +1,53 @@
+"""depyf: read, trust and step through what torch.compile made of your code.
+
+    with depyf.prepare_debug("./dump"):     # every compiled frame, graph and kernel, as readable files
+        program()
+    with depyf.debug():                     # pause; breakpoints in those files are hit
+        program()
+    print(depyf.decompile(function))        # works without torch, too
+
+The public names are bound on first use: ``import depyf`` is cheap and never imports torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from depyf.decompiler import decompile
+    from depyf.torch_hooks.bytecode_log import install, uninstall
+    from depyf.torch_hooks.debugging import debug
+    from depyf.torch_hooks.session import prepare_debug
+
+__version__ = "1.0.0.dev0"
+
+__all__ = ["__version__", "debug", "decompile", "install", "prepare_debug", "uninstall"]
+
+# public name -> the module that defines it
+_HOMES = {
+    "decompile": "depyf.decompiler",
+    "prepare_debug": "depyf.torch_hooks.session",
+    "debug": "depyf.torch_hooks.debugging",
+    "install": "depyf.torch_hooks.bytecode_log",
+    "uninstall": "depyf.torch_hooks.bytecode_log",
+}
+
+# submodules that `import depyf` alone makes reachable, as it always did
+_SUBMODULES = ("decompiler", "explain", "optimization", "utils")
+
+
+def __getattr__(name: str) -> object:
+    """Bind a public name on first use (PEP 562)."""
+    if name in _HOMES:
+        value: object = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _SUBMODULES:
+        value = importlib.import_module("depyf." + name)
+    else:
+        raise AttributeError("module 'depyf' has no attribute " + repr(name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__) | set(_SUBMODULES))

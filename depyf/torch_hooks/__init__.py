@@ -1,0 +1,1 @@
+"""The one adapter package between depyf and torch: it may import torch, lazily, inside functions."""
