@@ -17,3 +17,11 @@ class UserError(DepyfError):
 
 class BugError(DepyfError):
     """A mistake inside depyf: the message says what to report."""
+
+
+class OutputFolderError(UserError, OSError):
+    """The folder for the dumped files cannot be made or written."""
+
+
+class NestedSessionError(UserError, RuntimeError):
+    """A debugging context was entered where another one is active already."""

@@ -1,0 +1,219 @@
+"""What one debugging session saw, as plain data.
+
+The capture side (`depyf.torch_hooks`) fills a `SessionRecord`; every view (`full_code`, the summary,
+`manifest.json`) is a pure function of it.  The record holds only what is the same in two runs of one program:
+no object ids, addresses, times or process ids.
+
+`to_json` and `from_json` are inverses.  `from_json` evaluates the field annotations, on Python 3.8 too,
+hence `typing.Tuple` and `typing.Optional` instead of the newer spellings.
+"""
+# ruff: noqa: UP045
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Optional, Tuple, Type, TypeVar
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The software that made the record; an empty text where it is not known."""
+
+    depyf: str = ""
+    python: str = ""
+    torch: str = ""
+
+
+@dataclass(frozen=True)
+class Location:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    function: str = ""  # name of the function the line is in, where known
+    code: str = ""  # text of the line, where known
+
+
+@dataclass(frozen=True)
+class GuardRecord:
+    """One condition under which a compiled version may be used."""
+
+    condition: str  # what must hold; a Python expression when `is_python`, else words
+    is_python: bool  # whether `condition` parses as an expression over the function's parameters and globals
+    expression: str = ""  # what is guarded, as torch names it: L['a'], G['torch'].abs
+    kind: str = ""  # torch's name for the guard: TENSOR_MATCH, GLOBAL_STATE ...
+    location: Optional[Location] = None  # the user's line that asked for it
+
+
+@dataclass(frozen=True)
+class GraphBreak:
+    """A place where Dynamo had to end a graph and go back to plain Python."""
+
+    reason: str  # one line
+    location: Optional[Location] = None  # the user's line
+    explanation: str = ""  # what torch says about it, many lines
+
+
+@dataclass(frozen=True)
+class FunctionRecord:
+    """A function that Dynamo looked at: one of the user's, or the rest of one after a graph break."""
+
+    key: str  # unique in the session and stable: "toy_example_0"
+    name: str  # co_name
+    qualified_name: str  # co_qualname where Python knows it, else co_name
+    file: str
+    first_line: int
+    source: str  # dedented text of the function; empty when `source_origin` is "missing"
+    source_origin: str  # "file" | "decompiled" | "disassembly" (a comment, not code) | "missing"
+    parameters: Tuple[str, ...] = ()
+    resume_of: Optional[str] = None  # key of the function whose rest this is
+    resume_names: Tuple[str, ...] = ()  # global names under which frames call it: "__resume_at_102_2"
+    full_code_file: Optional[str] = None  # file name of the whole story, for functions of the user's
+
+
+@dataclass(frozen=True)
+class ResumeCall:
+    """A transformed frame hands over to a resume function."""
+
+    name: str  # the name used in the transformed code
+    function: Optional[str] = None  # key of the resume function; None while it was never seen
+
+
+@dataclass(frozen=True)
+class FrameRecord:
+    """One compilation of one function by Dynamo: a version of it."""
+
+    compile_id: str  # "0/0": Dynamo's number of the function, then of the version
+    function: str  # key of the FunctionRecord
+    index: int  # <n> in the file name
+    file: str  # file name of the transformed code
+    source: str  # text of that file without its header; valid Python unless `rung` is "disassembly"
+    installed: str  # "replaced" (the decompiled code runs) | "relabelled" (Dynamo's, linked) | "untouched"
+    grade: str  # "PROVED" | "PROVED_UNDER" | "UNPROVED" | "REFUTED"
+    assumptions: Tuple[str, ...] = ()  # what PROVED_UNDER rests on, one line each
+    divergence: str = ""  # where original and decompiled text part ways
+    rung: str = "disassembly"  # "idioms" | "state machine" | "disassembly"
+    guards: Tuple[GuardRecord, ...] = ()
+    graphs: Tuple[str, ...] = ()  # names of the graphs it calls: "__compiled_fn_1"
+    resumes: Tuple[ResumeCall, ...] = ()
+    graph_breaks: Tuple[GraphBreak, ...] = ()
+    recompile_reasons: Tuple[str, ...] = ()  # why the versions before this one did not do
+    bytecode_files: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StageRecord:
+    """One file of a graph: the graph at some stage of its compilation, or a kernel module."""
+
+    stage: str  # "Captured_Graph", "Forward_graph", ..., "kernel"
+    index: int
+    file: str
+    runs: bool = False  # whether this backend runs the code of this stage
+    linked: bool = False  # whether the running function carries this file's name and lines
+    instead: Tuple[str, ...] = ()  # for code that does not run: the files whose code does
+
+
+@dataclass(frozen=True)
+class GraphRecord:
+    """One graph that Dynamo captured, through all stages of its compilation."""
+
+    name: str  # "__compiled_fn_1"
+    compile_id: str
+    stages: Tuple[StageRecord, ...] = ()
+    kernels: Tuple[StageRecord, ...] = ()
+
+    @property
+    def running_files(self) -> Tuple[str, ...]:
+        """Names of the files whose code this backend runs."""
+        return tuple(part.file for part in self.stages + self.kernels if part.runs)
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """All of it.  Frames and graphs are in the order in which Dynamo made them."""
+
+    schema: int = SCHEMA_VERSION
+    versions: Versions = field(default_factory=Versions)
+    functions: Tuple[FunctionRecord, ...] = ()
+    frames: Tuple[FrameRecord, ...] = ()
+    graphs: Tuple[GraphRecord, ...] = ()
+    files: Tuple[str, ...] = ()  # names of every file written, manifest.json aside
+    problems: Tuple[str, ...] = ()  # what went wrong inside depyf, one line each
+
+    def function(self, key: str) -> FunctionRecord:
+        """The function with that key; KeyError when there is none."""
+        for candidate in self.functions:
+            if candidate.key == key:
+                return candidate
+        raise KeyError(key)
+
+    def frames_of(self, key: str) -> Tuple[FrameRecord, ...]:
+        """The compiled versions of a function, oldest first."""
+        return tuple(frame for frame in self.frames if frame.function == key)
+
+    def resumes_of(self, key: str) -> Tuple[FunctionRecord, ...]:
+        """The resume functions that continue this very function (not those of its resume functions)."""
+        return tuple(candidate for candidate in self.functions if candidate.resume_of == key)
+
+    def graph(self, name: str) -> Optional[GraphRecord]:
+        """The graph with that name, if it was captured."""
+        for candidate in self.graphs:
+            if candidate.name == name:
+                return candidate
+        return None
+
+
+T = TypeVar("T")
+
+
+class RecordFormatError(ValueError):
+    """The text is no record that this version of depyf can read."""
+
+
+def to_json(record: SessionRecord) -> str:
+    """Text of the record, stable: same record, same bytes."""
+    return json.dumps(dataclasses.asdict(record), indent=1, sort_keys=False, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str) -> SessionRecord:
+    """The record that `to_json` wrote.
+
+    Fields unknown to this version are ignored, missing ones get their default.  A text that is no record
+    raises RecordFormatError.
+    """
+    data = json.loads(text)
+    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+        raise RecordFormatError("this is not a depyf manifest: it has no schema number")
+    if data["schema"] > SCHEMA_VERSION:
+        raise RecordFormatError(
+            f"the manifest has schema {data['schema']}, this depyf reads up to {SCHEMA_VERSION}: update depyf"
+        )
+    return _build(SessionRecord, data)
+
+
+def _build(cls: Type[T], data: typing.Dict[str, Any]) -> T:
+    hints = typing.get_type_hints(cls)
+    known = {name: _value(hints[name], data[name]) for name in hints if name in data}
+    try:
+        return cls(**known)
+    except TypeError as error:
+        raise RecordFormatError(f"a {cls.__name__} in the manifest is incomplete: {error}") from error
+
+
+def _value(hint: Any, data: Any) -> Any:
+    """`data`, as JSON holds it, in the type that the field declares."""
+    if data is None:
+        return None
+    arguments: Any = getattr(hint, "__args__", ())
+    origin = getattr(hint, "__origin__", None)
+    if origin is typing.Union:
+        return _value(arguments[0], data)
+    if origin is tuple:
+        return tuple(_value(arguments[0], item) for item in data)
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _build(hint, data)
+    return data
