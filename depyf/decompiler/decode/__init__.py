@@ -1,0 +1,131 @@
+"""Decode: a code object of one CPython version -> a `Program` of version-free micro-ops.
+
+Nothing after this stage knows the version. Three things that the interpreter does with several
+instructions become one here: the send loop of `await` and `yield from` (YIELD_FROM), the creation of a
+generator at its first instruction, and the handler that 3.12 lays around a generator's body.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Dict, List, Optional, Tuple
+
+from ..microops import ENDS, Handler, Op, Program
+from ..python_facts import RUNNING_VERSION, Version, facts_for
+from .raw import ExceptionRange, exception_ranges, raw_instructions
+from .translate import Translator, translated_opnames
+
+__all__ = ["decode", "translated_opnames"]
+
+
+def decode(code: CodeType, version: Optional[Version] = None) -> Program:
+    """The micro-ops of `code`, made by CPython `version` (default: the running one)."""
+    version = version or RUNNING_VERSION
+    translator = Translator(code, facts_for(version))
+    starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
+    for raw in raw_instructions(code, version):
+        starts[raw.start] = starts[raw.offset] = len(translator.ops)
+        translator.translate(raw)
+    ops = translator.ops
+    starts[len(code.co_code)] = len(ops)
+    ranges = exception_ranges(code)
+    for op in ops:
+        if op.target >= 0:
+            op.target = starts[op.target]
+    handlers = _attach_handlers(ops, ranges, starts)
+    _drop_generator_start(ops)
+    _drop_generator_handler(ops, handlers)
+    _fold_send_loops(ops)
+    return _compact(ops, handlers, code, version)
+
+
+def _attach_handlers(ops: List[Op], ranges: List[ExceptionRange], starts: Dict[int, int]) -> List[Handler]:
+    """Give each op the handler that covers it; equal handlers are one."""
+    handlers: List[Handler] = []
+    known: Dict[Tuple[int, int, bool], int] = {}
+    for entry in ranges:
+        key = (starts[entry.target], entry.depth, entry.lasti)
+        if key not in known:
+            known[key] = len(handlers)
+            handlers.append(Handler(*key))
+        for index in range(starts[entry.start], starts[entry.end]):
+            ops[index].handler = known[key]
+    return handlers
+
+
+_GONE = "GONE"  # an op to be removed by _compact
+
+
+def _drop_generator_start(ops: List[Op]) -> None:
+    """A generator's first instructions make the generator object and drop the value first sent in."""
+    for index, op in enumerate(ops):
+        if op.kind == "RETURN_GENERATOR":
+            op.kind = _GONE
+            if index + 1 < len(ops) and ops[index + 1].kind == "POP":
+                ops[index + 1].kind = _GONE
+
+
+def _drop_generator_handler(ops: List[Op], handlers: List[Handler]) -> None:
+    """Remove the handler around a generator's body that turns StopIteration into RuntimeError."""
+    for number, handler in enumerate(handlers):
+        first = ops[handler.target] if handler.target < len(ops) else None
+        if first is not None and first.kind == "INTRINSIC" and first.arg == ("STOPITERATION_ERROR", 1):
+            for op in ops:
+                if op.handler == number:
+                    op.handler = -1
+
+
+def _fold_send_loops(ops: List[Op]) -> None:
+    """`SEND; YIELD; JUMP back` (and 3.12's END_SEND and CLEANUP_THROW) become one YIELD_FROM.
+
+    SEND leaves the receiver below the result in 3.12 and pops it in 3.11: the SWAP, POP of END_SEND
+    at its target goes as well.
+    """
+    for index, op in enumerate(ops):
+        if op.kind != "SEND":
+            continue
+        target = op.target
+        for inside in range(index + 1, target):
+            if ops[inside].kind in ("YIELD", "JUMP"):
+                ops[inside].kind = _GONE
+        op.kind, op.target = "YIELD_FROM", -1
+        if [o.kind for o in ops[target : target + 2]] == ["SWAP", "POP"] and ops[target].offset == ops[target + 1].offset:
+            ops[target].kind = ops[target + 1].kind = _GONE
+
+
+def _compact(ops: List[Op], handlers: List[Handler], code: CodeType, version: Version) -> Program:
+    """Drop the GONE ops and what cannot be reached; renumber jump targets and handlers."""
+    reachable = _reachable(ops, handlers)
+    new_index: List[int] = []
+    kept: List[Op] = []
+    for op, reached in zip(ops, reachable):
+        new_index.append(len(kept))
+        if reached and op.kind != _GONE:
+            kept.append(op)
+    new_index.append(len(kept))
+    used: Dict[int, int] = {}
+    for op in kept:
+        if op.target >= 0:
+            op.target = new_index[op.target]
+        if op.handler >= 0:
+            op.handler = used.setdefault(op.handler, len(used))
+    final = [Handler(new_index[handlers[n].target], handlers[n].depth, handlers[n].lasti) for n in used]
+    return Program(tuple(kept), tuple(final), code, version)
+
+
+def _reachable(ops: List[Op], handlers: List[Handler]) -> List[bool]:
+    seen = [False] * (len(ops) + 1)
+    work = [0]
+    while work:
+        index = work.pop()
+        while index < len(ops) and not seen[index]:
+            seen[index] = True
+            op = ops[index]
+            if op.handler >= 0 and op.kind != _GONE and not seen[handlers[op.handler].target]:
+                work.append(handlers[op.handler].target)
+            if op.target >= 0 and not seen[op.target]:
+                work.append(op.target)
+            if op.kind in ENDS:
+                break
+            index += 1
+    return seen
