@@ -86,7 +86,7 @@ def _fold_send_loops(ops: List[Op]) -> None:
             continue
         target = op.target
         for inside in range(index + 1, target):
-            if ops[inside].kind in ("YIELD", "JUMP"):
+            if ops[inside].kind in ("YIELD", "JUMP", "CLEANUP_THROW"):
                 ops[inside].kind = _GONE
         op.kind, op.target = "YIELD_FROM", -1
         if [o.kind for o in ops[target : target + 2]] == ["SWAP", "POP"] and ops[target].offset == ops[target + 1].offset:
