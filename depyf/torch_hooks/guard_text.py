@@ -1,0 +1,406 @@
+"""One leaf of torch's guard tree, as torch prints it -> conditions a person can read.
+
+Torch keeps no structured form of a guard once it is built: what is left is a line such as
+
+    TENSOR_MATCH: check_tensor(L['a'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, ...)
+    ID_MATCH: ___check_obj_id(G['torch'], 140332533783168), type=<class 'module'>
+
+`conditions_of` says the same as Python expressions over the function's parameters and globals, or in words
+where Python has none.  Neither holds object ids or addresses: they differ from run to run and tell nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import keyword
+import re
+import sys
+import tokenize
+from dataclasses import dataclass
+from typing import Callable, Sequence
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One printed guard, with what the tree says about the value it looks at."""
+
+    kind: str  # the class of the guard: TENSOR_MATCH, ID_MATCH ...
+    text: str  # the condition as torch prints it, comments cut off
+    source: str = ""  # the value looked at: L['a'], G['torch'].abs; empty for the guards of the root
+    type_name: str = ""  # dotted name of the type the value had: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must hold: a Python expression, or words."""
+
+    text: str
+    is_python: bool
+
+
+def conditions_of(leaf: Leaf) -> tuple[Condition, ...]:
+    """The conditions that `leaf` stands for, most telling first; never empty, never raises for odd text."""
+    speak = _SPEAKERS.get(leaf.kind, _plain)
+    try:
+        return tuple(_checked(condition, leaf) for condition in speak(leaf))
+    except (ValueError, KeyError, IndexError, SyntaxError, TypeError):
+        # A torch that prints this guard differently: its own words are better than none.
+        return (_in_words(leaf.text),)
+
+
+def readable(expression: str) -> str:
+    """Torch's spelling of a value in the user's: `L['a']` is `a`, `G['torch'].abs` is `torch.abs`.
+
+    Works on tokens, so that a text constant which looks like a source stays what it is.  Text that cannot be
+    tokenized is returned as it came.
+    """
+    if "\n" in expression:
+        return expression
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(expression).readline))
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        return expression
+    pieces: list[str] = []
+    position = 0
+    index = 0
+    while index < len(tokens):
+        shown, used = _reading(tokens, index)
+        if used:
+            pieces.append(expression[position : tokens[index].start[1]])
+            pieces.append(shown)
+            position = tokens[index + used - 1].end[1]
+            index += used
+        else:
+            index += 1
+    pieces.append(expression[position:])
+    return "".join(pieces)
+
+
+def is_expression(text: str) -> bool:
+    """Whether `text` parses as one Python expression on one line."""
+    if "\n" in text:
+        return False
+    try:
+        ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def type_from_repr(text: str) -> str:
+    """`<class 'torch.Tensor'>` -> `torch.Tensor`; anything else -> empty."""
+    match = re.search(r"<(?:class|enum) '([^']*)'>", text)
+    return match.group(1) if match else ""
+
+
+def scrub(text: str) -> str:
+    """`text` without what varies from run to run: addresses and object ids."""
+    text = re.sub(r"(?: at)? 0x[0-9a-fA-F]{6,}", "", text)
+    return re.sub(r"\d{10,}", "...", text)
+
+
+# ---------------------------------------------------------------- names
+
+# Names that torch gives the helpers of its guards, in the user's spelling.
+_HELPERS = {
+    "__math_isnan": "math.isnan",
+    "__numpy_isnan": "numpy.isnan",
+    "___from_numpy": "torch.as_tensor",
+    "___as_tensor": "torch.as_tensor",
+    "utils_device": "torch.utils._device",
+    "device": "torch.device",
+    "inf": "math.inf",
+}
+
+
+def _reading(tokens: Sequence[tokenize.TokenInfo], index: int) -> tuple[str, int]:
+    """What to show for the tokens from `index` on, and how many of them that covers (0: leave them alone)."""
+    token = tokens[index]
+    if token.type != tokenize.NAME or (index and tokens[index - 1].string == "."):
+        return "", 0
+    is_keyword_argument = tokens[index + 1].string == "=" if index + 1 < len(tokens) else False
+    if token.string in _HELPERS and not is_keyword_argument:
+        return _HELPERS[token.string], 1
+    if token.string not in ("L", "G"):
+        return "", 0
+    key = _subscript(tokens, index + 1)
+    if key is None:
+        return "", 0
+    if token.string == "G" and key.startswith("__builtins_dict__"):
+        name = _subscript(tokens, index + 4)
+        return ("builtins." + name, 7) if name is not None and name.isidentifier() else ("vars(builtins)", 4)
+    if token.string == "G" and key.startswith("__import_"):
+        return key[len("__import_") :].replace("_dot_", "."), 4
+    if key.isidentifier() and not keyword.iskeyword(key):
+        return key, 4
+    return "", 0
+
+
+def _subscript(tokens: Sequence[tokenize.TokenInfo], index: int) -> str | None:
+    """The text constant in the subscript `['...']` that starts at `index`, if there is one."""
+    if [token.string for token in tokens[index : index + 3 : 2]] != ["[", "]"]:
+        return None
+    if tokens[index + 1].type != tokenize.STRING:
+        return None
+    value = ast.literal_eval(tokens[index + 1].string)
+    return value if isinstance(value, str) else None
+
+
+def _type_test(expression: str, type_name: str) -> str:
+    """A test that the type of `expression` is the one called `type_name`."""
+    for home in ("builtins.", "__main__."):
+        if type_name.startswith(home):
+            type_name = type_name[len(home) :]
+    type_name = _PUBLIC_TYPES.get(type_name, type_name)
+    if all(part.isidentifier() for part in type_name.split(".")):
+        return f"type({expression}) is {type_name}"
+    # A class made inside a function has no name that an expression could use.
+    return f"type({expression}).__qualname__ == {type_name.split('.', 1)[-1]!r}"
+
+
+_PUBLIC_TYPES = {
+    "torch.nn.parameter.Parameter": "torch.nn.Parameter",
+    "NoneType": "types.NoneType",
+    "function": "types.FunctionType",
+    "module": "types.ModuleType",
+    "code": "types.CodeType",
+}
+
+
+# ---------------------------------------------------------------- one function for each way to say a guard
+
+
+def _python(text: str) -> Condition:
+    return Condition(text, True)
+
+
+def _in_words(text: str) -> Condition:
+    return Condition(scrub(" ".join(text.split())), False)
+
+
+def _checked(condition: Condition, leaf: Leaf) -> Condition:
+    """`condition`, in words if it is no expression after all or holds what varies from run to run."""
+    if not condition.is_python:
+        return condition
+    if not is_expression(condition.text):
+        return _in_words(condition.text)
+    tree = ast.parse(condition.text, mode="eval")
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if any(name.startswith("___") or re.search(r"\d{6,}", name) for name in names):
+        return _in_words(condition.text)
+    return condition
+
+
+def _plain(leaf: Leaf) -> tuple[Condition, ...]:
+    """Torch's own condition, with the names and values that print oddly put right."""
+    text = leaf.text
+    text = re.sub(r"<(\w+(?:\.\w+)+): [^<>]*>", r"\1", text)  # an enum member: <Color.RED: 1>
+    text = re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text)
+    return (_python(_with_sorted_sets(readable(text))),)
+
+
+def _with_sorted_sets(text: str) -> str:
+    """`text` with each set display sorted: the order in which a set prints varies from run to run."""
+    if "{" not in text or not is_expression(text):
+        return text
+    displays = [node for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Set)]
+    # From the right, hence inner ones first. Sorting keeps the length, so other positions stay true.
+    for display in sorted(displays, key=lambda node: node.col_offset, reverse=True):
+        before = ast.get_source_segment(text, display) or ""
+        elements = [ast.get_source_segment(text, element) or "" for element in display.elts]
+        after = "{" + ", ".join(sorted(elements)) + "}"
+        if len(after) == len(before):
+            text = text.replace(before, after, 1)
+    return text
+
+
+def _type_match(leaf: Leaf) -> tuple[Condition, ...]:
+    expression = _first_argument(leaf.text)
+    return (_python(_type_test(readable(expression), type_from_repr(leaf.text))),)
+
+
+def _equals_match(leaf: Leaf) -> tuple[Condition, ...]:
+    """The guard in C++ compares the type first: 1 does not pass for True, nor 1.0 for 1."""
+    (condition,) = _plain(leaf)
+    if not leaf.type_name or not leaf.source:
+        return (condition,)
+    return (_python(_type_test(readable(leaf.source), leaf.type_name) + " and " + condition.text),)
+
+
+def _truth_match(leaf: Leaf) -> tuple[Condition, ...]:
+    expression, _, value = leaf.text.rpartition(" == ")
+    return (_python(f"{readable(expression)} is {value.strip()}"),)
+
+
+def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
+    """Identity with the object seen while compiling: a module has a name to say so, other objects do not."""
+    match = re.match(r"___check_obj_id\((.*), (\d+)\)(?:, type=(.*))?$", leaf.text)
+    if match is None:
+        return _plain(leaf)
+    expression, identity, type_name = readable(match.group(1)), int(match.group(2)), type_from_repr(leaf.text)
+    if type_name == "module":
+        for name, module in sorted(sys.modules.items(), key=lambda item: (item[0].count("."), item[0])):
+            if id(module) == identity:
+                return (_python(f"{expression} is sys.modules[{name!r}]"),)
+    if expression.endswith(".__code__"):
+        function = expression[: -len(".__code__")]
+        return (_in_words(f"{function} still has the body it had when this was compiled"),)
+    return (_in_words(f"{expression} is still the object it was when this was compiled"),)
+
+
+_CHECK_TENSOR = re.compile(
+    r"check_tensor\((?P<source>.*), (?P<type>[\w.<>]+), DispatchKeySet\((?P<keys>[^()]*)\), "
+    r"(?P<dtype>torch\.\w+), device=(?P<index>\w+), requires_grad=(?P<grad>\w+), "
+    r"size=(?P<size>\[.*?\]), stride=(?P<stride>\[.*?\])\)$"
+)
+
+
+def _tensor_match(leaf: Leaf) -> tuple[Condition, ...]:
+    match = _CHECK_TENSOR.match(leaf.text)
+    if match is None:
+        return (_in_words(leaf.text),)
+    tensor = readable(match["source"])
+    keys = [key.strip() for key in match["keys"].split(",") if key.strip()]
+    device = _device(keys, match["index"])
+    parts = [_type_test(tensor, leaf.type_name or "torch." + match["type"])]
+    parts.append(f"{tensor}.dtype is {match['dtype']}")
+    if device:
+        parts.append(f"{tensor}.device == {device}")
+    parts.append(f"{tensor}.requires_grad is {match['grad']}")
+    parts += _shape(tensor, ast.literal_eval(match["size"]), ast.literal_eval(match["stride"]))
+    conditions = [_python(" and ".join(parts))]
+    if not device or not _are_ordinary(keys):
+        conditions.append(_in_words(f"{tensor} has the dispatch keys {', '.join(keys)}"))
+    return tuple(conditions)
+
+
+# Backend dispatch key -> device type, for the backends whose name is not simply the key in lower case.
+_DEVICE_OF_KEY = {"Meta": "meta", "PrivateUse1": ""}
+_NOT_A_BACKEND = re.compile(
+    r"Autograd|ADInplaceOrView|BackendSelect|Autocast|Python|Functionalize|Conj|Neg|Zero|Fake"
+)
+
+
+def _device(keys: Sequence[str], index: str) -> str:
+    backends = [key for key in keys if not _NOT_A_BACKEND.search(key)]
+    if len(backends) != 1:
+        return ""
+    kind = _DEVICE_OF_KEY.get(backends[0], backends[0].lower())
+    if not kind:
+        return ""
+    return f"torch.device({kind!r})" if index == "None" else f"torch.device({kind!r}, {index})"
+
+
+def _are_ordinary(keys: Sequence[str]) -> bool:
+    """Whether these are the keys of a plain dense tensor outside inference mode and autocast."""
+    return len(keys) == 4 and [bool(_NOT_A_BACKEND.search(key)) for key in keys].count(False) == 1 and (
+        {"ADInplaceOrView", "BackendSelect"} < set(keys)
+    )
+
+
+def _shape(tensor: str, size: list[int | None], stride: list[int | None]) -> list[str]:
+    """Tests of the dimensions that are fixed; None stands for one that may be anything."""
+    parts = []
+    if None not in size:
+        parts.append(f"{tensor}.size() == {tuple(size)!r}")
+    else:
+        parts.append(f"{tensor}.dim() == {len(size)}")
+        parts += [f"{tensor}.size({axis}) == {fixed}" for axis, fixed in enumerate(size) if fixed is not None]
+    if None not in stride:
+        parts.append(f"{tensor}.stride() == {tuple(stride)!r}")
+    else:
+        parts += [f"{tensor}.stride({axis}) == {fix}" for axis, fix in enumerate(stride) if fix is not None]
+    return parts
+
+
+def _no_aliasing(leaf: Leaf) -> tuple[Condition, ...]:
+    names = _arguments(leaf.text)
+    if len(names) == 2:
+        return (_python(f"{names[0]} is not {names[1]}"),)
+    return (_python(f"len({{{', '.join(f'id({name})' for name in names)}}}) == {len(names)}"),)
+
+
+def _dict_contains(leaf: Leaf) -> tuple[Condition, ...]:
+    negated = leaf.text.startswith("not ")
+    key, expression = _arguments(leaf.text)
+    return (_python(f"{key} {'not in' if negated else 'in'} {expression}"),)
+
+
+def _set_contains(leaf: Leaf) -> tuple[Condition, ...]:
+    negated = leaf.text.startswith("not ")
+    expression, key = _arguments(leaf.text)
+    return (_python(f"{key} {'not in' if negated else 'in'} {expression}"),)
+
+
+def _dict_version(leaf: Leaf) -> tuple[Condition, ...]:
+    name = _arguments(leaf.text)[0]
+    return (_in_words(f"the dictionary {name} has not been changed since this was compiled"),)
+
+
+def _mode_stack(leaf: Leaf) -> tuple[Condition, ...]:
+    return (_in_words("the stack of torch function modes is the one this was compiled under"),)
+
+
+def _lambda(leaf: Leaf) -> tuple[Condition, ...]:
+    if "top_saved_tensors_hooks ids" in leaf.text:
+        if leaf.text.endswith("== None"):
+            return (_in_words("no saved-tensors hooks that Dynamo could inline are set"),)
+        return (_in_words("the saved-tensors hooks are those this was compiled under"),)
+    return _plain(leaf)
+
+
+def _global_state(leaf: Leaf) -> tuple[Condition, ...]:
+    """The switches of torch itself; the number of a dtype is torch's own numbering."""
+    state = json.loads(leaf.text.partition(" against ")[2])
+    parts = [_switch(state["grad_mode"], "torch.is_grad_enabled()")]
+    dtype = {5: "float16", 6: "float32", 7: "float64", 15: "bfloat16"}.get(state["default_dtype"])
+    if dtype:
+        parts.append(f"torch.get_default_dtype() is torch.{dtype}")
+    parts.append(_switch(state["deterministic_algorithms"], "torch.are_deterministic_algorithms_enabled()"))
+    parts.append(f"torch.get_num_threads() == {int(state['num_threads'])}")
+    autocast = "on" if any(state.get("autocast_state", {}).get("enabled", ())) else "off"
+    rest = f"torch's other global switches are as they were: autocast ({autocast}), TF32, reduced precision"
+    return (_python(" and ".join(parts)), _in_words(rest))
+
+
+def _switch(value: bool, call: str) -> str:
+    return call if value else "not " + call
+
+
+def _default_device(leaf: Leaf) -> tuple[Condition, ...]:
+    (condition,) = _plain(leaf)
+    return (_python(condition.text.replace(" == None", " is None")),)
+
+
+def _first_argument(text: str) -> str:
+    """The first argument of the call at the start of `text`, as torch spells it."""
+    start = text.index("(")
+    return re.split(r", \d+\)", text[start + 1 :], maxsplit=1)[0]
+
+
+def _arguments(text: str) -> list[str]:
+    """The positional arguments of the first call in `text`, made readable."""
+    tree = ast.parse(text, mode="eval")
+    call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [readable(ast.get_source_segment(text, argument) or "") for argument in call.args]
+
+
+_SPEAKERS: dict[str, Callable[[Leaf], tuple[Condition, ...]]] = {
+    "TYPE_MATCH": _type_match,
+    "FAKE_SCRIPT_TYPE_MATCH": _type_match,
+    "EQUALS_MATCH": _equals_match,
+    "TRUE_MATCH": _truth_match,
+    "FALSE_MATCH": _truth_match,
+    "ID_MATCH": _id_match,
+    "TENSOR_MATCH": _tensor_match,
+    "NO_TENSOR_ALIASING": _no_aliasing,
+    "DICT_CONTAINS": _dict_contains,
+    "SET_CONTAINS": _set_contains,
+    "DICT_VERSION": _dict_version,
+    "TORCH_FUNCTION_MODE_STACK": _mode_stack,
+    "LAMBDA_GUARD": _lambda,
+    "GLOBAL_STATE": _global_state,
+    "DEFAULT_DEVICE": _default_device,
+}

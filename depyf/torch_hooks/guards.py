@@ -1,0 +1,169 @@
+"""The guards of one compiled version, as records that a person can read.
+
+When to call this.  The bytecode hook runs before Dynamo builds the guards, so they cannot be described there.
+There are two later moments, and `describe_guards` serves both with the same result:
+
+- Dynamo emits the structured trace event `dynamo_cpp_guards_str` once the guards are built, with the compile
+  id of the version and the printed guard tree as payload.  Pass that text.  This is the better moment: whether
+  the cache entry still lives when the session ends does not matter (entries vanish with their module).
+- `torch._dynamo.eval_frame._debug_get_cache_entry_list(code)` lists the entries that live now; pass the
+  `guard_manager` of one.  This also works for what was compiled before anyone looked.
+
+Torch keeps no structured form of a guard, so both ways end in printed lines; `guard_text` reads one of them.
+The printed tree is the whole interface, and nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import re
+from types import CodeType
+
+from depyf.record import GuardRecord, Location
+from depyf.torch_hooks.guard_text import Leaf, conditions_of, is_expression, readable, type_from_repr
+
+# `verbose_code_parts` pads the condition and appends where it came from:
+#     L['n'] == 3     # y = x * n  # src/model.py:9 in forward (HINT: ...)
+_ORIGIN = re.compile(
+    r"  # (?:(?P<code>.*)  # )?(?P<file>[^#]*?):(?P<line>\d+) in (?P<function>[^()]+?)(?P<note> \(.*\))?$",
+    re.DOTALL,
+)
+_MANAGER = re.compile(
+    r"(?:KeyManager: |ValueManager: )?\w*GuardManager: source=(?P<source>.*?), (?:accessed_by|type)="
+)
+_LEAF = re.compile(r"(?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<text>.*))?$", re.DOTALL)
+_LINE = re.compile(r"(?P<depth>(?:\| )*)\+- (?P<rest>.*)$")
+
+# Guards that torch hangs on the first of the values they relate.
+_ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
+
+# Ambient guards are asked for by this function of torch, for every frame and by no line of the user's.
+_AMBIENT = "init_ambient_guards"
+
+
+def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord, ...]:
+    """The guards of one version of `code`, in reading order.
+
+    `guard_manager` is a guard manager of torch's or the text that one prints.  The order is that of the
+    parameters, then globals, then conditions on several values, then the state of torch itself; it does not
+    depend on which guards failed how often (torch moves those to the front).  Text in an unknown form yields
+    what of it could be read.
+    """
+    records: list[tuple[tuple[int, int, str, int], GuardRecord]] = []
+    names = code.co_varnames + code.co_freevars + code.co_cellvars
+    for position, (leaf, origin) in enumerate(_leaves(str(guard_manager))):
+        location = _location(origin)
+        for condition in conditions_of(leaf):
+            record = GuardRecord(condition.text, condition.is_python, leaf.source, leaf.kind, location)
+            records.append((_reading_order(leaf, names, position), record))
+    records.sort(key=lambda item: item[0])
+    return _without_repetition([record for _, record in records])
+
+
+def _leaves(text: str) -> list[tuple[Leaf, re.Match[str] | None]]:
+    """The leaves of a printed guard tree, with the value each looks at and where it was asked for."""
+    found: list[tuple[Leaf, re.Match[str] | None]] = []
+    # For each depth, the source and type of the manager that the lines below it belong to.
+    managers: list[tuple[str, str]] = []
+    marks: list[str] = []  # names of dimension marks that are absent, gathered until another guard comes
+    for depth, line in _logical_lines(text):
+        manager = _MANAGER.match(line)
+        if manager is not None:
+            del managers[depth:]
+            managers += [("", "")] * (depth - len(managers))
+            managers.append((manager["source"], type_from_repr(line.rpartition(", type=")[2])))
+            continue
+        match = _LEAF.match(line)
+        if match is None or match["text"] is None:
+            # The root's own line, a pair of dict managers, or a guard on several values printed before.
+            continue
+        source, type_name = managers[depth - 1] if 0 < depth <= len(managers) else ("", "")
+        condition, origin = _split(match["text"])
+        mark = re.match(r"hasattr\(.*, '_dynamo_(\w+)_indices'\) == False$", condition)
+        if mark is None:
+            marks = []
+            found.append((Leaf(match["kind"], condition, source, type_name), origin))
+            continue
+        if marks:
+            found.pop()
+        marks.append(mark.group(1))
+        found.append((Leaf(match["kind"], _no_marks(source, marks), source, type_name), origin))
+    return found
+
+
+def _no_marks(source: str, marks: list[str]) -> str:
+    """One condition for the five attributes that `mark_dynamic` and its like may leave on a tensor."""
+    return f"not any(hasattr({source}, f'_dynamo_{{mark}}_indices') for mark in {tuple(marks)!r})"
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    """(depth, text) of each node of the tree; the value of a guard may print on many lines."""
+    lines: list[tuple[int, str]] = []
+    for line in text.split("\n"):
+        match = _LINE.match(line)
+        if match is not None:
+            lines.append((len(match["depth"]) // 2, match["rest"]))
+        elif lines and line.strip() and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency")):
+            lines[-1] = (lines[-1][0], lines[-1][1] + "\n" + line)
+    return lines
+
+
+def _split(text: str) -> tuple[str, re.Match[str] | None]:
+    """A printed guard -> its condition, and the origin that torch appended to it."""
+    cut = text.find("  # ")
+    while cut >= 0 and not is_expression(text[:cut].strip()) and text.find("  # ", cut + 1) >= 0:
+        # The mark may be inside a text constant; a condition that is no Python at all ends at the first one.
+        if not _opens_string(text[:cut]):
+            break
+        cut = text.find("  # ", cut + 1)
+    if cut < 0:
+        return text.strip(), None
+    return text[:cut].strip(), _ORIGIN.match(text, cut) or _ORIGIN.search(text, cut)
+
+
+def _opens_string(text: str) -> bool:
+    """Whether a text constant is open at the end of `text`."""
+    quote = ""
+    skip = False
+    for character in text:
+        if skip:
+            skip = False
+        elif character == "\\":
+            skip = True
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+    return bool(quote)
+
+
+def _location(origin: re.Match[str] | None) -> Location | None:
+    if origin is None or origin["function"] == _AMBIENT:
+        return None
+    code = (origin["code"] or "").strip()
+    return Location(origin["file"].strip(), int(origin["line"]), origin["function"].strip(), code)
+
+
+def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[int, int, str, int]:
+    """Sort key: parameters in order, globals, conditions on several values, then torch's own state."""
+    if leaf.kind in _ON_SEVERAL_VALUES:
+        return (2, 0, "", position)
+    root = re.match(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]", leaf.source)
+    if root is not None and root.group(1) == "L":
+        name = root.group(2) or root.group(3) or ""
+        return (0, names.index(name) if name in names else len(names), "", position)
+    if root is not None:
+        return (1, 0, readable(leaf.source), position)
+    if leaf.kind == "LAMBDA_GUARD" and re.search(r"\b[LG]\[", leaf.text):
+        return (2, 1, "", position)
+    return (3, 0, "", position)
+
+
+def _without_repetition(records: list[GuardRecord]) -> tuple[GuardRecord, ...]:
+    """The records without those whose condition was given before."""
+    seen: set[str] = set()
+    kept = []
+    for record in records:
+        if record.condition not in seen:
+            seen.add(record.condition)
+            kept.append(record)
+    return tuple(kept)
