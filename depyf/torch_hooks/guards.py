@@ -4,8 +4,8 @@ When to call this.  The bytecode hook runs before Dynamo builds the guards, so t
 There are two later moments, and `describe_guards` serves both with the same result:
 
 - Dynamo emits the structured trace event `dynamo_cpp_guards_str` once the guards are built, with the compile
-  id of the version and the printed guard tree as payload.  Pass that text.  This is the better moment: whether
-  the cache entry still lives when the session ends does not matter (entries vanish with their module).
+  id of the version and the printed guard tree as payload.  Pass that text.  This is the better moment: it
+  does not depend on the cache entry, which may be gone (with its module) when the session ends.
 - `torch._dynamo.eval_frame._debug_get_cache_entry_list(code)` lists the entries that live now; pass the
   `guard_manager` of one.  This also works for what was compiled before anyone looked.
 

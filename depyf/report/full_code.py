@@ -1,0 +1,284 @@
+"""The whole story of one function in one file of valid Python, in reading order.
+
+    the original                      as the user wrote it
+    for each compiled version         its guards as a function, then its transformed code
+    for each resume function          the same again: original, versions, dispatcher
+    the dispatcher                    how a call finds its version
+
+The text is a pure function of the record: same record, same bytes.  It parses whatever the record holds; what
+is no Python is shown as a comment.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import List, Tuple
+
+from depyf.record import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, Location, SessionRecord
+from depyf.report import python_text
+from depyf.report.signature import Signature, signature_of
+
+
+def render(session: SessionRecord, function_key: str) -> str:
+    """Text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
+    function = session.function(function_key)
+    lines = _opening(session, function)
+    lines += _story(session, function, {function_key})
+    text = "\n".join(lines) + "\n"
+    if not python_text.parses(text):
+        # No piece is known to do this, but a file that says it is Python must be.
+        text = "\n".join(python_text.comment(text)) + "\n"
+    return text
+
+
+# ---------------------------------------------------------------- the parts, in order
+
+
+def _opening(session: SessionRecord, function: FunctionRecord) -> list[str]:
+    versions = session.versions
+    made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
+    place = _place(function.file, function.first_line)
+    text = [
+        f"What torch.compile did to {function.qualified_name} ({place}).",
+        "",
+        "Read it from top to bottom:",
+        "  1. the original function;",
+        "  2. each compiled version of it: the guards (it is used only while all of them hold), then the",
+        "     transformed code, which runs instead of the original and calls the compiled graphs;",
+    ]
+    if session.resumes_of(function.key):
+        text.append("  3. each resume function (the rest of it after a graph break), in the same form;")
+        text.append("  4. the dispatcher: how a call finds its version.")
+    else:
+        text.append("  3. the dispatcher: how a call finds its version.")
+    text += [
+        "This file is for reading and does not run; breakpoints go into the files named beside the code.",
+        "",
+        ", ".join(f"{name} {version}" for name, version in made_by if version),
+    ]
+    return [line for item in text for line in python_text.comment(item)]
+
+
+def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> list[str]:
+    """Everything about `function` and, recursively, its resume functions that are not yet in `told`."""
+    lines = _original(session, function)
+    frames = session.frames_of(function.key)
+    signature = signature_of(function)
+    for frame in frames:
+        lines += _version(session, function, frame, signature)
+    for resume in session.resumes_of(function.key):
+        if resume.key not in told:
+            told.add(resume.key)
+            lines += _story(session, resume, told)
+    return lines + _dispatcher(function, frames, signature)
+
+
+def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
+    place = _place(function.file, function.first_line)
+    if function.resume_of is None:
+        title = f"The original: {function.qualified_name}   ({place})"
+    else:
+        whole = "".join(one.name for one in session.functions if one.key == function.resume_of)
+        title = f"Resume function {_shown_name(function)}: what is left of {whole} after a graph break"
+        if function.source_origin == "decompiled":
+            title += "\nDynamo made it as bytecode; this is its decompiled source."
+    lines = ["", "", *python_text.heading(title, "="), ""]
+    if function.source_origin in ("file", "decompiled") and function.source.strip():
+        return lines + python_text.code_or_comment(function.source)
+    if function.source.strip():
+        return lines + python_text.comment(function.source)
+    return lines + ["# (its source is not available)"]
+
+
+def _version(
+    session: SessionRecord, function: FunctionRecord, frame: FrameRecord, signature: Signature
+) -> list[str]:
+    """One compiled version: facts, guards, code."""
+    lines = ["", "", *python_text.heading("\n".join(_facts(session, function, frame)), "-"), ""]
+    lines += _guard_function(frame, signature)
+    lines += ["", ""]
+    return lines + _transformed(frame, signature)
+
+
+def _facts(session: SessionRecord, function: FunctionRecord, frame: FrameRecord) -> list[str]:
+    """What a reader should know about a version before reading its code."""
+    facts = [f"Version {frame.index} of {_shown_name(function)}   (compile id {frame.compile_id})"]
+    facts += [f"  compiled because: {reason}" for reason in frame.recompile_reasons]
+    facts.append(f"  file:   {frame.file}")
+    facts.append(f"  runs:   {_INSTALLED.get(frame.installed, frame.installed)}")
+    facts += _proof(frame)
+    for name in frame.graphs:
+        facts += _graph(name, session.graph(name))
+    for graph_break in frame.graph_breaks:
+        facts.append(f"  break:  {_asked_by(graph_break.location)}")
+        facts.append(f"          {graph_break.reason}")
+    for call in frame.resumes:
+        known = "" if call.function is not None else " (never reached so far)"
+        facts.append(f"  then:   goes on in {call.name}{known}")
+    return facts
+
+
+_INSTALLED = {
+    "replaced": "the code below, recompiled, in place of Dynamo's bytecode",
+    "relabelled": "Dynamo's own bytecode, with the lines of that file",
+    "untouched": "Dynamo's own bytecode, not linked to that file",
+}
+
+
+def _proof(frame: FrameRecord) -> list[str]:
+    if frame.grade == "PROVED":
+        return ["  proof:  PROVED: the code below does exactly what Dynamo's bytecode does"]
+    if frame.grade == "PROVED_UNDER":
+        facts = ["  proof:  PROVED_UNDER: the code below does what Dynamo's bytecode does, assuming that"]
+        return facts + [f"            - {assumption}" for assumption in frame.assumptions]
+    if frame.rung == "disassembly":
+        facts = [f"  proof:  {frame.grade}: no source was found that does the same; below is the bytecode"]
+    else:
+        facts = [f"  proof:  {frame.grade}: the code below may differ from what runs"]
+    return facts + [f"            {line}" for line in frame.divergence.splitlines()]
+
+
+def _graph(name: str, graph: GraphRecord | None) -> list[str]:
+    if graph is None:
+        return [f"  graph:  {name} (no file)"]
+    running = graph.running_files
+    facts = [f"  graph:  {name} -> {file}   (this one runs)" for file in running]
+    others = [part.file for part in graph.stages + graph.kernels if part.file not in running]
+    for file in others:
+        facts.append((f"          {'':{len(name)}}    " if facts else f"  graph:  {name} -> ") + file)
+    return facts or [f"  graph:  {name} (no file)"]
+
+
+# ---------------------------------------------------------------- guards
+
+
+def _guard_function(frame: FrameRecord, signature: Signature) -> list[str]:
+    """The guards as one function that returns whether all of them hold."""
+    lines = [f"def {_guard_name(frame)}({', '.join(signature.names)}):"]
+    if not frame.guards:
+        return [*lines, "    # (the guards of this version were not seen)", "    return True"]
+    unspeakable = [guard for guard in frame.guards if not _is_condition(guard)]
+    if len(unspeakable) == len(frame.guards):
+        return lines + _words(frame.guards, "    ") + ["    return True"]
+    lines.append("    return (")
+    first = True
+    for location, guards in _by_location(frame.guards):
+        lines += python_text.comment(_asked_by(location) or "whatever the arguments:", "        ")
+        pieces = [piece for guard in guards if _is_condition(guard) for piece in _pieces(guard)]
+        lines += python_text.filled(pieces, "        ", first)
+        first = first and not pieces
+        lines += _words([guard for guard in guards if not _is_condition(guard)], "        ")
+    return [*lines, "    )"]
+
+
+def _is_condition(guard: GuardRecord) -> bool:
+    return guard.is_python and "\n" not in guard.condition and bool(_pieces(guard))
+
+
+def _pieces(guard: GuardRecord) -> list[str]:
+    try:
+        return python_text.conjunction(guard.condition)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _words(guards: Tuple[GuardRecord, ...] | List[GuardRecord], indent: str) -> list[str]:
+    return [line for guard in guards for line in python_text.comment("also: " + guard.condition, indent)]
+
+
+def _by_location(guards: Tuple[GuardRecord, ...]) -> list[tuple[Location | None, list[GuardRecord]]]:
+    """Neighbours that the same line asked for, together."""
+    groups: list[tuple[Location | None, list[GuardRecord]]] = []
+    for guard in guards:
+        if groups and groups[-1][0] == guard.location:
+            groups[-1][1].append(guard)
+        else:
+            groups.append((guard.location, [guard]))
+    return groups
+
+
+def _asked_by(location: Location | None) -> str:
+    if location is None:
+        return ""
+    place = _place(location.file, location.line)
+    return f"{place}: {location.code.strip()}" if location.code.strip() else place
+
+
+# ---------------------------------------------------------------- transformed code and dispatcher
+
+
+def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
+    """The transformed code as a function called like its file."""
+    name = _code_name(frame)
+    renamed = _with_name(frame.source, name) if frame.rung != "disassembly" else None
+    if renamed is not None:
+        return renamed.strip("\n").split("\n")
+    lines = [f"def {name}({signature.parameters}):"]
+    lines += ["    # Not decompiled: this is Dynamo's bytecode."]
+    return lines + python_text.comment(frame.source.strip("\n"), "    ") + ["    ..."]
+
+
+def _with_name(source: str, name: str) -> str | None:
+    """`source` with its one top-level function called `name`; None when it is no such text."""
+    if not python_text.parses(source):
+        return None
+    functions = [
+        node for node in ast.parse(source).body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    if len(functions) != 1:
+        return None
+    lines = source.split("\n")
+    (node,) = functions
+    # From 3.8 on `lineno` is the line of `def`, not of a decorator.
+    line = lines[node.lineno - 1]
+    start = line.index("def ") + len("def ")
+    if not line[start:].startswith(node.name):
+        return None
+    lines[node.lineno - 1] = line[:start] + name + line[start + len(node.name) :]
+    return "\n".join(lines)
+
+
+def _dispatcher(
+    function: FunctionRecord, frames: Tuple[FrameRecord, ...], signature: Signature
+) -> list[str]:
+    shown = _shown_name(function)
+    lines = ["", "", *python_text.heading(f"The dispatcher: what a call to {shown} does now", "="), ""]
+    body = []
+    if len(frames) > 1:
+        body.append("    # Dynamo tries the version it used last first; that matters only where two fit.")
+    for frame in frames:
+        body.append(f"    if {_guard_name(frame)}({', '.join(signature.names)}):")
+        body.append(f"        return {_code_name(frame)}({signature.call})")
+    body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")
+    body.append("    # past its limit on recompiles, the original.")
+    body.append("    ...")
+    for name in _called_as(function):
+        lines += [f"def {name}({signature.parameters}):", *body, "", ""]
+    return lines[:-2]
+
+
+# ---------------------------------------------------------------- names
+
+
+def _code_name(frame: FrameRecord) -> str:
+    stem = frame.file[: -len(".py")] if frame.file.endswith(".py") else frame.file
+    return python_text.identifier(stem)
+
+
+def _guard_name(frame: FrameRecord) -> str:
+    name = _code_name(frame)
+    prefix = "__transformed_code_"
+    return "__guard_" + (name[len(prefix) :] if name.startswith(prefix) else name.lstrip("_"))
+
+
+def _called_as(function: FunctionRecord) -> list[str]:
+    """The names under which code calls `function`."""
+    return python_text.identifiers(function.resume_names or (function.name,))
+
+
+def _shown_name(function: FunctionRecord) -> str:
+    return ", ".join(function.resume_names) or function.name
+
+
+def _place(file: str, line: int) -> str:
+    return f"{file}:{line}"

@@ -1,0 +1,112 @@
+"""Small pieces of Python text that are valid whatever they are made from.
+
+Function names may be `<lambda>`, sources may be missing, comments may come from anywhere: what leaves these
+functions parses.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from typing import Iterable, List, Sequence
+
+WIDTH = 100
+
+
+def parses(text: str) -> bool:
+    """Whether `text` is a valid Python module for the parser of this interpreter."""
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def identifier(name: str) -> str:
+    """`name` as a Python identifier: `<lambda>` is `_lambda_`."""
+    name = re.sub(r"\W", "_", name) or "_"
+    if name[0].isdigit():
+        name = "_" + name
+    return name + "_" if keyword.iskeyword(name) or not name.isidentifier() else name
+
+
+def identifiers(names: Iterable[str]) -> list[str]:
+    """`identifier` of each name, made distinct where two fall together."""
+    chosen: List[str] = []
+    for name in names:
+        candidate = identifier(name)
+        while candidate in chosen:
+            candidate += "_"
+        chosen.append(candidate)
+    return chosen
+
+
+def printable(text: str) -> str:
+    """`text` without characters that could not stand in a source file or would end a comment."""
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return "".join(
+        one if one == "\t" or one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
+def comment(text: str, indent: str = "") -> list[str]:
+    """`text` as comment lines, one for each of its lines."""
+    return [(indent + "# " + printable(line)).rstrip() for line in re.split(r"\r\n|\n|\r", text)]
+
+
+def code_or_comment(text: str) -> list[str]:
+    """The lines of `text` if it parses, else the same as a comment."""
+    if parses(text):
+        return text.strip("\n").split("\n")
+    return comment(text.strip("\n"))
+
+
+def heading(text: str, rule: str) -> list[str]:
+    """A comment that starts a section."""
+    line = "# " + rule * (WIDTH - 2)
+    return [line, *comment(text), line]
+
+
+def conjunction(condition: str) -> list[str]:
+    """The operands of `condition`, such that joining them with `and` means the same.
+
+    `condition` is an expression; an operand that binds less tightly than `and` comes in parentheses.
+    """
+    tree = ast.parse(condition, mode="eval").body
+    operands = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
+    pieces = [condition] if len(operands) == 1 else [_segment(condition, node) for node in operands]
+    return [
+        piece if _binds_tightly(node) and _same(piece, node) else "(" + piece + ")"
+        for piece, node in zip(pieces, operands)
+    ]
+
+
+def _segment(text: str, node: ast.expr) -> str:
+    return ast.get_source_segment(text, node) or text
+
+
+def _same(piece: str, node: ast.expr) -> bool:
+    """Whether `piece` alone reads as `node`; a segment of the text leaves its parentheses behind."""
+    try:
+        return ast.dump(ast.parse(piece, mode="eval").body) == ast.dump(node)
+    except SyntaxError:
+        return False
+
+
+def _binds_tightly(node: ast.expr) -> bool:
+    if isinstance(node, ast.BoolOp):
+        return isinstance(node.op, ast.And)
+    return not isinstance(node, (ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Tuple))
+
+
+def filled(pieces: Sequence[str], indent: str, first: bool) -> list[str]:
+    """`pieces` joined by `and`, on as few lines as fit the width; `first`: no `and` before the first one."""
+    lines: list[str] = []
+    for number, piece in enumerate(pieces):
+        text = piece if first and not number else "and " + piece
+        if lines and len(lines[-1]) + 1 + len(text) <= WIDTH:
+            lines[-1] += " " + text
+        else:
+            lines.append(indent + text)
+    return lines

@@ -1,0 +1,246 @@
+"""full_code_for_<function>_<n>.py: one valid file that tells the whole story, in reading order."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+
+import pytest
+
+from depyf.record import (
+    FrameRecord,
+    FunctionRecord,
+    GraphBreak,
+    GraphRecord,
+    GuardRecord,
+    Location,
+    ResumeCall,
+    SessionRecord,
+    StageRecord,
+    Versions,
+)
+from depyf.report.full_code import render
+
+LINE_2 = Location("toy.py", 2, "toy_example", "x = a / (torch.abs(a) + 1)")
+LINE_3 = Location("toy.py", 3, "toy_example", "if b.sum() < 0:")
+
+TOY = FunctionRecord(
+    key="toy_example_0",
+    name="toy_example",
+    qualified_name="toy_example",
+    file="toy.py",
+    first_line=1,
+    source=(
+        "def toy_example(a, b):\n    x = a / (torch.abs(a) + 1)\n    if b.sum() < 0:\n        b = b * -1\n"
+        "    return x * b\n"
+    ),
+    source_origin="file",
+    parameters=("a", "b"),
+    full_code_file="full_code_for_toy_example_0.py",
+)
+RESUME = FunctionRecord(
+    key="torch_dynamo_resume_in_toy_example_at_3_1",
+    name="torch_dynamo_resume_in_toy_example_at_3",
+    qualified_name="torch_dynamo_resume_in_toy_example_at_3",
+    file="toy.py",
+    first_line=3,
+    source="def torch_dynamo_resume_in_toy_example_at_3(b, x):\n    b = b * -1\n    return x * b\n",
+    source_origin="decompiled",
+    parameters=("b", "x"),
+    resume_of="toy_example_0",
+    resume_names=("__resume_at_102_2",),
+)
+ENTRY_FRAME = FrameRecord(
+    compile_id="0/0",
+    function="toy_example_0",
+    index=0,
+    file="__transformed_code_0_for_toy_example.py",
+    source=(
+        "def toy_example(a, b):\n"
+        "    graph_out_0 = __compiled_fn_1(a, b)\n"
+        "    if graph_out_0[0]:\n"
+        "        return __resume_at_102_2(b, graph_out_0[1])\n"
+        "    return __resume_at_112_3(b, graph_out_0[1])\n"
+    ),
+    installed="replaced",
+    grade="PROVED_UNDER",
+    assumptions=("globals that Dynamo installs stay what they are during a frame",),
+    rung="idioms",
+    guards=(
+        GuardRecord("type(a) is torch.Tensor and a.size() == (10,)", True, "L['a']", "TENSOR_MATCH", LINE_2),
+        GuardRecord("torch.abs is still the object it was when this was compiled", False, "", "ID", LINE_2),
+        GuardRecord("b.dim() == 1 if b.is_dense else True", True, "L['b']", "TENSOR_MATCH", LINE_3),
+        GuardRecord("torch.is_grad_enabled()", True, "", "GLOBAL_STATE", None),
+    ),
+    graphs=("__compiled_fn_1",),
+    resumes=(ResumeCall("__resume_at_102_2", RESUME.key), ResumeCall("__resume_at_112_3", None)),
+    graph_breaks=(GraphBreak("data-dependent branching", LINE_3),),
+)
+RESUME_FRAME = FrameRecord(
+    compile_id="1/0",
+    function=RESUME.key,
+    index=0,
+    file="__transformed_code_0_for_torch_dynamo_resume_in_toy_example_at_3.py",
+    source="   0 RESUME 0\n   2 LOAD_GLOBAL __compiled_fn_4\n",
+    installed="relabelled",
+    grade="UNPROVED",
+    rung="disassembly",
+    graphs=("__compiled_fn_4",),
+)
+SESSION = SessionRecord(
+    versions=Versions("1.0", "3.11.9", "2.13.0"),
+    functions=(TOY, RESUME),
+    frames=(ENTRY_FRAME, RESUME_FRAME),
+    graphs=(
+        GraphRecord(
+            "__compiled_fn_1",
+            "0/0",
+            stages=(
+                StageRecord("Captured_Graph", 0, "__compiled_fn_1.Captured_Graph.0.py"),
+                StageRecord("Forward_graph", 0, "__compiled_fn_1.Forward_graph.0.py", runs=True),
+            ),
+        ),
+    ),
+)
+
+
+def names_of_functions(text: str) -> list[str]:
+    return [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+
+
+def test_the_story_is_told_in_reading_order():
+    assert names_of_functions(render(SESSION, "toy_example_0")) == [
+        "toy_example",
+        "__guard_0_for_toy_example",
+        "__transformed_code_0_for_toy_example",
+        "torch_dynamo_resume_in_toy_example_at_3",
+        "__guard_0_for_torch_dynamo_resume_in_toy_example_at_3",
+        "__transformed_code_0_for_torch_dynamo_resume_in_toy_example_at_3",
+        "__resume_at_102_2",
+        "toy_example",
+    ]
+
+
+def test_the_dispatcher_shows_how_a_version_is_chosen():
+    assert (
+        "def toy_example(a, b):\n"
+        "    if __guard_0_for_toy_example(a, b):\n"
+        "        return __transformed_code_0_for_toy_example(a, b)\n"
+    ) in render(SESSION, "toy_example_0")
+
+
+def test_guards_are_conditions_beside_the_line_that_asked_for_them():
+    text = render(SESSION, "toy_example_0")
+    start = text.index("def __guard_0_for_toy_example")
+    guards = text[start : text.index("\n    )", start)]
+    assert guards == (
+        "def __guard_0_for_toy_example(a, b):\n"
+        "    return (\n"
+        "        # toy.py:2: x = a / (torch.abs(a) + 1)\n"
+        "        type(a) is torch.Tensor and a.size() == (10,)\n"
+        "        # also: torch.abs is still the object it was when this was compiled\n"
+        "        # toy.py:3: if b.sum() < 0:\n"
+        "        and (b.dim() == 1 if b.is_dense else True)\n"
+        "        # whatever the arguments:\n"
+        "        and torch.is_grad_enabled()"
+    )
+
+
+def test_it_names_the_files_the_reader_goes_to_next_and_which_of_them_runs():
+    text = render(SESSION, "toy_example_0")
+    assert "__compiled_fn_1.Forward_graph.0.py   (this one runs)" in text
+    assert "__compiled_fn_1.Captured_Graph.0.py\n" in text
+    assert "# file:   __transformed_code_0_for_toy_example.py" in text.replace("#   file", "# file")
+
+
+def test_it_says_what_the_proof_rests_on():
+    text = render(SESSION, "toy_example_0")
+    assert "PROVED_UNDER" in text
+    assert "globals that Dynamo installs stay what they are during a frame" in text
+    assert "UNPROVED: no source was found that does the same" in text
+
+
+def test_same_record_same_bytes():
+    assert render(SESSION, "toy_example_0") == render(SESSION, "toy_example_0")
+
+
+def test_a_function_with_every_kind_of_parameter_is_called_the_way_it_is_declared():
+    function = dataclasses.replace(
+        TOY,
+        name="f",
+        source="def f(a, /, b=1, *rest, c, d=2, **more):\n    return a\n",
+        parameters=("a", "b", "c", "d", "rest", "more"),
+    )
+    text = render(SessionRecord(functions=(function,), frames=(ENTRY_FRAME,)), "toy_example_0")
+    assert "def f(a, /, b=..., *rest, c, d=..., **more):" in text
+    assert "if __guard_0_for_toy_example(a, b, c, d, rest, more):" in text
+    assert "return __transformed_code_0_for_toy_example(a, b, *rest, c=c, d=d, **more)" in text
+
+
+def test_an_unknown_function_is_a_key_error():
+    with pytest.raises(KeyError):
+        render(SESSION, "nobody")
+
+
+AWFUL_TEXTS = [
+    "",
+    "def broken(:",
+    "x = 'open",
+    "    indented = 1",
+    "text\x00with\x00nul",
+    "a\rb\x0cc\u2028d\x85e",
+    "lone \ud800 surrogate",
+    "'''",
+    '"""',
+    "# only a comment",
+    "return 5",
+    "\\",
+    "def f():\n\tpass\n        pass",
+    "(" * 300 + ")" * 300,
+    "a if b else c",
+    "lambda: 1",
+    "x := 1",
+    "yield 1",
+    "a, b",
+    "*a",
+    "a\nand b",
+    "a # b",
+    "def f(): pass\ndef g(): pass",
+    "# -*- coding: utf-7 -*-",
+]
+
+
+@pytest.mark.parametrize("awful", AWFUL_TEXTS, ids=range(len(AWFUL_TEXTS)))
+def test_the_file_parses_whatever_the_pieces_contain(awful):
+    place = Location(awful, 3, awful, awful)
+    parameters = (awful, awful, "class", "0")
+    function = dataclasses.replace(
+        TOY, name=awful, qualified_name=awful, file=awful, source=awful, parameters=parameters
+    )
+    frame = dataclasses.replace(
+        ENTRY_FRAME,
+        file=awful,
+        source=awful,
+        guards=tuple(GuardRecord(awful, claimed, awful, awful, place) for claimed in (True, False)),
+        graphs=(awful,),
+        graph_breaks=(GraphBreak(awful, place, awful),),
+        recompile_reasons=(awful,),
+        assumptions=(awful,),
+        resumes=(ResumeCall(awful, None),),
+    )
+    resume = dataclasses.replace(RESUME, source=awful, resume_names=(awful, awful), parameters=(awful,))
+    graph = GraphRecord(awful, "0/0", stages=(StageRecord("x", 0, awful, runs=True),))
+    session = SessionRecord(
+        versions=Versions(awful, awful, awful), functions=(function, resume), frames=(frame,), graphs=(graph,)
+    )
+    text = render(session, "toy_example_0")
+    ast.parse(text.encode("utf-8"))
+    # Not the last resort of commenting out the whole file: the functions are still there.
+    assert any("guard" in name for name in names_of_functions(text))
+
+
+def test_resume_functions_that_name_each_other_are_told_once():
+    first = dataclasses.replace(RESUME, key="one", resume_of="two")
+    second = dataclasses.replace(RESUME, key="two", resume_of="one")
+    assert len(re.findall("Resume function", render(SessionRecord(functions=(first, second)), "one"))) == 2
