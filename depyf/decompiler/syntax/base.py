@@ -49,7 +49,7 @@ else:
         A `Located` node gets the fields `trailing` and `origin` after its own, and every field that has a
         default needs no argument. (`dataclass(slots=True, kw_only=True)` would do, but needs Python 3.10.)
         """
-        fields = dict(cls.__dict__.get("__annotations__", {}))
+        fields = dict(cls.__dict__.get("__annotations__", {}))  # noqa: RUF063 (get_annotations needs 3.10)
         if issubclass(cls, Located):
             fields.update(trailing="str", origin="int")
             cls.trailing, cls.origin = "", -1

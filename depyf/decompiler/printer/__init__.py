@@ -1,0 +1,65 @@
+"""Syntax tree to source text, without recursion and in time linear in the text.
+
+expressions, patterns   a node -> pieces of text, by precedence
+literals, fstrings      constants and quotes, exact to the bit
+statements              a statement -> headers and bodies
+writer, layout          lines, indentation, comments; breaking lines that are too long
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Sequence
+
+from .. import syntax as s
+from .limits import SyntaxLimits, Unspellable
+from .pieces import expand
+from .precedence import TEST
+from .statements import COMPOUND
+from .writer import PRINTERS, Writer
+
+__all__ = ["Printed", "SyntaxLimits", "Unspellable", "max_depth", "print_source"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Printed:
+    """A text, and for each of its lines the origin of the statement that begins there, or -1."""
+
+    text: str
+    origins: tuple[int, ...]
+
+
+def print_source(
+    node: s.Node, *, features: SyntaxLimits, indent: int = 4, width: int | None = None
+) -> Printed:
+    """The source text of a module, a statement, or an expression (that one without a line break at its end).
+
+    The text is legal in the Pythons that `features` stands for, provided that they have the syntax the tree
+    uses at all, and parses back to the same tree (but `a and (b and c)` loses its parentheses). Lines longer
+    than `width` are broken inside brackets where they can be.
+
+    Raises `Unspellable` for a constant that no text can spell exactly (use a `Placeholder`), and for an
+    f-string, a decorator or an index that the target Python has no syntax for (use another form).
+    """
+    if isinstance(node, (s.Module, s.Statement)):
+        writer = Writer(features, " " * indent, width)
+        writer.write_body(node.body if isinstance(node, s.Module) else [node], isinstance(node, s.Module))
+        return Printed("".join([line + "\n" for line in writer.lines]), tuple(writer.origins))
+    text = "".join(expand([(node, TEST)], PRINTERS, features))
+    return Printed(text, (-1,) * (text.count("\n") + 1))
+
+
+def max_depth(node: s.Module | s.Statement) -> int:
+    """How many levels of indentation the deepest line of `node` has; CPython accepts 100."""
+    deepest = 0
+    any_limits = SyntaxLimits()
+    top: Sequence[s.Located] = node.body if isinstance(node, s.Module) else [node]
+    stack = [(statement, 0) for statement in top]
+    while stack:
+        statement, depth = stack.pop()
+        deepest = max(deepest, depth)
+        if statement.__class__ in COMPOUND:
+            for clause in COMPOUND[statement.__class__](statement, any_limits):
+                deepest = max(deepest, depth + 1)
+                stack.extend([(inner, depth + 1) for inner in clause.body])
+    return deepest

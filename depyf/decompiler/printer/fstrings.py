@@ -1,0 +1,171 @@
+"""f-strings and template strings: choosing the quotes.
+
+Before Python 3.12 the text between the braces may hold neither a backslash nor the quotes of any string
+around it. So the choice is a small search, from the outermost string inwards: there are four kinds of quotes,
+and a string inside the braces takes the first kind with which it can be written. From 3.12 on anything goes,
+but a spelling that every Python reads is still preferred.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence, Union
+
+from .limits import SyntaxLimits, Unspellable
+from .literals import escaped
+
+SINGLE_FIRST = ("'", '"', "'''", '"""')
+DOUBLE_FIRST = ('"', "'", '"""', "'''")
+
+
+class FieldOpen(str):
+    """The brace that opens a field."""
+
+    __slots__ = ()
+
+
+class Literal:
+    """Text outside the braces, not yet escaped."""
+
+    __slots__ = ("in_spec", "value")
+
+    def __init__(self, value: str, in_spec: bool) -> None:
+        self.value = value
+        self.in_spec = in_spec  # in a format specification, where braces cannot be doubled
+
+
+class Quoted:
+    """A string constant inside the braces."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: str | bytes) -> None:
+        self.value = value
+
+
+class FString:
+    """A whole f-string (prefix "f") or template string ("t"), with the texts between its quotes."""
+
+    __slots__ = ("pieces", "prefix")
+
+    def __init__(self, prefix: str, pieces: Sequence[Piece]) -> None:
+        self.prefix = prefix
+        self.pieces = list(pieces)
+        for index in range(len(pieces) - 1, 0, -1):  # "{{" would be a brace
+            after = pieces[index]
+            if isinstance(pieces[index - 1], FieldOpen) and isinstance(after, str) and after[:1] == "{":
+                self.pieces.insert(index, " ")
+
+
+Piece = Union[str, Literal, Quoted, FString]  # a str is code inside the braces, quotes excepted
+
+
+def spell_fstring(string: FString, limits: SyntaxLimits) -> str:
+    """The text of an outermost f-string. Raises `Unspellable` where the target Python has none for it."""
+    text = _spell_within(string, ())
+    if text is not None:
+        return text
+    if limits.nested_quotes_in_fstrings:
+        return _spell_freely(string)
+    raise Unspellable("before Python 3.12 no f-string can hold these quotes or backslashes inside its braces")
+
+
+def _preference(string: FString) -> tuple[str, ...]:
+    """The quotes to try: as `repr` would, but the strings inside get the single quotes if there are any."""
+    if any(isinstance(piece, (Quoted, FString)) for piece in string.pieces):
+        return DOUBLE_FIRST
+    text = "".join([piece.value for piece in string.pieces if isinstance(piece, Literal)])
+    return DOUBLE_FIRST if "'" in text and '"' not in text else SINGLE_FIRST
+
+
+def _spell_literal(literal: Literal, quote: str) -> str:
+    text = escaped(literal.value, quote)
+    if literal.in_spec:
+        return text.replace("{", "\\x7b").replace("}", "\\x7d")
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+# ---- the spelling that every Python reads
+
+
+def _spell_within(string: FString, around: tuple[str, ...]) -> str | None:
+    """The f-string as it can stand inside the braces of f-strings with the quotes `around`, if it can.
+
+    The recursion is shallow: no kind of quotes can be used twice on the way down.
+    """
+    for quote in _preference(string):
+        if not any(outer in quote for outer in around):
+            body = _spell_pieces(string.pieces, quote, around)
+            if body is not None:
+                return string.prefix + quote + body + quote
+    return None
+
+
+def _spell_pieces(pieces: Sequence[Piece], quote: str, around: tuple[str, ...]) -> str | None:
+    """The text between the quotes of an f-string, if it can be written with these."""
+    out = []
+    inside = (*around, quote)
+    for piece in pieces:
+        text: str | None
+        if isinstance(piece, str):
+            text = None if any(bad in piece for bad in (*inside, "\\", "\n")) else piece
+        elif isinstance(piece, FString):
+            text = _spell_within(piece, inside)
+        elif isinstance(piece, Quoted):
+            text = _spell_constant(piece.value, inside)
+        elif not around:
+            text = _spell_literal(piece, quote)
+        elif _can_stand_raw(piece.value, quote, around):
+            text = _spell_literal(piece, quote) if piece.value.isprintable() else piece.value
+            text = None if "\\" in text else text
+        else:
+            text = None
+        if text is None:
+            return None
+        out.append(text)
+    return "".join(out)
+
+
+def _spell_constant(value: str | bytes, around: tuple[str, ...]) -> str | None:
+    """A string constant inside the braces, without backslashes."""
+    if isinstance(value, bytes):
+        prefix, text = "b", value.decode("latin-1")
+        if not text.isascii():
+            return None
+    else:
+        prefix, text = "", value
+    for quote in SINGLE_FIRST:
+        if not any(outer in quote for outer in around) and _can_stand_raw(text, quote, around):
+            return prefix + quote + text + quote
+    return None
+
+
+def _can_stand_raw(value: str, quote: str, around: tuple[str, ...]) -> bool:
+    """Whether `value` can be written between `quote`s that stand between `around` without any escape."""
+    if any(bad in value for bad in ("\\", "\r", "\0", quote, *around)) or value.endswith(quote[0]):
+        return False
+    if "\n" in value and not all(len(outer) == 3 for outer in (quote, *around)):
+        return False
+    return value.isprintable() or not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+# ---- the spelling of Python 3.12 and later
+
+
+def _spell_freely(root: FString) -> str:
+    """Every string quoted as it likes, whatever stands around it."""
+    out: list[str] = []
+    stack: list[tuple[Piece, str]] = [(root, "")]  # with the quotes around each piece
+    while stack:
+        piece, quote = stack.pop()
+        if isinstance(piece, FString):
+            quote = _preference(piece)[0]
+            stack.append((quote, quote))
+            stack.extend([(inner, quote) for inner in reversed(piece.pieces)])
+            out.append(piece.prefix + quote)
+        elif isinstance(piece, Literal):
+            out.append(_spell_literal(piece, quote))
+        elif isinstance(piece, Quoted):
+            out.append(repr(piece.value))
+        else:
+            out.append(piece)
+    return "".join(out)

@@ -1,0 +1,136 @@
+"""Constants as text: the text evaluates to exactly the value, to the bit, or there is none."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from typing import Any
+
+from .limits import SyntaxLimits, Unspellable
+from .precedence import ATOM, FACTOR
+
+LONGEST_DECIMAL = 4096  # bits; Python refuses to read decimals of more than 4300 digits
+INFINITY = "1e309"
+
+
+def spell(value: Any) -> tuple[str, int]:
+    """The text of a constant that is no container, and the level at which the text binds.
+
+    Raises `Unspellable` for nan, for a complex number that no constant expression folds to, and for objects
+    of any other type, subclasses of the plain types included.
+    """
+    kind = type(value)
+    if kind is str or kind is bytes or kind is bool or value is None:
+        return repr(value), ATOM
+    if kind is int:
+        text = hex(value) if value.bit_length() > LONGEST_DECIMAL else repr(value)
+        return text, FACTOR if value < 0 else ATOM
+    if kind is float:
+        return _spell_float(value), FACTOR if math.copysign(1.0, value) < 0 else ATOM
+    if kind is complex:
+        return _spell_complex(value)
+    if value is Ellipsis:
+        return "...", ATOM
+    raise Unspellable(f"no source text evaluates to this {kind.__name__} as a constant: {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # a repr is the user's code
+        return "<no repr>"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _spell_float(value: float) -> str:
+    if math.isnan(value):
+        raise Unspellable("no literal is nan")
+    if math.isinf(value):
+        return INFINITY if value > 0 else "-" + INFINITY
+    return repr(value)
+
+
+def _spell_complex(value: complex) -> tuple[str, int]:
+    """A literal, or a sum that the compiler folds. The signs of zeros decide, so each candidate is computed.
+
+    Python 3.14 adds a real and a complex number without first turning the real one into a complex one, which
+    changes signs of zeros; a candidate must give the value both ways.
+    """
+    wanted = _bits(value.real, value.imag)
+    real, imag = abs(value.real), abs(value.imag)
+    imag_text = _spell_part(imag) + "j"
+    if _bits(0.0, imag) == wanted:
+        return imag_text, ATOM
+    if _bits(-0.0, -imag) == wanted:
+        return "-" + imag_text, FACTOR
+    for sign in (1.0, -1.0):
+        for left in (real, -real):
+            for operator in "+-":
+                signed = imag if operator == "+" else -imag
+                real_sum = left + 0.0 if operator == "+" else left - 0.0
+                promoted, mixed = (
+                    _bits(sign * real_sum, sign * (0.0 + signed)),
+                    _bits(sign * real_sum, sign * signed),
+                )
+                if promoted == mixed == wanted:
+                    text = f"({_spell_part(left)}{operator}{imag_text})"
+                    return (text, ATOM) if sign > 0 else ("-" + text, FACTOR)
+    raise Unspellable(f"no constant expression gives {value!r} with these signs of zero")
+
+
+def _spell_part(value: float) -> str:
+    """A real or imaginary part: a float without a fraction of zero, as `repr` has it."""
+    text = _spell_float(value)
+    return text[:-2] if text.endswith(".0") else text
+
+
+def _bits(real: float, imag: float) -> bytes:
+    return struct.pack("dd", real, imag)
+
+
+# ---- strings
+
+
+def _escape_pieces(value: str, pieces: re.Pattern[str]) -> str:
+    """`value` with everything that is not printable escaped, and no quote: `pieces` match no single quote."""
+    return pieces.sub(lambda match: repr(match.group())[1:-1], value)
+
+
+_ON_ONE_LINE = re.compile("[^']+")
+_ON_MANY_LINES = re.compile("[^'\n\t]+")
+
+
+def escaped(value: str, quote: str) -> str:
+    """`value` as it stands between two `quote`s, on one line."""
+    return _escape_quotes(_escape_pieces(value, _ON_ONE_LINE), quote)
+
+
+def _escape_quotes(body: str, quote: str) -> str:
+    if len(quote) == 1:
+        return body.replace(quote, "\\" + quote)
+    mark = quote[0]
+    body = body.replace(quote, ("\\" + mark) * 3)
+    return body[:-1] + "\\" + mark if body.endswith(mark) else body
+
+
+def docstring(value: str, indent: str, limits: SyntaxLimits) -> str:
+    """A docstring's literal in triple quotes, with real line breaks, that the compiler turns into `value`.
+
+    Where the compiler dedents docstrings, the lines are indented like the code around them. (A docstring that
+    such a compiler would change in any case has no spelling; it is printed as it is.)
+    """
+    body = _escape_quotes(_escape_pieces(value, _ON_MANY_LINES), '"""')
+    if limits.docstrings_are_dedented and _can_be_indented(value):
+        first, *others = body.split("\n")
+        last = others.pop()
+        lines = [indent + line if line else line for line in others]
+        body = "\n".join([first, *lines, indent + last])
+    return '"""' + body + '"""'
+
+
+def _can_be_indented(value: str) -> bool:
+    """Whether dedenting gives `value` back after its lines but the first got one common indentation."""
+    first, *others = value.split("\n")
+    filled = [line for line in others if line.strip(" ")]
+    return "\t" not in value and first[:1] != " " and bool(filled) and any(line[0] != " " for line in filled)

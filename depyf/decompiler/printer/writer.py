@@ -1,0 +1,131 @@
+"""Lines: indentation, blank lines, comments, docstrings, and where in the bytecode each line came from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Iterator, Sequence
+
+from .. import syntax as s
+from . import expressions, patterns
+from .layout import lay_out
+from .limits import SyntaxLimits
+from .literals import docstring
+from .pieces import Parts, expand
+from .statements import COMPOUND, SIMPLE, decorator
+
+PRINTERS = {**expressions.PRINTERS, **patterns.PRINTERS}
+DEFINITIONS = (s.FunctionDef, s.AsyncFunctionDef, s.ClassDef)
+
+# PEP 263: a comment in the first two lines of a file that matches this names the file's encoding.
+ENCODING = re.compile(r"coding(?=[:=])")
+
+
+class Writer:
+    """Collects the lines of one text."""
+
+    def __init__(self, limits: SyntaxLimits, step: str, width: int | None) -> None:
+        self.limits = limits
+        self.step = step  # one level of indentation
+        self.width = width  # columns after which to break lines, or None
+        self.lines: list[str] = []
+        self.origins: list[int] = []
+
+    def write_body(self, body: Sequence[s.Located], has_docstring: bool) -> None:
+        """Write a body and all that is in it. Each body we are in is a generator of the bodies below it."""
+        stack = [self._body(body, 0, has_docstring)]
+        while stack:
+            inner = next(stack[-1], None)
+            if inner is None:
+                stack.pop()
+            else:
+                stack.append(inner)
+
+    def _body(self, body: Sequence[s.Located], depth: int, has_docstring: bool) -> Iterator[Iterator[Any]]:
+        indent = self.step * depth
+        is_empty = True
+        for index, node in enumerate(body):
+            self._blank_lines_before(body, index, depth)
+            if isinstance(node, s.Comment):
+                self._write_comment(node.text, indent, node.origin)
+                continue
+            simple = SIMPLE.get(node.__class__)
+            if simple is None:
+                yield from self._compound(node, indent, depth)
+            elif has_docstring and is_empty and _string_of(node) is not None:
+                text = docstring(_string_of(node) or "", indent, self.limits)
+                self._write_text(text, indent, node.trailing, node.origin)
+            else:
+                self._write(simple(node, self.limits), indent, node.trailing, node.origin)
+            is_empty = False
+        if is_empty and depth:
+            self._write(["pass"], indent)
+
+    def _compound(self, node: s.Located, indent: str, depth: int) -> Iterator[Iterator[Any]]:
+        origin = node.origin
+        for item in getattr(node, "decorator_list", ()):
+            self._write(decorator(item, self.limits), indent, "", origin)
+            origin = -1  # the statement begins on its first line
+        for header, body, source, has_docstring in COMPOUND[node.__class__](node, self.limits):
+            trailing = source.trailing if source is not None else ""
+            if source is not node:
+                origin = source.origin if source is not None else -1
+            self._write(header, indent, trailing, origin)
+            yield self._body(body, depth + 1, has_docstring)
+
+    def _blank_lines_before(self, body: Sequence[s.Located], index: int, depth: int) -> None:
+        """PEP 8: definitions stand apart, with the comments above them."""
+        if index == 0:
+            return
+        previous, node = body[index - 1], body[index]
+        apart = isinstance(previous, DEFINITIONS)
+        if not apart and not isinstance(previous, s.Comment):
+            while isinstance(node, s.Comment) and index + 1 < len(body):
+                index += 1
+                node = body[index]
+            apart = isinstance(node, DEFINITIONS)
+        if apart:
+            count = 1 if depth else 2
+            self.lines.extend([""] * count)
+            self.origins.extend([-1] * count)
+
+    def _write(self, parts: Parts, indent: str, trailing: str = "", origin: int = -1) -> None:
+        pieces = expand(parts, PRINTERS, self.limits)
+        text = "".join(pieces)
+        if self.width is not None and len(indent) + len(text) > self.width:
+            text = lay_out(pieces, indent, self.width, self.step)
+        self._write_text(text, indent, trailing, origin)
+
+    def _write_text(self, text: str, indent: str, trailing: str, origin: int) -> None:
+        if trailing:
+            text += "  " + _comment(" ".join(trailing.splitlines()))
+        if "\n" in text:
+            first, *others = text.split("\n")
+            self.lines += [indent + first, *others]
+            self.origins += [origin, *[-1] * len(others)]
+        else:
+            self.lines.append(indent + text)
+            self.origins.append(origin)
+
+    def _write_comment(self, text: str, indent: str, origin: int) -> None:
+        for line in text.splitlines() or [""]:
+            comment = _comment(line)
+            if len(self.lines) < 2:
+                comment = ENCODING.sub("coding ", comment)
+            self.lines.append(indent + comment)
+            self.origins.append(origin)
+            origin = -1
+
+
+def _string_of(node: s.Located) -> str | None:
+    """The string that a statement consists of, if it is one."""
+    if isinstance(node, s.Expr) and isinstance(node.value, s.Constant) and type(node.value.value) is str:
+        return node.value.value
+    return None
+
+
+def _comment(line: str) -> str:
+    """One line of comment; what is not printable is escaped."""
+    line = line.rstrip()
+    if not line.isprintable():
+        line = "".join([char if char.isprintable() else repr(char)[1:-1] for char in line])
+    return line if line.startswith("#") else f"# {line}".rstrip()
