@@ -150,14 +150,14 @@ def _subscript(tokens: Sequence[tokenize.TokenInfo], index: int) -> str | None:
 
 def _type_test(expression: str, type_name: str) -> str:
     """A test that the type of `expression` is the one called `type_name`."""
+    if not all(part.isidentifier() for part in type_name.split(".")):
+        # A class made inside a function has no name that an expression could use.
+        kind = f"type({expression})"
+        return f"{kind}.__module__ + '.' + {kind}.__qualname__ == {type_name!r}"
     for home in ("builtins.", "__main__."):
         if type_name.startswith(home):
             type_name = type_name[len(home) :]
-    type_name = _PUBLIC_TYPES.get(type_name, type_name)
-    if all(part.isidentifier() for part in type_name.split(".")):
-        return f"type({expression}) is {type_name}"
-    # A class made inside a function has no name that an expression could use.
-    return f"type({expression}).__qualname__ == {type_name.split('.', 1)[-1]!r}"
+    return f"type({expression}) is {_PUBLIC_TYPES.get(type_name, type_name)}"
 
 
 _PUBLIC_TYPES = {

@@ -1,0 +1,43 @@
+# Two commands do everything, set-up included: `make demo` and `make test`.
+#
+# Each makes its own virtual environment. Another Python or torch:  make demo PYTHON=python3.12 TORCH=torch==2.12.0
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || command -v python)
+TORCH ?= torch==2.13.0
+JOBS ?= 2
+
+DEMO := .venv-demo
+TEST := .venv-test
+
+# Versions that decide what is an error are pinned.
+CHECKERS := ruff==0.17.4 mypy==2.4.1
+TESTERS := pytest pytest-xdist pytest-timeout hypothesis dill
+
+.PHONY: demo test lint clean
+
+demo: $(DEMO)/ready
+	$(DEMO)/bin/python examples/toy.py
+
+test: $(TEST)/ready
+	$(TEST)/bin/ruff check .
+	$(TEST)/bin/mypy
+	OMP_NUM_THREADS=1 $(TEST)/bin/python -m pytest -n $(JOBS)
+
+lint: $(TEST)/ready
+	$(TEST)/bin/ruff check .
+	$(TEST)/bin/mypy
+
+$(DEMO)/ready: Makefile pyproject.toml
+	$(PYTHON) -m venv $(DEMO)
+	$(DEMO)/bin/python -m pip install --quiet $(TORCH) numpy
+	$(DEMO)/bin/python -m pip install --quiet --editable .
+	touch $@
+
+$(TEST)/ready: Makefile pyproject.toml
+	$(PYTHON) -m venv $(TEST)
+	$(TEST)/bin/python -m pip install --quiet $(TORCH) numpy $(CHECKERS) $(TESTERS)
+	$(TEST)/bin/python -m pip install --quiet --editable .
+	touch $@
+
+clean:
+	rm -rf $(DEMO) $(TEST) depyf_output

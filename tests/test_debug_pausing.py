@@ -1,0 +1,133 @@
+"""debug(): whether anybody could answer at the pause, and what happens when nobody can."""
+
+from __future__ import annotations
+
+import bdb
+import io
+import subprocess
+import sys
+import types
+
+import pytest
+
+from depyf.torch_hooks import debugging
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+    def fileno(self):
+        raise OSError("not a real file")
+
+
+@pytest.fixture(autouse=True)
+def nobody_there(monkeypatch):
+    monkeypatch.delenv("PYTHONBREAKPOINT", raising=False)
+    monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    monkeypatch.setattr(sys, "gettrace", lambda: None)
+    for name in ("debugpy", "pydevd", "IPython"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+def test_no_terminal_and_no_debugger_means_no_pause():
+    assert not debugging.can_pause()
+
+
+@pytest.mark.parametrize("stdin", [None, Terminal("")], ids=["no stdin", "a terminal that is no file"])
+def test_an_odd_stdin_does_not_pause(monkeypatch, stdin):
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert not debugging.can_pause()
+
+
+def test_a_closed_stdin_does_not_pause():
+    sys.stdin.close()
+    assert not debugging.can_pause()
+
+
+def test_an_ide_that_took_over_the_breakpoint_hook_is_honoured(monkeypatch):
+    monkeypatch.setattr(sys, "breakpointhook", lambda *args, **kwargs: None)
+    assert debugging.can_pause()
+
+
+@pytest.mark.parametrize(
+    ("target", "pauses"),
+    [("pdb.set_trace", False), ("ipdb.set_trace", False), ("remote_pdb.set_trace", True), ("0", True)],
+)
+def test_a_debugger_of_the_users_choice_is_honoured_if_it_needs_no_terminal(monkeypatch, target, pauses):
+    monkeypatch.setenv("PYTHONBREAKPOINT", target)
+    assert debugging.can_pause() is pauses
+
+
+def test_a_pdb_that_already_runs_the_program_is_honoured(monkeypatch):
+    monkeypatch.setattr(sys, "gettrace", lambda: bdb.Bdb().trace_dispatch)
+    assert debugging.can_pause()
+
+
+def test_coverage_is_no_debugger(monkeypatch):
+    monkeypatch.setattr(sys, "gettrace", lambda: lambda *args: None)
+    assert not debugging.can_pause()
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_debugpy_counts_once_a_client_is_there(monkeypatch, connected):
+    debugpy = types.SimpleNamespace(is_client_connected=lambda: connected)
+    monkeypatch.setitem(sys.modules, "debugpy", debugpy)
+    assert debugging.can_pause() is connected
+
+
+PROGRAM = """
+import sys, torch, depyf
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+compiled = torch._dynamo.utils.counters["frames"]
+f(torch.ones(3))
+before = compiled["ok"]
+with depyf.debug():
+    assert f(torch.ones(3)).tolist() == [2, 2, 2]
+    assert f(torch.ones(2, 5)).shape == (2, 5)
+print("compiled inside:", compiled["ok"] - before)
+f(torch.ones(2, 5))
+print("compiled after:", compiled["ok"] - before)
+"""
+
+
+def run(program: str, **kwargs) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kwargs
+    )
+
+
+@pytest.mark.parametrize("stdin", [subprocess.DEVNULL, subprocess.PIPE], ids=["end of input", "a pipe"])
+def test_without_a_terminal_the_program_goes_on_and_a_new_shape_compiles_nothing(stdin):
+    pytest.importorskip("torch")
+    done = run(PROGRAM, stdin=stdin, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "no terminal and no debugger" in done.stderr
+    assert done.stdout == "compiled inside: 0\ncompiled after: 1\n"
+
+
+def test_the_users_own_exception_passes_and_compiling_is_possible_again():
+    torch = pytest.importorskip("torch")
+    import depyf
+
+    with pytest.raises(ZeroDivisionError):
+        with depyf.debug():
+            raise ZeroDivisionError
+    compiled = torch.compile(lambda x: x + 1, backend="eager")
+    before = torch._dynamo.utils.counters["frames"]["ok"]
+    compiled(torch.ones(3))
+    assert torch._dynamo.utils.counters["frames"]["ok"] == before + 1
+
+
+def test_inside_prepare_debug_it_is_a_clear_error(monkeypatch):
+    pytest.importorskip("torch")
+    import depyf
+
+    session = types.SimpleNamespace(active=lambda: object())
+    monkeypatch.setitem(sys.modules, "depyf.torch_hooks.session", session)
+    with pytest.raises(depyf.errors.UserError, match="Leave prepare_debug first"):
+        with depyf.debug():
+            pass

@@ -1,0 +1,282 @@
+"""Guards as a person reads them: true conditions, no ids, and the line that asked for each."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections
+import enum
+import math
+import re
+import sys
+import types
+
+import pytest
+
+from depyf.torch_hooks.guard_text import Leaf, conditions_of, readable
+from depyf.torch_hooks.guards import describe_guards
+
+# ---------------------------------------------------------------- one line of torch's at a time
+
+
+@pytest.mark.parametrize(
+    ("torch_says", "we_say"),
+    [
+        ("L['a'] is L['b']", "a is b"),
+        ("G['torch'].abs", "torch.abs"),
+        ("L['self']._modules['l'].weight", "self._modules['l'].weight"),
+        ("G['__import_torch_dot_nn_dot_modules_dot_linear'].F", "torch.nn.modules.linear.F"),
+        ("G['__builtins_dict___0']['len']", "builtins.len"),
+        ("L['.0']", "L['.0']"),
+        ("L['class']", "L['class']"),
+        ("x == \"L['a']\"", "x == \"L['a']\""),
+        ("L['d'] == device(type='cpu')", "d == torch.device(type='cpu')"),
+        ("f(device=1)", "f(device=1)"),
+        ("not tokens: '", "not tokens: '"),
+    ],
+)
+def test_values_are_spelled_as_the_user_does(torch_says, we_say):
+    assert readable(torch_says) == we_say
+
+
+def said(kind: str, text: str, source: str = "", type_name: str = "") -> list[tuple[str, bool]]:
+    return [(one.text, one.is_python) for one in conditions_of(Leaf(kind, text, source, type_name))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("TYPE_MATCH", "___check_type_id(L['n'], 140332543343840), type=<class 'int'>", "type(n) is int"),
+        ("TYPE_MATCH", "___check_type_id(L['m'], 94), type=<class '__main__.M'>", "type(m) is M"),
+        (
+            "TYPE_MATCH",
+            "___check_type_id(L['m'], 94), type=<class '__main__.f.<locals>.M'>",
+            "type(m).__module__ + '.' + type(m).__qualname__ == '__main__.f.<locals>.M'",
+        ),
+        ("TRUE_MATCH", "G['FLAG'] == True", "FLAG is True"),
+        ("DICT_CONTAINS", "not ___dict_contains('forward', L['m'].__dict__)", "'forward' not in m.__dict__"),
+        ("SET_CONTAINS", "set.__contains__(L['s'], 3)", "3 in s"),
+        ("NO_TENSOR_ALIASING", "check_no_aliasing(L['a'], L['b'])", "a is not b"),
+        ("NO_TENSOR_ALIASING", "check_no_aliasing(L['a'], L['b'], L['c'])", "len({id(a), id(b), id(c)}) == 3"),
+        ("LENGTH_CHECK", "len(L['x']) == 2", "len(x) == 2"),
+        ("EQUALS_MATCH", "L['c'] == <Color.RED: 1>", "c == Color.RED"),
+        ("EQUALS_MATCH", "L['c'] == {'b', 'a'}", "c == {'a', 'b'}"),
+        ("EQUALS_MATCH", "L['c'] == frozenset({frozenset({2, 1}), 'a'})", None),
+        ("LAMBDA_GUARD", "2*L['a'].size()[0] > L['b'].size()[1]", "2*a.size()[0] > b.size()[1]"),
+        ("SOMETHING_NEW", "L['a'].shiny == 3", "a.shiny == 3"),
+    ],
+)
+def test_conditions_that_python_can_say(kind, text, expected):
+    ((condition, is_python),) = said(kind, text)
+    assert is_python
+    if expected is not None:
+        assert condition == expected
+    ast.parse(condition, mode="eval")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("ID_MATCH", "___check_obj_id(G['torch'].abs, 140332528815456), type=<class 'builtin_function_or_method'>"),
+        ("ID_MATCH", "___check_obj_id(L['z'].__code__, 140646538256144), type=<class 'code'>"),
+        ("ID_MATCH", "___check_obj_id(G['gone'], 140646538256144), type=<class 'module'>"),
+        ("DICT_VERSION", "___dict_version(L['d']) == 140332543"),
+        ("LAMBDA_GUARD", "__dtensor_spec_140332528815456"),
+        ("LAMBDA_GUARD", "___check_opaque_guard_fn_140332528815456_c0/0"),
+        ("EQUALS_MATCH", "L['f'] == <function g at 0x7f1234567890>"),
+        ("LAMBDA_GUARD", "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == (140332528815456, 1)"),
+        ("TENSOR_MATCH", "check_tensor(in a form that nobody knows yet, 140332528815456)"),
+        ("GLOBAL_STATE", "___check_global_state() in another form"),
+        ("EQUALS_MATCH", "L['x'] == Weird(\n  0x7f1234567890)"),
+    ],
+)
+def test_what_python_cannot_say_is_put_in_words_without_ids(kind, text):
+    ((condition, is_python),) = said(kind, text)
+    assert not is_python
+    assert "\n" not in condition
+    assert not re.search(r"\d{6,}|0x", condition)
+
+
+def test_a_module_is_named():
+    text = f"___check_obj_id(G['m'], {id(math)}), type=<class 'module'>"
+    assert said("ID_MATCH", text) == [("m is sys.modules['math']", True)]
+
+
+def test_equality_includes_the_type_because_torch_checks_it():
+    assert said("EQUALS_MATCH", "L['n'] == 1", "L['n']", "int") == [("type(n) is int and n == 1", True)]
+
+
+TENSOR = (
+    "check_tensor(L['a'], Tensor, DispatchKeySet(CUDA, BackendSelect, ADInplaceOrView, AutogradCUDA), "
+    "torch.float16, device=1, requires_grad=True, size=[None, 4], stride=[4, 1])"
+)
+
+
+def test_a_tensor_is_described_dimension_by_dimension():
+    assert said("TENSOR_MATCH", TENSOR, "L['a']", "torch.nn.parameter.Parameter") == [
+        (
+            "type(a) is torch.nn.Parameter and a.dtype is torch.float16 and a.device == torch.device('cuda', 1) "
+            "and a.requires_grad is True and a.dim() == 2 and a.size(1) == 4 and a.stride() == (4, 1)",
+            True,
+        )
+    ]
+
+
+def test_unusual_dispatch_keys_are_told():
+    conditions = said("TENSOR_MATCH", TENSOR.replace("AutogradCUDA", "AutogradCUDA, Negative"), "L['a']")
+    assert conditions[1] == (
+        "a has the dispatch keys CUDA, BackendSelect, ADInplaceOrView, AutogradCUDA, Negative",
+        False,
+    )
+
+
+# ---------------------------------------------------------------- a printed tree
+
+TREE = """
+TREE_GUARD_MANAGER:
++- RootGuardManager
+| +- DEFAULT_DEVICE: utils_device.CURRENT_DEVICE == None                # _dynamo/output_graph.py:1122 in init_ambient_guards
+| +- GuardManager: source=L['b'], accessed_by=FrameLocalsGuardAccessor(key='b'), type=<class 'str'>, tag_safe=(False, False)
+| | +- EQUALS_MATCH: L['b'] == 'x  # y:1 in z'                        # if b == "x  # y:1 in z":  # src/model.py:8 in f (HINT: h)
+| +- GuardManager: source=L['a'], accessed_by=FrameLocalsGuardAccessor(key='a'), type=<class 'int'>, tag_safe=(False, False)
+| | +- TYPE_MATCH: ___check_type_id(L['a'], 1403325433), type=<class 'int'>  # a + 1  # src/model.py:9 in f (HINT: type int)
+| | +- DIMENSION_DYNAMIC_MARKING_GUARD: hasattr(L['a'], '_dynamo_dynamic_indices') == False  # a + 1  # src/model.py:9 in f
+| | +- DIMENSION_DYNAMIC_MARKING_GUARD: hasattr(L['a'], '_dynamo_static_indices') == False   # a + 1  # src/model.py:9 in f
++- LAMBDA_GUARD: 2 <= L['a']  # a + 1  # src/model.py:9 in f (user code shown is first use of this value)
+
+Guard latency = 3.14 us
+"""
+
+
+def f(a, b):
+    return a, b
+
+
+def test_a_printed_tree_becomes_records_in_the_order_of_the_parameters():
+    records = describe_guards(TREE, f.__code__)
+    assert [(record.condition, record.location and record.location.line) for record in records] == [
+        ("type(a) is int", 9),
+        ("not any(hasattr(a, f'_dynamo_{mark}_indices') for mark in ('dynamic', 'static'))", 9),
+        ("type(b) is str and b == 'x  # y:1 in z'", 8),
+        ("2 <= a", 9),
+        ("torch.utils._device.CURRENT_DEVICE is None", None),
+    ]
+    location = records[2].location
+    assert location is not None
+    assert (location.file, location.function, location.code) == ("src/model.py", "f", 'if b == "x  # y:1 in z":')
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "+- ", "| | +- X: ", "\x00\n| +- GuardManager: source="])
+def test_text_in_no_known_form_yields_what_can_be_read(text):
+    describe_guards(text, f.__code__)
+
+
+# ---------------------------------------------------------------- torch itself
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+SCALE = 3
+
+
+def many(a, b, table, chosen, text, dtype, none, ratio, numbers, od):
+    x = a + b.view(-1)[0] * SCALE
+    for key, value in table.items():
+        x = x + value
+    if 3 in chosen:
+        x = x * 2
+    if "# hi" in text:
+        x = x + len(text)
+    x = x.to(dtype)
+    for number in numbers:
+        x = x + number
+    if none is None:
+        x = x * ratio
+    return x + od["q"] + max(1, 2)
+
+
+def arguments(torch):
+    return [
+        torch.randn(10),
+        torch.randn(3, 4, requires_grad=True),
+        {"p": torch.ones(1), 2: 3},
+        {1, 3},
+        "a # hi",
+        torch.float64,
+        None,
+        2.5,
+        [1, 2],
+        collections.OrderedDict(q=1),
+    ]
+
+
+@pytest.fixture(scope="module")
+def compiled_guards():
+    torch = pytest.importorskip("torch")
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+    torch._dynamo.reset()
+    values = arguments(torch)
+    torch.compile(many, backend="eager")(*values)
+    (entry,) = _debug_get_cache_entry_list(many.__code__)
+    return torch, values, describe_guards(entry.guard_manager, many.__code__)
+
+
+def failing(torch, guards, values) -> list[str]:
+    scope = {"torch": torch, "sys": sys, "types": types, "math": math, "builtins": builtins}
+    scope.update(collections=collections, SCALE=SCALE)
+    scope.update(zip(many.__code__.co_varnames, values))
+    return [guard.condition for guard in guards if guard.is_python and not eval(guard.condition, scope)]
+
+
+def test_the_conditions_hold_for_the_arguments_they_were_made_for(compiled_guards):
+    torch, values, guards = compiled_guards
+    assert failing(torch, guards, values) == []
+    assert len([guard for guard in guards if guard.is_python]) > 15
+
+
+@pytest.mark.parametrize(
+    ("index", "other"),
+    [
+        (0, lambda torch: torch.randn(11)),
+        (0, lambda torch: torch.randn(10, dtype=torch.float64)),
+        (0, lambda torch: torch.randn(20)[::2]),
+        (0, lambda torch: torch.randn(10, requires_grad=True)),
+        (1, lambda torch: torch.randn(3, 4)),
+        (2, lambda torch: {2: 3, "p": torch.ones(1)}),
+        (2, lambda torch: {"p": torch.ones(1), 2: 4}),
+        (3, lambda torch: {3}),
+        (4, lambda torch: "a"),
+        (5, lambda torch: torch.float32),
+        (6, lambda torch: 1),
+        (7, lambda torch: 2),
+        (8, lambda torch: [1, 2, 3]),
+        (8, lambda torch: (1, 2)),
+        (9, lambda torch: {"q": 1}),
+    ],
+)
+def test_one_of_them_fails_when_dynamo_would_recompile(compiled_guards, index, other):
+    torch, values, guards = compiled_guards
+    changed = list(values)
+    changed[index] = other(torch)
+    assert failing(torch, guards, changed)
+
+
+def test_no_ids_no_addresses_and_every_location_is_a_line_of_the_function(compiled_guards):
+    _, _, guards = compiled_guards
+    first = many.__code__.co_firstlineno
+    for guard in guards:
+        assert not re.search(r"\d{8,}|0x[0-9a-f]{4,}", guard.condition)
+        if guard.location is not None:
+            assert guard.location.function == "many"
+            assert first < guard.location.line < first + 20
+
+
+def test_text_of_the_structured_trace_gives_the_same_as_the_live_manager(compiled_guards):
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+    (entry,) = _debug_get_cache_entry_list(many.__code__)
+    text = f"{entry.guard_manager}\nGuard latency = 1.23 us"
+    assert describe_guards(text, many.__code__) == compiled_guards[2]
