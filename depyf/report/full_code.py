@@ -210,7 +210,7 @@ def _asked_by(location: Location | None) -> str:
 def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
     """The transformed code as a function called like its file."""
     name = _code_name(frame)
-    renamed = _with_name(frame.source, name) if frame.rung != "disassembly" else None
+    renamed = _with_name(frame.source, name)
     if renamed is not None:
         return renamed.strip("\n").split("\n")
     lines = [f"def {name}({signature.parameters}):"]

@@ -1,0 +1,27 @@
+"""What depyf 0.20 kept in a global dictionary, as a read-only view of the context that is active now."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Iterator, Mapping
+
+
+class _SessionView(Mapping[str, Any]):
+    """`dump_src_dir` (None outside `prepare_debug`) and `is_inside_prepare_debug`."""
+
+    def __getitem__(self, key: str) -> Any:
+        session = getattr(sys.modules.get("depyf.torch_hooks.session"), "active", lambda: None)()
+        if key == "is_inside_prepare_debug":
+            return session is not None
+        if key == "dump_src_dir":
+            return getattr(session, "dump_src_dir", None)
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("dump_src_dir", "is_inside_prepare_debug"))
+
+    def __len__(self) -> int:
+        return 2
+
+
+data: Mapping[str, Any] = _SessionView()

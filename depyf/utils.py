@@ -1,0 +1,44 @@
+"""Small helpers that programs written for depyf 0.20 import."""
+
+from __future__ import annotations
+
+import os
+from types import CodeType
+from typing import Any
+
+
+def decompile_ensure(fn: CodeType, overwite_fn_name: str | None = None) -> str:
+    """Source of a code object, or where none is proved a listing of its instructions that is valid Python.
+
+    `overwite_fn_name` (spelled as callers spell it) is the name to give the function in the text.
+    """
+    from depyf.decompiler import DecompilationError, decompile
+    from depyf.decompiler.disassembly import annotated_disassembly
+
+    code = fn if overwite_fn_name is None else fn.replace(co_name=overwite_fn_name)
+    try:
+        return decompile(code)
+    except DecompilationError:
+        return annotated_disassembly(code, {})[0]
+
+
+def get_code_owner(fn: Any) -> Any:
+    """The object whose `__code__` can be replaced so that calling `fn` runs the new code.
+
+    That is the function behind a bound method, a partial or a wrapper of torch.compile; `fn` itself when
+    nothing stands in between.
+    """
+    seen = set()
+    while id(fn) not in seen:
+        seen.add(id(fn))
+        for attribute in ("__func__", "_torchdynamo_orig_callable", "func"):
+            inner = getattr(fn, attribute, None)
+            if callable(inner):
+                fn = inner
+                break
+    return fn
+
+
+def safe_create_directory(path: str) -> None:
+    """Make the directory with its parents; no error when it exists, FileExistsError when it is a file."""
+    os.makedirs(path, exist_ok=True)
