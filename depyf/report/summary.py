@@ -1,0 +1,54 @@
+"""The few lines that end a session."""
+
+from __future__ import annotations
+
+import os
+from typing import List
+
+from depyf.record import GraphBreak, SessionRecord
+
+_MOST_BREAKS = 5
+
+
+def render(record: SessionRecord, folder: str) -> str:
+    """A short summary for a terminal: what was compiled, where the graphs broke, what to open first."""
+    proved = sum(frame.grade.startswith("PROVED") for frame in record.frames)
+    breaks = _breaks(record)
+    frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
+    lines = [
+        f"depyf: {frames} ({proved} proved), {graphs}, {_count(len(breaks), 'graph break')} in {folder}"
+    ]
+    for graph_break in breaks[:_MOST_BREAKS]:
+        lines.append(f"  graph break at {_place(graph_break)}: {graph_break.reason}")
+    if len(breaks) > _MOST_BREAKS:
+        lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see manifest.json")
+    if not record.frames:
+        lines.append("  nothing was compiled inside the context; was the function compiled before it?")
+    first = next((function.full_code_file for function in record.functions if function.full_code_file), None)
+    if first is None and record.frames:
+        first = record.frames[0].file
+    if first is not None:
+        lines.append(f"  open first: {os.path.join(folder, first)}")
+    if record.problems:
+        lines.append(f"  {_count(len(record.problems), 'problem')} inside depyf, see the log")
+    return "\n".join(lines)
+
+
+def _breaks(record: SessionRecord) -> List[GraphBreak]:
+    """Each graph break once: the frames after a break, and recompilations, report it again."""
+    found = {
+        (_place(graph_break), graph_break.reason): graph_break
+        for frame in record.frames
+        for graph_break in frame.graph_breaks
+    }
+    return list(found.values())
+
+
+def _place(graph_break: GraphBreak) -> str:
+    if graph_break.location is None:
+        return "an unknown place"
+    return f"{graph_break.location.file}:{graph_break.location.line}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

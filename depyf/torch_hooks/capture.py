@@ -1,0 +1,262 @@
+"""The live part of a session: torch's hooks on one side, the record and the files on the other."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import threading
+import time
+from types import CodeType
+from typing import Any, Callable, Dict, List
+
+from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions
+from depyf.torch_hooks import custom_stages, torch_facts, trace, wild
+from depyf.torch_hooks.compiles import (
+    Compilation,
+    Compilations,
+    read_graph_break,
+    read_recompile_reasons,
+)
+from depyf.torch_hooks.folder import OutputFolder
+from depyf.torch_hooks.frames import Frames
+from depyf.torch_hooks.functions import Functions, code_behind
+from depyf.torch_hooks.graphs import KERNEL, STAGES, Graphs
+from depyf.torch_hooks.guards import describe_guards
+from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME, file_stem
+from depyf.torch_hooks.problems import Problems
+from depyf.torch_hooks.trace import TraceEvent
+
+
+class Capture:
+    """Gathers one SessionRecord while torch compiles; every callback is safe to fail.
+
+    All state changes happen under one lock: torch may compile in several threads.
+    """
+
+    def __init__(
+        self, folder: OutputFolder, earlier: SessionRecord, log_bytecode: bool, keep_wild_code: bool
+    ) -> None:
+        self.folder = folder
+        self.problems = Problems()
+        self._lock = threading.RLock()
+        self._functions = Functions(self.problems, earlier.functions)
+        self._frames = Frames(folder, self._functions, self.problems, log_bytecode, earlier.frames)
+        self._graphs = Graphs(folder, self.problems, earlier.graphs)
+        self._compilations = Compilations()
+        self._new_codes: Dict[int, CodeType] = {}  # frame -> the code that Dynamo made
+        self._keep_wild_code = keep_wild_code
+        self._graph_classes_before = wild.graph_module_classes() if keep_wild_code else frozenset()
+        self._seconds: Dict[str, float] = {}
+        self._stops: List[Callable[[], None]] = []
+
+    # -- hooks on and off
+
+    def start(self) -> None:
+        """Put the hooks in place; one that this torch does not have is done without."""
+        with self.problems.shield("registering the bytecode hook"):
+            register = torch_facts.find("register_bytecode_hook")
+            if register is None:
+                raise RuntimeError(torch_facts.hook("register_bytecode_hook").without)
+            self._stops.append(register(self.on_bytecode).remove)
+        with self.problems.shield("listening to torch's structured trace"):
+            self._stops.append(trace.attach(self.on_event, self.problems))
+        with self.problems.shield("listening to the stages of custom backends"):
+            self._stops.append(custom_stages.attach(self.on_custom_stage))
+
+    def stop(self) -> None:
+        """Take all hooks off again."""
+        while self._stops:
+            with self.problems.shield("taking a hook off"):
+                self._stops.pop()()
+
+    # -- callbacks
+
+    def on_bytecode(self, code: CodeType, new_code: CodeType) -> CodeType | None:
+        """Dynamo made `new_code` of `code`: write it, and say what to run.  None means: as it is."""
+        started = time.perf_counter()
+        with self.problems.shield("handling a frame that Dynamo compiled"), self._lock:
+            compile_id = self._current_compile_id()
+            compilation = self._compilations.of(compile_id)
+            to_run = self._frames.add(code, new_code, compile_id)
+            compilation.frame = len(self._frames.records) - 1
+            self._new_codes[compilation.frame] = new_code
+            with self.problems.shield("tying a frame to its graph"):
+                self._name_graph(compilation, new_code)
+            self._seconds[f"{compile_id} hook"] = time.perf_counter() - started
+            return to_run
+        return None
+
+    def on_event(self, event: TraceEvent) -> None:
+        """An event of the structured trace."""
+        if not event.compile_id:
+            return
+        with self._lock:
+            if event.kind == "dynamo_start":
+                self._compilations.start(event.compile_id)
+                return
+            compilation = self._compilations.of(event.compile_id)
+            if event.kind in STAGES or event.kind == KERNEL:
+                if compilation.graph is None:
+                    compilation.stages.append(event)
+                else:
+                    self._graphs.add_event(compilation.graph, event)
+            elif event.kind == "dynamo_graph_break_reason":
+                found = read_graph_break(event.payload)
+                if found not in compilation.breaks:
+                    compilation.breaks.append(found)
+            elif event.kind == "recompile_reasons":
+                compilation.recompile_reasons.extend(read_recompile_reasons(event.payload))
+            elif event.kind == "dynamo_cpp_guards_str":
+                compilation.guard_text = event.payload
+                self._settle(compilation)
+            elif event.kind in ("compilation_metrics", "bwd_compilation_metrics"):
+                compilation.timings[event.kind] = _numbers(event.data)
+                self._link(compilation)
+
+    def on_custom_stage(self, stage: str, text: str) -> None:
+        """A custom backend announces a stage of the graph that it compiles now."""
+        with self.problems.shield("writing a stage of a custom backend"), self._lock:
+            compilation = self._compilations.of(self._current_compile_id())
+            event = TraceEvent("custom " + stage, compilation.compile_id, _attempt(compilation), {}, text)
+            if compilation.graph is None:
+                compilation.stages.append(event)
+            else:
+                self._graphs.add_stage(compilation.graph, stage, text)
+
+    # -- what follows from them
+
+    def _current_compile_id(self) -> str:
+        current = torch_facts.find("current_compile_id")
+        compile_id = current() if current is not None else None
+        return str(compile_id) if compile_id is not None else f"?/{len(self._frames.records)}"
+
+    def _name_graph(self, compilation: Compilation, new_code: CodeType) -> None:
+        """The frame tells the name of its graph: the stages that wait for it can be written."""
+        shown = {name: self._frames.shown_names(new_code).get(name, name) for name in new_code.co_names}
+        graphs = [name for name in shown if GRAPH_NAME.match(shown[name])]
+        if not graphs:
+            return
+        compilation.graph_global = graphs[-1]
+        name = shown[graphs[-1]]
+        compilation.graph = self._graphs.new(name, compilation.compile_id)
+        assert compilation.frame is not None
+        self._frames.update(compilation.frame, graphs=tuple(shown[graph] for graph in graphs))
+        self._write_waiting(compilation)
+
+    def _write_waiting(self, compilation: Compilation) -> None:
+        assert compilation.graph is not None
+        for event in compilation.last_attempt():
+            with self.problems.shield("writing a graph"):
+                if event.kind.startswith("custom "):
+                    self._graphs.add_stage(compilation.graph, event.kind[len("custom ") :], event.payload)
+                else:
+                    self._graphs.add_event(compilation.graph, event)
+        compilation.stages.clear()
+
+    def _settle(self, compilation: Compilation) -> None:
+        """Dynamo has built the guards and installed the globals of the frame, which has not run yet."""
+        if compilation.frame is None:
+            return
+        frame = self._frames.records[compilation.frame]
+        new_code = self._new_codes[compilation.frame]
+        with self.problems.shield("describing the guards of a frame"):
+            guards = describe_guards(compilation.guard_text, new_code)
+            self._frames.update(compilation.frame, guards=guards)
+        with self.problems.shield("finding the resume functions of a frame"):
+            self._frames.update(compilation.frame, resumes=self._resumes(frame, new_code))
+        self._frames.update(
+            compilation.frame,
+            graph_breaks=tuple(compilation.breaks),
+            recompile_reasons=tuple(compilation.recompile_reasons),
+        )
+        self._link(compilation)
+
+    def _resumes(self, frame: FrameRecord, new_code: CodeType) -> tuple[ResumeCall, ...]:
+        calls = []
+        for name in new_code.co_names:
+            if RESUME_NAME.match(name):
+                code = code_behind(installed_global(name))
+                key = None if code is None else self._functions.add_resume(code, name, frame.function)
+                calls.append(ResumeCall(name, key))
+        return tuple(calls)
+
+    def _link(self, compilation: Compilation) -> None:
+        if compilation.graph is None:
+            return
+        with self.problems.shield("linking a graph to its file"):
+            entry = installed_global(compilation.graph_global)
+            if entry is not None:
+                self._graphs.link(compilation.graph, entry)
+
+    # -- the end
+
+    def finish(self) -> SessionRecord:
+        """Complete the files and the record, after the hooks are off."""
+        with self._lock:
+            for compilation in self._compilations.all:
+                if compilation.frame is None and compilation.stages:
+                    with self.problems.shield("writing the graphs of a compilation that failed"):
+                        name = "__compiled_fn_unfinished_" + file_stem(compilation.compile_id)
+                        compilation.graph = self._graphs.new(name, compilation.compile_id)
+                        self._write_waiting(compilation)
+                self._link(compilation)
+            with self.problems.shield("finishing the graph files"):
+                self._graphs.finish()
+            if self._keep_wild_code:
+                with self.problems.shield("writing fx code that belongs to no graph"):
+                    wild.write_rest(self.folder, self._graph_classes_before)
+            return self.record()
+
+    def record(self) -> SessionRecord:
+        """What is known so far."""
+        return SessionRecord(
+            versions=versions(),
+            functions=self._functions.records,
+            frames=tuple(self._frames.records),
+            graphs=self._graphs.records,
+            files=tuple(sorted(self.folder.files)),
+            problems=tuple(self.problems.lines),
+        )
+
+    def set_full_code_file(self, key: str, name: str) -> None:
+        """Note the file that tells the whole story of a function."""
+        self._functions.set_full_code_file(key, name)
+
+    def timings(self) -> Dict[str, Any]:
+        """What torch and depyf took, in torch's own units; differs from run to run."""
+        compilations = [
+            {"compile_id": compilation.compile_id, **compilation.timings}
+            for compilation in self._compilations.all
+        ]
+        return {"compilations": compilations, "depyf_seconds": self._seconds}
+
+
+def installed_global(name: str) -> Any:
+    """The value of a global that Dynamo installed for some frame; None when it is gone or cannot be found."""
+    manager = torch_facts.find("cleanup_manager")
+    if manager is None or not name:
+        return None
+    for cleanups in reversed(list(manager.values.values())):
+        for cleanup in cleanups:
+            if getattr(cleanup, "name", None) == name:
+                return cleanup.scope.get(name)
+    return None
+
+
+def _attempt(compilation: Compilation) -> int:
+    """A custom stage belongs to the attempt of the graph captured last."""
+    return max((event.attempt for event in compilation.stages), default=0)
+
+
+def _numbers(data: Dict[str, Any]) -> Dict[str, Any]:
+    return {key: value for key, value in data.items() if type(value) in (int, float)}
+
+
+@functools.lru_cache(maxsize=1)
+def versions() -> Versions:
+    """Of depyf, Python and torch."""
+    import torch
+
+    from depyf import __version__
+
+    return Versions(__version__, platform.python_version(), str(torch.__version__))

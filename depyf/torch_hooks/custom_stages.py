@@ -1,0 +1,63 @@
+"""Stages of custom backends: some call `lazy_format_graph_code("before split", module)` to announce one.
+
+Torch's own function only formats a log line.  While a session runs, the name is bound to a function that also
+hands the graph over; torch's function itself is not changed, and the names are bound back at the end.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import ModuleType
+from typing import Any, Callable, List, Tuple
+
+from depyf.torch_hooks import torch_facts
+
+_NAME = "lazy_format_graph_code"
+
+
+def attach(receive: Callable[[str, str], None]) -> Callable[[], None]:
+    """Call `receive(stage, text)` for each announced stage; returns the function that stops it."""
+    originals = [torch_facts.find(name) for name in ("graph_formatter", "graph_formatter_of_fx")]
+    bound: List[Tuple[ModuleType, Any]] = []
+    for original in {id(function): function for function in originals if function is not None}.values():
+        replacement = _announcing(original, receive)
+        for module in _holders(original):
+            bound.append((module, original))
+            setattr(module, _NAME, replacement)
+
+    def detach() -> None:
+        for module, original in bound:
+            setattr(module, _NAME, original)
+
+    return detach
+
+
+def _holders(original: Any) -> List[ModuleType]:
+    """The homes of the function, and modules outside torch that imported it."""
+    homes = {torch_facts.hook(name).module for name in ("graph_formatter", "graph_formatter_of_fx")}
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if isinstance(module, ModuleType)
+        and (name in homes or not name.startswith("torch."))
+        and vars(module).get(_NAME) is original
+    ]
+
+
+def _announcing(original: Any, receive: Callable[[str, str], None]) -> Any:
+    @functools.wraps(original)
+    def lazy_format_graph_code(name: str, graph_module: Any, *args: Any, **kwargs: Any) -> Any:
+        caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+        if caller.split(".")[0] != "torch":  # torch's own stages come through the structured trace
+            receive(str(name), _readable(graph_module))
+        return original(name, graph_module, *args, **kwargs)
+
+    return lazy_format_graph_code
+
+
+def _readable(graph_module: Any) -> str:
+    try:
+        return str(graph_module.print_readable(print_output=False))
+    except Exception:
+        return str(getattr(graph_module, "code", ""))

@@ -1,0 +1,105 @@
+"""One frame on its way through: from Dynamo's hook to a file on disk and the code that runs from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import CodeType
+from typing import Dict, List, Tuple
+
+from depyf.decompiler.relabel import relabel
+from depyf.record import FrameRecord
+from depyf.torch_hooks.bytecode_files import dump_code
+from depyf.torch_hooks.decompiling import Decompiled, decompile_or_list, fits
+from depyf.torch_hooks.folder import OutputFolder
+from depyf.torch_hooks.functions import Functions, resume_parameters
+from depyf.torch_hooks.names import Renames, file_stem
+from depyf.torch_hooks.problems import Problems
+
+
+class Frames:
+    """Writes the file of each frame and decides which code runs for it."""
+
+    def __init__(
+        self,
+        folder: OutputFolder,
+        functions: Functions,
+        problems: Problems,
+        log_bytecode: bool,
+        earlier: Tuple[FrameRecord, ...] = (),
+    ) -> None:
+        self._folder = folder
+        self._functions = functions
+        self._problems = problems
+        self._log_bytecode = log_bytecode
+        self._renames = Renames()
+        self.records: List[FrameRecord] = list(earlier)
+
+    def add(self, code: CodeType, new_code: CodeType, compile_id: str) -> CodeType:
+        """Write the frame that Dynamo made of `code`; returns the code to run in place of `new_code`."""
+        key = self._functions.key_of(code)
+        template = "__transformed_code_{}_for_" + file_stem(code.co_name) + ".py"
+        index = self._folder.number(template)
+        name = template.format(index)
+        path = self._folder.of(name)
+        renames = self._renames.of(new_code)
+        hints: Dict[str, Tuple[str, ...]] = {}
+        with self._problems.shield("looking up the resume functions of a frame"):
+            hints = dict(resume_parameters(code, new_code))
+        result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
+        if result.code is not None and fits(code, result.code):
+            installed, to_run = "replaced", result.code
+        else:
+            installed, to_run = "relabelled", relabel(new_code, path, result.lines, first_line=1)
+        record = FrameRecord(
+            compile_id=compile_id,
+            function=key,
+            index=index,
+            file=name,
+            source=result.source,
+            installed=installed,
+            grade=result.grade,
+            assumptions=result.assumptions,
+            divergence=result.divergence,
+            rung=result.rung,
+        )
+        self._folder.write(name, result.source + _notes(record, code))
+        self.records.append(record)
+        if self._log_bytecode:
+            with self._problems.shield("writing bytecode files"):
+                self._write_bytecode(code, new_code, result, renames)
+        return to_run
+
+    def _write_bytecode(
+        self, code: CodeType, new_code: CodeType, result: Decompiled, renames: Dict[str, str]
+    ) -> None:
+        record = self.records[-1]
+        stored = {**renames, self._folder.of(record.file): record.file}
+        versions = [("original", code), ("transformed", new_code)]
+        if result.code is not None:
+            versions.append(("decompiled_and_compiled_back", result.code))
+        names = []
+        for kind, version in versions:
+            names.append(f"{record.file}.{kind}_bytecode")
+            self._folder.write_bytes(names[-1], dump_code(version, stored))
+        self.records[-1] = dataclasses.replace(record, bytecode_files=tuple(names))
+
+    def update(self, index: int, **changes: object) -> None:
+        """Complete the record of a frame with what is known only later."""
+        self.records[index] = dataclasses.replace(self.records[index], **changes)  # type: ignore[arg-type]
+
+    def shown_names(self, code: CodeType) -> Dict[str, str]:
+        """Name in the code -> name in the text, for the names that differ."""
+        return self._renames.of(code)
+
+
+def _notes(record: FrameRecord, code: CodeType) -> str:
+    """Comments at the end of the file, where they move no line."""
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    lines = ["", f"Compilation {record.compile_id} of {code.co_name} ({place})."]
+    if record.installed == "replaced":
+        lines.append(f"The code above runs in place of what Dynamo made: {record.grade}.")
+        lines.extend(f"  assuming: {assumption}" for assumption in record.assumptions)
+    else:
+        lines.append(f"Dynamo's own instructions run, shown above: {record.grade}.")
+    lines.extend(f"  {line}" for line in record.divergence.splitlines())
+    return "\n" + "".join(f"# {line}".rstrip() + "\n" for line in lines[1:])

@@ -1,0 +1,127 @@
+"""The functions that Dynamo looks at, each with its own text."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import textwrap
+from types import CodeType, FunctionType
+from typing import Any, Dict, List, Mapping, Tuple
+
+from depyf.record import FunctionRecord
+from depyf.torch_hooks import torch_facts
+from depyf.torch_hooks.decompiling import decompile_or_list
+from depyf.torch_hooks.names import RESUME_NAME, file_stem, parameter_names
+from depyf.torch_hooks.problems import Problems
+
+
+class Functions:
+    """One FunctionRecord for each code object, made when it is first met."""
+
+    def __init__(self, problems: Problems, earlier: Tuple[FunctionRecord, ...] = ()) -> None:
+        self._problems = problems
+        self._records: Dict[str, FunctionRecord] = {record.key: record for record in earlier}
+        self._keys: Dict[int, str] = {}
+        self._codes: List[CodeType] = []  # keeps the ids valid
+
+    @property
+    def records(self) -> Tuple[FunctionRecord, ...]:
+        """In the order in which they were met."""
+        return tuple(self._records.values())
+
+    def key_of(self, code: CodeType) -> str:
+        """The key of the record for `code`."""
+        if id(code) not in self._keys:
+            stem = file_stem(code.co_name)
+            number = 0
+            while f"{stem}_{number}" in self._records:
+                number += 1
+            key = f"{stem}_{number}"
+            self._keys[id(code)] = key
+            self._codes.append(code)
+            self._records[key] = _describe(code, key, self._problems)
+        return self._keys[id(code)]
+
+    def get(self, key: str) -> FunctionRecord:
+        """The record with that key."""
+        return self._records[key]
+
+    def set_full_code_file(self, key: str, name: str) -> None:
+        """Note which file tells the whole story of a function."""
+        self._records[key] = dataclasses.replace(self._records[key], full_code_file=name)
+
+    def add_resume(self, code: CodeType, name: str, parent: str) -> str:
+        """Note that a frame of `parent` hands over to `code` under the global `name`; returns the key."""
+        key = self.key_of(code)
+        record = self._records[key]
+        names = record.resume_names if name in record.resume_names else record.resume_names + (name,)
+        self._records[key] = dataclasses.replace(
+            record, resume_of=record.resume_of or (parent if parent != key else None), resume_names=names
+        )
+        return key
+
+
+def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
+    source, origin = "", "missing"
+    if not _is_generated(code):
+        try:
+            source, origin = textwrap.dedent(inspect.getsource(code)), "file"
+        except (OSError, TypeError, IndentationError, SyntaxError):
+            pass
+    if origin == "missing":
+        with problems.shield("decompiling a function that has no source text"):
+            result = decompile_or_list(code, None, "<depyf>", {}, {}, problems)
+            source = result.source
+            origin = "disassembly" if result.rung == "disassembly" else "decompiled"
+    return FunctionRecord(
+        key=key,
+        name=code.co_name,
+        qualified_name=getattr(code, "co_qualname", code.co_name),
+        file=code.co_filename,
+        first_line=code.co_firstlineno,
+        source=source,
+        source_origin=origin,
+        parameters=parameter_names(code),
+    )
+
+
+def _is_generated(code: CodeType) -> bool:
+    """Resume functions claim the file of the function that they continue, but their text is not there."""
+    return code.co_name.startswith("torch_dynamo_resume_in_")
+
+
+def code_behind(installed: Any) -> CodeType | None:
+    """The code of a resume function that Dynamo installed as a global: a function, or a maker of closures."""
+    if not isinstance(installed, FunctionType):
+        return None
+    if _is_generated(installed.__code__):
+        return installed.__code__
+    for cell in installed.__closure__ or ():
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            continue
+        if isinstance(content, CodeType):
+            return content
+    return None
+
+
+def resume_parameters(code: CodeType, new_code: CodeType) -> Mapping[str, Tuple[str, ...]]:
+    """Parameter names of the resume functions that the frame `new_code` of `code` calls, as far as known.
+
+    Dynamo installs the functions under names that carry the offset where they resume, and keeps their code by
+    that offset.  Two resume functions at one offset are not told apart, and left out.
+    """
+    cache = torch_facts.find("resume_code_cache")
+    known = cache.get(code) if cache is not None else None
+    by_offset: Dict[int, List[CodeType]] = {}
+    for key, resume in (known or {}).items():
+        if isinstance(key, tuple) and key and isinstance(key[0], int) and isinstance(resume, CodeType):
+            by_offset.setdefault(key[0], []).append(resume)
+    hints: Dict[str, Tuple[str, ...]] = {}
+    for name in new_code.co_names:
+        match = RESUME_NAME.match(name)
+        codes = by_offset.get(int(match.group("offset")), []) if match else []
+        if len(codes) == 1:
+            hints[name] = parameter_names(codes[0])
+    return hints

@@ -1,0 +1,213 @@
+"""The graphs that Dynamo captures, at every stage of their compilation, as files linked to what runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import FunctionType
+from typing import Any, Dict, List, Sequence, Tuple
+
+from depyf.record import GraphRecord, StageRecord
+from depyf.torch_hooks import link
+from depyf.torch_hooks.folder import OutputFolder
+from depyf.torch_hooks.graph_text import as_python, like_running
+from depyf.torch_hooks.names import file_stem, stable_text
+from depyf.torch_hooks.problems import Problems
+from depyf.torch_hooks.reach import Reachable, reachable
+from depyf.torch_hooks.trace import TraceEvent
+
+CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
+
+# Kind of trace event -> stage, as it stands in the file name.  An inference graph has its own event, but is
+# the forward graph to whoever looks for one; the post-grad graph is an artifact on a cold cache and an event
+# on a warm one.
+STAGES = {
+    "dynamo_output_graph": CAPTURED,
+    "aot_joint_graph": "Joint_graph",
+    "aot_forward_graph": FORWARD,
+    "aot_inference_graph": FORWARD,
+    "aot_backward_graph": BACKWARD,
+    "before_pre_grad_graph": "BEFORE_PRE_GRAD",
+    "inductor_post_grad_graph": "AFTER_POST_GRAD",
+}
+KERNEL = "inductor_output_code"
+
+
+@dataclass
+class Part:
+    """One file of a graph, while the session runs."""
+
+    stage: str
+    index: int
+    file: str
+    text: str  # without the first line that says whether it runs
+    module_file: str = ""  # of a kernel: the file that Inductor loaded it from
+    runs: bool = False
+    linked: bool = False
+    same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
+
+
+@dataclass
+class Graph:
+    """One graph, while the session runs."""
+
+    name: str
+    compile_id: str
+    stages: List[Part] = field(default_factory=list)
+    kernels: List[Part] = field(default_factory=list)
+
+    def running(self) -> Tuple[str, ...]:
+        """The files to look at for the code that runs."""
+        parts = [part for part in self.stages + self.kernels if part.runs]
+        return tuple(dict.fromkeys(part.same_as or part.file for part in parts))
+
+    def record(self) -> GraphRecord:
+        """The graph as plain data."""
+        running = self.running()
+        return GraphRecord(
+            self.name,
+            self.compile_id,
+            tuple(_part_record(part, running) for part in self.stages),
+            tuple(_part_record(part, running) for part in self.kernels),
+        )
+
+
+def _part_record(part: Part, running: Tuple[str, ...]) -> StageRecord:
+    instead = (part.same_as,) if part.same_as else () if part.runs else running
+    return StageRecord(part.stage, part.index, part.file, part.runs, part.linked, instead)
+
+
+class Graphs:
+    """Writes the files of all graphs of a session, and links what runs."""
+
+    def __init__(self, folder: OutputFolder, problems: Problems, earlier: Sequence[GraphRecord] = ()) -> None:
+        self._folder = folder
+        self._problems = problems
+        self._earlier = tuple(earlier)
+        self._graphs: List[Graph] = []
+        self._module_links: Dict[str, str] = {}  # file that Inductor loaded -> our file that it is linked to
+
+    @property
+    def records(self) -> Tuple[GraphRecord, ...]:
+        """In the order in which they were captured."""
+        return self._earlier + tuple(graph.record() for graph in self._graphs)
+
+    def new(self, name: str, compile_id: str) -> Graph:
+        """A graph without any stage yet."""
+        graph = Graph(name, compile_id)
+        self._graphs.append(graph)
+        return graph
+
+    def add_event(self, graph: Graph, event: TraceEvent) -> None:
+        """Write the file for a stage or kernel of the graph."""
+        if event.kind == KERNEL:
+            self._add_kernel(graph, event)
+        elif event.kind in STAGES:
+            self.add_stage(graph, STAGES[event.kind], event.payload)
+
+    def add_stage(self, graph: Graph, stage: str, text: str) -> None:
+        """Write the file for the graph at some stage; what is no Python becomes comments."""
+        stem = f"{graph.name}.{file_stem(stage.replace(' ', '_'))}"
+        index = self._folder.number(stem.replace("{", "").replace("}", "") + ".{}.py")
+        part = Part(stage, index, f"{stem}.{index}.py", as_python(stable_text(text)))
+        graph.stages.append(part)
+        self._folder.write(part.file, _with_first_line(graph, part))
+
+    def _add_kernel(self, graph: Graph, event: TraceEvent) -> None:
+        module_file = str(event.data.get("filename") or event.data.get("file_path") or "")
+        index = self._folder.number(f"{graph.name}.kernel_{{}}.py")
+        text = _text_of(module_file) or event.payload
+        part = Part("kernel", index, f"{graph.name}.kernel_{index}.py", text, module_file)
+        graph.kernels.append(part)
+        self._folder.write(part.file, text)
+
+    def link(self, graph: Graph, entry: Any) -> None:
+        """Link what `entry`, the compiled graph as the frame calls it, leads to.
+
+        Inductor's kernels run where there are any; else the graphs of AOTAutograd; else the captured one.
+        """
+        found = reachable(entry)
+        if graph.kernels:
+            self._link_kernels(graph, found)
+        elif any(part.stage == FORWARD for part in graph.stages):
+            self._link_graph_modules(graph, (FORWARD, BACKWARD), _not_captured(found))
+        else:
+            self._link_graph_modules(graph, (CAPTURED,), found.graph_modules)
+
+    def _link_kernels(self, graph: Graph, found: Reachable) -> None:
+        by_file = found.by_module_file()
+        for part in graph.kernels:
+            functions = by_file.get(part.module_file, [])
+            if not functions:
+                continue
+            part.runs = True
+            if link.link_module(functions, self._folder.of(part.file)):
+                part.linked = True
+                self._module_links[part.module_file] = part.file
+            elif not part.linked:
+                part.same_as = self._module_links.get(part.module_file, "")
+
+    def _link_graph_modules(self, graph: Graph, stages: Tuple[str, ...], modules: Sequence[Any]) -> None:
+        parts = [part for part in graph.stages if part.stage in stages]
+        for module in modules:
+            forward = link.forward_of(module)
+            if forward is None:
+                continue
+            for part in parts:
+                if self._link_forward(graph, part, forward, module):
+                    part.runs = part.linked = True
+                    break
+
+    def _link_forward(self, graph: Graph, part: Part, forward: FunctionType, module: Any) -> bool:
+        path = self._folder.of(part.file)
+        if link.link_forward(forward, link.forwards_in(_with_first_line(graph, part), path)):
+            return True
+        text = like_running(part.text, module.code)
+        if text is None:
+            return False
+        changed = replace(part, text=text)
+        if not link.link_forward(forward, link.forwards_in(_with_first_line(graph, changed), path)):
+            return False
+        part.text = text
+        self._folder.write(part.file, _with_first_line(graph, part))
+        return True
+
+    def finish(self) -> None:
+        """Write the first lines anew, now that it is known what runs."""
+        for graph in self._graphs:
+            for part in graph.stages:
+                self._folder.write(part.file, _with_first_line(graph, part))
+            for part in graph.kernels:
+                if not part.linked:
+                    self._folder.write(part.file, f"{_first_line(graph, part)}\n{part.text}")
+
+
+def _not_captured(found: Reachable) -> List[Any]:
+    """Without the graph that Dynamo handed to the backend, which AOTAutograd keeps but does not run."""
+    return [module for module in found.graph_modules if "dynamo_compile_id" not in module.meta]
+
+
+def _with_first_line(graph: Graph, part: Part) -> str:
+    return f"{_first_line(graph, part)}\n{part.text}"
+
+
+def _first_line(graph: Graph, part: Part) -> str:
+    """Whether this code runs, and if not which does.  One line always: the lines below must not move."""
+    what = f"# {graph.name}, {part.stage}: "
+    if part.same_as:
+        return what + f"not linked; the same code is loaded once and linked to {part.same_as}"
+    if part.linked:
+        return what + "this code runs."
+    if part.runs:
+        return what + "this code runs, but is not linked to this file."
+    running = graph.running()
+    if running:
+        return what + f"not run by this backend; what runs is {', '.join(running)}"
+    return what + "not seen to run; the backend may have made something else of it."
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+    except (OSError, ValueError):
+        return ""

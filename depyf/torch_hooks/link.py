@@ -1,0 +1,93 @@
+"""Generated functions that run are made to carry the name and the lines of their file on disk.
+
+Only functions that a compiler generated are touched: the forward of an fx module, and the functions of a
+kernel module of Inductor's.  The instructions stay; `function.__code__` is replaced by one with another file
+name and line table, so every holder of the function is linked at once.
+"""
+
+from __future__ import annotations
+
+import os
+from types import CodeType, FunctionType
+from typing import Any, Dict, Iterator, List, Sequence
+
+from depyf.decompiler.relabel import adopt_lines, move
+from depyf.torch_hooks import torch_facts
+
+
+def forward_of(module: Any) -> FunctionType | None:
+    """The generated forward of a graph module, made now if torch puts that off; None if it has none."""
+    recompile = torch_facts.find("force_recompile")
+    if recompile is not None:
+        recompile(module)
+    forward = vars(type(module)).get("forward")
+    return forward if isinstance(forward, FunctionType) else None
+
+
+def forwards_in(text: str, path: str) -> List[CodeType]:
+    """The code of each `forward` in the text of a graph, as it would be compiled from `path`."""
+    try:
+        compiled = compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    return list(_named_forward(compiled))
+
+
+def _named_forward(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == "forward":
+                yield constant
+            yield from _named_forward(constant)
+
+
+def same_code(one: CodeType, other: CodeType) -> bool:
+    """Whether the two do the same with the same names and constants, lines and files apart."""
+    return (
+        one.co_code == other.co_code
+        and one.co_names == other.co_names
+        and one.co_varnames == other.co_varnames
+        and one.co_argcount == other.co_argcount
+        and len(one.co_consts) == len(other.co_consts)
+        and all(map(_same_constant, one.co_consts, other.co_consts))
+    )
+
+
+def _same_constant(one: Any, other: Any) -> bool:
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        return same_code(one, other)
+    return type(one) is type(other) and (one is other or repr(one) == repr(other))
+
+
+def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> bool:
+    """Link `forward` to the file of that twin which has the same code; False when there is none."""
+    for twin in twins:
+        if same_code(forward.__code__, twin):
+            forward.__code__ = adopt_lines(forward.__code__, twin)
+            return True
+    return False
+
+
+def link_module(functions: Sequence[FunctionType], path: str) -> List[FunctionType]:
+    """Link the functions of a generated module to a copy of its text at `path`; returns those linked."""
+    linked = []
+    for function in functions:
+        for sibling in _functions_of(function.__globals__):
+            if sibling.__code__.co_filename == function.__globals__.get("__file__"):
+                sibling.__code__ = move(sibling.__code__, path)
+                linked.append(sibling)
+    return linked
+
+
+def _functions_of(namespace: Dict[str, Any]) -> Iterator[FunctionType]:
+    """Functions of a module, and of the classes it defines."""
+    for value in list(namespace.values()):
+        if type(value) is FunctionType:
+            yield value
+        elif type(value) is type and value.__module__ == namespace.get("__name__"):
+            yield from (member for member in vars(value).values() if type(member) is FunctionType)
+
+
+def is_linked_into(function: FunctionType, folder: str) -> bool:
+    """Whether the function was linked to a file of that folder before."""
+    return os.path.dirname(function.__code__.co_filename) == folder

@@ -1,0 +1,90 @@
+"""Names and texts that are the same in every run, and that every file system takes."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from types import CodeType
+from typing import Dict, Iterator, Tuple
+
+# unique_id(..., with_uuid=True) of Dynamo: __compiled_fn_1_d8065403_e292_4aa4_9a4e_2a1b0f6a9c7d
+_WITH_UUID = re.compile(
+    r"(?P<name>[A-Za-z_]\w*?_\d+)_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}\b"
+)
+# install_global_by_id of Dynamo: <prefix>_<id of the object>_c<compile id>
+_WITH_OBJECT_ID = re.compile(r"(?P<prefix>[A-Za-z_]\w*?)_\d{9,}_c.+")
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
+_VARYING_LINE = re.compile(r"^\s*# graph id:.*\n?", re.MULTILINE)
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.\-]+")
+
+GRAPH_NAME = re.compile(r"__compiled_fn_\d+$")
+RESUME_NAME = re.compile(r"__resume_at_(?P<offset>\d+)_\d+$")
+RESUME_FUNCTION = re.compile(r"torch_dynamo_resume_in_")
+
+_LONGEST_STEM = 120  # bytes: prefix and suffixes of ours fit the usual limit of 255
+
+
+def without_random_id(text: str) -> str:
+    """`text` with Dynamo's random ids cut off the names in it."""
+    return _WITH_UUID.sub(lambda match: match.group("name"), text)
+
+
+def stable_text(text: str) -> str:
+    """`text` without what differs from run to run: random ids, addresses, ids of graphs."""
+    return _VARYING_LINE.sub("", _ADDRESS.sub("0x...", without_random_id(text)))
+
+
+def file_stem(name: str) -> str:
+    """`name` as part of a file name: safe characters only, short, and different names stay different."""
+    safe = _UNSAFE.sub("_", name).strip("_.") or "function"
+    if name in ("<lambda>", "<module>", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>"):
+        return name.strip("<>")
+    if safe == name and len(safe) <= _LONGEST_STEM:
+        return safe
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{safe[:_LONGEST_STEM]}_{digest}"
+
+
+def all_names(code: CodeType) -> Iterator[str]:
+    """The global and attribute names that `code` and the code inside it mention."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from all_names(constant)
+
+
+def parameter_names(code: CodeType) -> Tuple[str, ...]:
+    """Names of the parameters, `*args` and `**kwargs` included."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:count]
+
+
+class Renames:
+    """What Dynamo's generated globals are called in the text: one answer for the whole session."""
+
+    def __init__(self) -> None:
+        self._shown: Dict[str, str] = {}
+        self._used: Dict[str, str] = {}  # shown name -> real name
+
+    def of(self, code: CodeType) -> Dict[str, str]:
+        """Real name -> name to show, for each name in `code` that varies from run to run."""
+        names = list(dict.fromkeys(all_names(code)))
+        plain = set(names) | set(code.co_varnames) | set(code.co_freevars) | set(code.co_cellvars)
+        return {name: shown for name in names for shown in [self._show(name, plain)] if shown != name}
+
+    def _show(self, name: str, taken: set[str]) -> str:
+        if name in self._shown:
+            return self._shown[name]
+        uuid = _WITH_UUID.fullmatch(name)
+        by_id = _WITH_OBJECT_ID.fullmatch(name)
+        if uuid is None and by_id is None:
+            return name
+        base = uuid.group("name") if uuid else by_id.group("prefix") + "_0" if by_id else name
+        shown, number = base, 0
+        while shown in taken or self._used.get(shown, name) != name:
+            number += 1
+            shown = f"{base}_{number}" if uuid else f"{base[:-2]}_{number}"
+        self._shown[name], self._used[shown] = shown, name
+        return shown

@@ -1,0 +1,169 @@
+"""`prepare_debug`: the context in which everything that torch.compile makes is written down and linked."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Any, Type
+
+from depyf.errors import NestedSessionError
+from depyf.record import RecordFormatError, SessionRecord, from_json
+from depyf.report.manifest import render as render_manifest
+from depyf.report.summary import render as render_summary
+from depyf.torch_hooks.capture import Capture
+from depyf.torch_hooks.folder import MANIFEST, PROCESS_TOKEN, TIMINGS, OutputFolder
+from depyf.torch_hooks.names import file_stem
+
+# Torch's hooks are global to the process, and so is which context holds them.
+_active: prepare_debug | None = None
+_last_folder: str | None = None
+_active_lock = threading.Lock()
+
+
+def active() -> prepare_debug | None:
+    """The context that is entered now, if any."""
+    return _active
+
+
+def last_folder() -> str | None:
+    """The folder of the context that was left last, if any."""
+    return _last_folder
+
+
+class prepare_debug:
+    """Write what torch.compile makes inside the context to `dump_src_dir`, linked to the running program.
+
+        with depyf.prepare_debug("./dump"):
+            program()
+
+    or with bare calls of `__enter__()` and `__exit__(None, None, None)` on the object.  The older form
+    `prepare_debug(function, dump_src_dir)` is accepted; the function is not needed.
+
+    clean_wild_fx_code: fx code that belongs to no graph is not written (else to fx_graph_code_<n>.py).
+    log_bytecode: also pickle the bytecode of each frame, before, after, and compiled back.
+
+    Only one such context can be active in a process: entering a second raises NestedSessionError.  A folder
+    that cannot be written raises OutputFolderError.  Both happen on entering; later failures of depyf's own
+    are logged, and never change what the program does.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        options = _read_arguments(*args, **kwargs)
+        self.dump_src_dir: str = options["dump_src_dir"]
+        self.clean_wild_fx_code: bool = options["clean_wild_fx_code"]
+        self.log_bytecode: bool = options["log_bytecode"]
+        self.record: SessionRecord | None = None  # of the last time the context was left
+        self._capture: Capture | None = None
+        self._started = 0.0
+
+    def __enter__(self) -> prepare_debug:
+        global _active
+        with _active_lock:
+            if _active is not None:
+                raise NestedSessionError(
+                    f"depyf.prepare_debug is active already (writing to {_active.dump_src_dir!r}): "
+                    "leave that context before entering another."
+                )
+            folder = OutputFolder(self.dump_src_dir)
+            earlier = _read_earlier(folder.open())
+            self._capture = Capture(folder, earlier, self.log_bytecode, not self.clean_wild_fx_code)
+            self._started = time.time()
+            self._capture.start()
+            _active = self
+        atexit.register(self._at_exit)
+        return self
+
+    def __exit__(
+        self,
+        exc_type: Type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        exc_traceback: TracebackType | None = None,
+    ) -> None:
+        global _active, _last_folder
+        capture = self._capture
+        if capture is None:
+            return
+        atexit.unregister(self._at_exit)
+        capture.stop()
+        with _active_lock:
+            _active, _last_folder = None, capture.folder.path
+            self._capture = None
+        with capture.problems.shield("writing the files at the end of the session"):
+            self.record = _write_the_end(capture, self._started)
+            print(render_summary(self.record, capture.folder.path), file=sys.stderr, flush=True)
+
+    def _at_exit(self) -> None:
+        """The program ends inside the context: write what there is."""
+        self.__exit__(None, None, None)
+
+
+def _read_arguments(*args: Any, **kwargs: Any) -> dict[str, Any]:
+    """The options, of both the present and the older form of the call."""
+
+    def present(
+        dump_src_dir: Any, clean_wild_fx_code: bool = True, log_bytecode: bool = False
+    ) -> dict[str, Any]:
+        return {
+            "dump_src_dir": dump_src_dir,
+            "clean_wild_fx_code": bool(clean_wild_fx_code),
+            "log_bytecode": bool(log_bytecode),
+        }
+
+    kwargs.pop("func", None)
+    kwargs.pop("function", None)
+    if args and callable(args[0]) and not isinstance(args[0], (str, os.PathLike)):
+        args = args[1:]
+    try:
+        options = present(*args, **kwargs)
+        options["dump_src_dir"] = os.fsdecode(options["dump_src_dir"])
+    except TypeError as error:
+        raise TypeError(
+            f"{str(error).replace('_read_arguments.<locals>.present', 'prepare_debug')}; expected "
+            "prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False)"
+        ) from None
+    return options
+
+
+def _read_earlier(manifest: str) -> SessionRecord:
+    """The record of an earlier session of this process in the same folder, which this one continues."""
+    if manifest:
+        try:
+            return from_json(manifest)
+        except (RecordFormatError, ValueError):
+            pass
+    return SessionRecord()
+
+
+def _write_the_end(capture: Capture, started: float) -> SessionRecord:
+    record = capture.finish()
+    with capture.problems.shield("writing full_code files"):
+        record = _write_full_code(capture, record)
+    folder = capture.folder
+    with capture.problems.shield("writing timings.json"):
+        timings = {"process": PROCESS_TOKEN, "pid": os.getpid(), "started": started, "ended": time.time()}
+        folder.write(TIMINGS, json.dumps({**timings, **capture.timings()}, indent=1) + "\n")
+    record = capture.record()
+    folder.write(MANIFEST, render_manifest(record))
+    return record
+
+
+def _write_full_code(capture: Capture, record: SessionRecord) -> SessionRecord:
+    """The whole story of each function of the user's, one file each."""
+    from depyf.report.full_code import render
+
+    for function in record.functions:
+        if function.resume_of is None and function.full_code_file is None and record.frames_of(function.key):
+            stem = "full_code_for_" + file_stem(function.name) + "_{}.py"
+            capture.set_full_code_file(function.key, stem.format(capture.folder.number(stem)))
+    record = capture.record()
+    for function in record.functions:
+        if function.full_code_file is not None:
+            with capture.problems.shield(f"telling the story of {function.name}"):
+                capture.folder.write(function.full_code_file, render(record, function.key))
+    return record
+

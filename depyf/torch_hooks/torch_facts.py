@@ -1,0 +1,119 @@
+"""Every part of torch that depyf uses though it is not public, in one table.
+
+`find` looks a hook up and gives None where this torch does not have it: whoever asks goes on without, as the
+table says.  Nothing else in depyf imports private names of torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, Tuple
+
+
+@dataclass(frozen=True)
+class PrivateHook:
+    """One private name of torch: what for, where it holds, what is lost without it."""
+
+    name: str  # how depyf calls it
+    module: str
+    attribute: str  # may be dotted
+    purpose: str
+    holds_for: str  # versions of torch where it was seen to work, or is documented to
+    without: str
+
+
+HOOKS: Tuple[PrivateHook, ...] = (
+    PrivateHook(
+        "register_bytecode_hook",
+        "torch._dynamo.convert_frame",
+        "register_bytecode_hook",
+        "see each frame that Dynamo compiles, and give back the code to run",
+        "2.0 and newer (2.13 checked)",
+        "no frames: no transformed code, no full_code",
+    ),
+    PrivateHook(
+        "trace_logger",
+        "torch._logging._internal",
+        "trace_log",
+        "the structured trace: graphs at every stage, kernels, guards, graph breaks, timings, by compile id",
+        "2.5 and newer, a part of it from 2.3 on (2.13 checked)",
+        "frames only: no graphs, kernels, guards or graph breaks",
+    ),
+    PrivateHook(
+        "current_compile_id",
+        "torch._guards",
+        "CompileContext.current_compile_id",
+        "tie a frame to the graphs, kernels and guards of the same compilation",
+        "2.1 and newer (2.13 checked)",
+        "frames are numbered by depyf and have no graphs",
+    ),
+    PrivateHook(
+        "cleanup_manager",
+        "torch._dynamo.utils",
+        "CleanupManager.instance",
+        "the globals that Dynamo installed for a frame: the compiled graph and the resume functions",
+        "2.0 and newer (2.13 checked)",
+        "graphs and kernels are on disk but not linked; resume functions have no parent",
+    ),
+    PrivateHook(
+        "resume_code_cache",
+        "torch._dynamo.resume_execution",
+        "ContinueExecutionCache.cache",
+        "parameter names of the resume functions that a frame calls, to name its temporaries",
+        "2.0 and newer (2.13 checked)",
+        "temporaries get plain names",
+    ),
+    PrivateHook(
+        "force_recompile",
+        "torch.fx._lazy_graph_module",
+        "_LazyGraphModule.force_recompile",
+        "generate the forward of a graph module now instead of at its first call, to link it",
+        "2.2 and newer (2.13 checked)",
+        "such a graph module is linked only after it has run once inside the context",
+    ),
+    PrivateHook(
+        "graph_formatter",
+        "torch._dynamo.utils",
+        "lazy_format_graph_code",
+        "stages that a custom backend announces by calling this function",
+        "2.0 and newer (2.13 checked)",
+        "no files for the stages of custom backends",
+    ),
+    PrivateHook(
+        "graph_formatter_of_fx",
+        "torch.fx._utils",
+        "lazy_format_graph_code",
+        "the same function at its other home",
+        "2.4 and newer (2.13 checked)",
+        "no files for stages announced through this module",
+    ),
+    PrivateHook(
+        "bytecode_logger",
+        "torch._dynamo.convert_frame",
+        "bytecode_log",
+        "the log of TORCH_LOGS='+bytecode', to write decompiled source to it (install)",
+        "2.13 (checked)",
+        "install() writes nothing",
+    ),
+)
+
+
+def hook(name: str) -> PrivateHook:
+    """The table's row of that name; KeyError when there is none."""
+    for row in HOOKS:
+        if row.name == name:
+            return row
+    raise KeyError(name)
+
+
+def find(name: str) -> Any:
+    """The object behind a row of the table, or None where this torch does not have it."""
+    row = hook(name)
+    try:
+        value: Any = importlib.import_module(row.module)
+        for part in row.attribute.split("."):
+            value = getattr(value, part)
+    except (ImportError, AttributeError):
+        return None
+    return value

@@ -1,0 +1,100 @@
+"""Torch's structured trace as a stream of typed events, with no environment variable and no file.
+
+Torch builds the events whenever its trace logger has a handler, and hands them to the handlers in the thread
+that compiles.  A handler of ours is all it takes; taking it off again restores what was.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Callable, Dict
+
+from depyf.torch_hooks import torch_facts
+from depyf.torch_hooks.problems import Problems
+
+# Keys of the metadata that are about the event, not the event itself.
+_CONTEXT = frozenset(
+    (
+        "rank",
+        "compiled_autograd_id",
+        "frame_id",
+        "frame_compile_id",
+        "attempt",
+        "has_payload",
+        "stack",
+        "subgraph_name",
+        "severity",
+        "timestamp",
+        "pathname",
+        "thread",
+    )
+)
+
+
+@dataclass(frozen=True)
+class TraceEvent:
+    """One event of the structured trace."""
+
+    kind: str  # "dynamo_output_graph"; for an artifact its own name: "inductor_post_grad_graph"
+    compile_id: str  # as torch prints it: "0/0", "!1/0/0"; empty outside of a compilation
+    attempt: int  # Dynamo starts over under the same compile id
+    data: Dict[str, Any]
+    payload: str
+
+
+class TraceHandler(logging.Handler):
+    """Gives each event to `receive`; whatever goes wrong there is noted and does not reach torch."""
+
+    def __init__(self, receive: Callable[[TraceEvent], None], problems: Problems) -> None:
+        super().__init__()
+        self._receive = receive
+        self._problems = problems
+
+    def createLock(self) -> None:
+        """No lock: `receive` has its own, and two locks could meet in two orders."""
+        self.lock = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with self._problems.shield("reading torch's structured trace"):
+            event = read_event(getattr(record, "metadata", None), getattr(record, "payload", None))
+            if event is not None:
+                self._receive(event)
+
+
+def read_event(metadata: Any, payload: Any) -> TraceEvent | None:
+    """The event that torch logged, or None for a record of another kind."""
+    if not isinstance(metadata, dict):
+        return None
+    kind = next((key for key in metadata if key not in _CONTEXT), None)
+    if kind is None:
+        return None
+    data = metadata[kind] if isinstance(metadata[kind], dict) else {}
+    if kind == "artifact":
+        kind = str(data.get("name", "artifact"))
+    text = payload if isinstance(payload, str) else ""
+    return TraceEvent(kind, _compile_id(metadata), int(metadata.get("attempt") or 0), data, text)
+
+
+def _compile_id(metadata: Dict[str, Any]) -> str:
+    """As CompileId.__str__ of torch writes it."""
+    frame = [metadata[key] for key in ("frame_id", "frame_compile_id") if metadata.get(key) is not None]
+    parts = [str(number) for number in frame]
+    autograd = metadata.get("compiled_autograd_id")
+    if autograd is not None:
+        parts.insert(0, f"!{autograd}")
+    return "/".join(parts)
+
+
+def attach(receive: Callable[[TraceEvent], None], problems: Problems) -> Callable[[], None]:
+    """Start listening; returns the function that stops it.  Without a trace logger this does nothing."""
+    logger = torch_facts.find("trace_logger")
+    if logger is None:
+        return lambda: None
+    handler = TraceHandler(receive, problems)
+    logger.addHandler(handler)
+
+    def detach() -> None:
+        logger.removeHandler(handler)
+
+    return detach
