@@ -142,7 +142,7 @@ def test_guards_are_conditions_beside_the_line_that_asked_for_them():
         "        # also: torch.abs is still the object it was when this was compiled\n"
         "        # toy.py:3: if b.sum() < 0:\n"
         "        and (b.dim() == 1 if b.is_dense else True)\n"
-        "        # whatever the arguments:\n"
+        "        # Dynamo itself:\n"
         "        and torch.is_grad_enabled()"
     )
 
@@ -244,3 +244,12 @@ def test_resume_functions_that_name_each_other_are_told_once():
     first = dataclasses.replace(RESUME, key="one", resume_of="two")
     second = dataclasses.replace(RESUME, key="two", resume_of="one")
     assert len(re.findall("Resume function", render(SessionRecord(functions=(first, second)), "one"))) == 2
+
+
+def test_a_long_condition_is_broken_into_lines_without_changing_it():
+    condition = "not any(hasattr(a, f'_dynamo_{mark}_indices   ') for mark in (" + ", ".join(map(repr, "abcdefghijklmnopqrst")) + "))"
+    frame = dataclasses.replace(ENTRY_FRAME, guards=(GuardRecord(condition, True),))
+    text = render(dataclasses.replace(SESSION, frames=(frame,)), "toy_example_0")
+    (guard,) = [node for node in ast.parse(text).body if getattr(node, "name", "").startswith("__guard")]
+    assert ast.dump(guard.body[0].value) == ast.dump(ast.parse(condition, mode="eval").body)
+    assert max(map(len, text.splitlines())) <= 100

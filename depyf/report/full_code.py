@@ -12,6 +12,7 @@ is no Python is shown as a comment.
 from __future__ import annotations
 
 import ast
+import os
 from typing import List, Tuple
 
 from depyf.record import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, Location, SessionRecord
@@ -64,8 +65,9 @@ def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> 
     lines = _original(session, function)
     frames = session.frames_of(function.key)
     signature = signature_of(function)
-    for frame in frames:
-        lines += _version(session, function, frame, signature)
+    for number, frame in enumerate(frames, start=1):
+        title = f"{_shown_name(function)}, compiled version {number} of {len(frames)}"
+        lines += _version(session, function, frame, signature, title)
     for resume in session.resumes_of(function.key):
         if resume.key not in told:
             told.add(resume.key)
@@ -80,37 +82,38 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
     else:
         whole = "".join(one.name for one in session.functions if one.key == function.resume_of)
         title = f"Resume function {_shown_name(function)}: what is left of {whole} after a graph break"
+        title += f"   ({place})"
         if function.source_origin == "decompiled":
             title += "\nDynamo made it as bytecode; this is its decompiled source."
     lines = ["", "", *python_text.heading(title, "="), ""]
     if function.source_origin in ("file", "decompiled") and function.source.strip():
         return lines + python_text.code_or_comment(function.source)
     if function.source.strip():
-        return lines + python_text.comment(function.source)
+        return lines + python_text.comment(function.source.strip("\n"))
     return lines + ["# (its source is not available)"]
 
 
 def _version(
-    session: SessionRecord, function: FunctionRecord, frame: FrameRecord, signature: Signature
+    session: SessionRecord, function: FunctionRecord, frame: FrameRecord, signature: Signature, title: str
 ) -> list[str]:
     """One compiled version: facts, guards, code."""
-    lines = ["", "", *python_text.heading("\n".join(_facts(session, function, frame)), "-"), ""]
-    lines += _guard_function(frame, signature)
+    facts = [f"{title}   (compile id {frame.compile_id})", *_facts(session, function, frame)]
+    lines = ["", "", *python_text.heading("\n".join(facts), "-"), ""]
+    lines += _guard_function(frame, signature, function.file)
     lines += ["", ""]
     return lines + _transformed(frame, signature)
 
 
 def _facts(session: SessionRecord, function: FunctionRecord, frame: FrameRecord) -> list[str]:
     """What a reader should know about a version before reading its code."""
-    facts = [f"Version {frame.index} of {_shown_name(function)}   (compile id {frame.compile_id})"]
-    facts += [f"  compiled because: {reason}" for reason in frame.recompile_reasons]
+    facts = [f"  why:    {reason}" for reason in frame.recompile_reasons]
     facts.append(f"  file:   {frame.file}")
     facts.append(f"  runs:   {_INSTALLED.get(frame.installed, frame.installed)}")
     facts += _proof(frame)
     for name in frame.graphs:
         facts += _graph(name, session.graph(name))
     for graph_break in frame.graph_breaks:
-        facts.append(f"  break:  {_asked_by(graph_break.location)}")
+        facts.append(f"  break:  {_asked_by(graph_break.location, function.file)}")
         facts.append(f"          {graph_break.reason}")
     for call in frame.resumes:
         known = "" if call.function is not None else " (never reached so far)"
@@ -152,7 +155,7 @@ def _graph(name: str, graph: GraphRecord | None) -> list[str]:
 # ---------------------------------------------------------------- guards
 
 
-def _guard_function(frame: FrameRecord, signature: Signature) -> list[str]:
+def _guard_function(frame: FrameRecord, signature: Signature, file: str) -> list[str]:
     """The guards as one function that returns whether all of them hold."""
     lines = [f"def {_guard_name(frame)}({', '.join(signature.names)}):"]
     if not frame.guards:
@@ -163,7 +166,7 @@ def _guard_function(frame: FrameRecord, signature: Signature) -> list[str]:
     lines.append("    return (")
     first = True
     for location, guards in _by_location(frame.guards):
-        lines += python_text.comment(_asked_by(location) or "whatever the arguments:", "        ")
+        lines += python_text.comment(_asked_by(location, file) or "Dynamo itself:", "        ")
         pieces = [piece for guard in guards if _is_condition(guard) for piece in _pieces(guard)]
         lines += python_text.filled(pieces, "        ", first)
         first = first and not pieces
@@ -197,10 +200,12 @@ def _by_location(guards: Tuple[GuardRecord, ...]) -> list[tuple[Location | None,
     return groups
 
 
-def _asked_by(location: Location | None) -> str:
+def _asked_by(location: Location | None, file: str) -> str:
+    """The line, without the folder when it is in `file`; empty where nobody knows."""
     if location is None:
         return ""
-    place = _place(location.file, location.line)
+    name = os.path.basename(file) if location.file == file else location.file
+    place = _place(name, location.line)
     return f"{place}: {location.code.strip()}" if location.code.strip() else place
 
 

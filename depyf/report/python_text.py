@@ -7,8 +7,10 @@ functions parses.
 from __future__ import annotations
 
 import ast
+import io
 import keyword
 import re
+import tokenize
 from typing import Iterable, List, Sequence
 
 WIDTH = 100
@@ -108,5 +110,29 @@ def filled(pieces: Sequence[str], indent: str, first: bool) -> list[str]:
         if lines and len(lines[-1]) + 1 + len(text) <= WIDTH:
             lines[-1] += " " + text
         else:
-            lines.append(indent + text)
+            lines += _wrapped(text, indent)
     return lines
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    """`text`, which will stand inside brackets, broken before tokens where it is too wide."""
+    lines = [indent + text]
+    while len(lines[-1]) > WIDTH:
+        line = lines[-1]
+        starts = [start for start in _token_starts(line) if start <= WIDTH and line[start - 1] == " "]
+        if not starts or not line[: starts[-1]].strip():
+            break
+        lines[-1:] = [line[: starts[-1]].rstrip(), indent + "    " + line[starts[-1] :]]
+        if len(lines[-1]) >= len(line):
+            break
+    return lines
+
+
+def _token_starts(line: str) -> list[int]:
+    """Columns at which a token starts; none when the line is no series of tokens."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO("(" + line.strip() + ")").readline))
+    except (tokenize.TokenError, SyntaxError):
+        return []
+    shift = len(line) - len(line.lstrip()) - 1
+    return [token.start[1] + shift for token in tokens if token.start[0] == 1 and token.start[1] > 1]

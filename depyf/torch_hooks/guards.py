@@ -51,7 +51,7 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     records: list[tuple[tuple[int, int, str, int], GuardRecord]] = []
     names = code.co_varnames + code.co_freevars + code.co_cellvars
     for position, (leaf, origin) in enumerate(_leaves(str(guard_manager))):
-        location = _location(origin)
+        location = _location(origin, code.co_filename)
         for condition in conditions_of(leaf):
             record = GuardRecord(condition.text, condition.is_python, leaf.source, leaf.kind, location)
             records.append((_reading_order(leaf, names, position), record))
@@ -136,11 +136,15 @@ def _opens_string(text: str) -> bool:
     return bool(quote)
 
 
-def _location(origin: re.Match[str] | None) -> Location | None:
+def _location(origin: re.Match[str] | None, file: str) -> Location | None:
+    """Where a guard was asked for; torch shortens file names, but `file`, that of the frame, is known."""
     if origin is None or origin["function"] == _AMBIENT:
         return None
     code = (origin["code"] or "").strip()
-    return Location(origin["file"].strip(), int(origin["line"]), origin["function"].strip(), code)
+    name = origin["file"].strip()
+    if file.endswith("/" + name):
+        name = file
+    return Location(name, int(origin["line"]), origin["function"].strip(), code)
 
 
 def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[int, int, str, int]:
