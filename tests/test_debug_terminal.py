@@ -1,0 +1,161 @@
+"""A real pdb in a real pseudo-terminal: the pause, breakpoints in the dumped files, values of locals."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pty = pytest.importorskip("pty")
+
+PROGRAM = """
+import sys, torch, depyf
+
+def toy_example(a, b):
+    x = a / (torch.abs(a) + 1)
+    if b.sum() < 0:
+        b = b * -1
+    return x * b
+
+backend, folder = sys.argv[1:]
+compiled = torch.compile(toy_example, backend=backend)
+with depyf.prepare_debug(folder):
+    for sign in (1, -1):
+        compiled(torch.full((10,), 3.0), torch.full((10,), 7.0) * sign)
+print("DUMPED", flush=True)
+with depyf.debug():
+    result = compiled(torch.full((10,), 3.0), torch.full((10,), 7.0))
+print("RESULT", result.tolist(), flush=True)
+"""
+
+RUNNING_STAGE = {"eager": "Captured_Graph", "aot_eager": "Forward_graph", "inductor": "kernel"}
+
+
+class Terminal:
+    """A program with a terminal of its own, and a person who types."""
+
+    def __init__(self, arguments: list[str], folder: Path) -> None:
+        self.ours, theirs = pty.openpty()
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONBREAKPOINT"}
+        environment.update(TERM="dumb", COLUMNS="400", OMP_NUM_THREADS="1", PYTHONPATH=os.pathsep.join(sys.path))
+        environment.update(TORCHINDUCTOR_CACHE_DIR=str(folder / "cache"), NO_COLOR="1")
+        self.process = subprocess.Popen(
+            arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, preexec_fn=become_foreground
+        )
+        os.close(theirs)
+        self.seen = ""
+
+    def read_until(self, pattern: str, seconds: float = 120) -> str:
+        """The text up to `pattern`, from where the last reading ended."""
+        deadline = time.monotonic() + seconds
+        while not re.search(pattern, self.seen):
+            assert time.monotonic() < deadline, f"no {pattern!r} in:\n{self.seen}"
+            if select.select([self.ours], [], [], 1)[0]:
+                try:
+                    more = os.read(self.ours, 65536).decode("utf-8", "replace")
+                except OSError:  # the program ended and its terminal is gone
+                    more = ""
+                assert more, f"the program ended before {pattern!r}:\n{self.seen}"
+                self.seen += more.replace("\r\n", "\n")
+        end = re.search(pattern, self.seen).end()
+        text, self.seen = self.seen[:end], self.seen[end:]
+        return text
+
+    def type(self, command: str) -> str:
+        """Enter a pdb command; the answer, up to the next prompt."""
+        os.write(self.ours, (command + "\n").encode())
+        return self.read_until(r"\(Pdb\) ")
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.ours)
+
+
+def become_foreground() -> None:
+    """Make the terminal on stdin the controlling terminal of a session of our own."""
+    os.setsid()
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def has_compiler() -> bool:
+    from shutil import which
+
+    return any(which(name) for name in ("g++", "c++", "clang++"))
+
+
+def line_of(file: Path, pattern: str) -> int:
+    """Number of the first line of `file` that matches and is no comment."""
+    for number, line in enumerate(file.read_text().splitlines(), start=1):
+        if re.search(pattern, line) and not line.lstrip().startswith("#"):
+            return number
+    raise AssertionError(f"no {pattern!r} in {file.name}:\n{file.read_text()}")
+
+
+def running_graph(folder: Path, backend: str) -> Path:
+    """The file of the entry frame's graph whose code the backend runs."""
+    files = sorted(folder.glob("__compiled_fn_*"), key=lambda path: int(re.findall(r"\d+", path.name)[0]))
+    return next(path for path in files if RUNNING_STAGE[backend] in path.name)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_breakpoints_in_the_frame_and_in_the_running_graph_are_hit(tmp_path, backend):
+    if backend == "inductor" and not has_compiler():
+        pytest.skip("inductor needs a C++ compiler")
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    folder = tmp_path / "dump"
+    terminal = Terminal([sys.executable, str(program), backend, str(folder)], tmp_path)
+    try:
+        terminal.read_until("DUMPED\n")
+        pause = terminal.read_until(r"\(Pdb\) ")
+        frame = folder / "__transformed_code_0_for_toy_example.py"
+        graph = running_graph(folder, backend)
+        assert "paused" in pause
+        assert str(frame) in pause
+        assert str(graph) in pause
+
+        assert "Breakpoint 1" in terminal.type(f"b {frame}:{line_of(frame, '__compiled_fn_1')}")
+        line = line_of(graph, {"eager": "torch.abs", "aot_eager": "aten.abs", "inductor": r"args\.clear\(\)"}[backend])
+        assert "Breakpoint 2" in terminal.type(f"b {graph}:{line}")
+
+        stop = terminal.type("c")
+        assert f"{frame}(" in stop
+        assert "tensor([3., 3., 3., 3., 3., 3., 3., 3., 3., 3.])" in terminal.type("p a")
+        assert "tensor([7., 7., 7., 7., 7., 7., 7., 7., 7., 7.])" in terminal.type("p b")
+
+        stop = terminal.type("c")
+        assert f"{graph}({line})" in stop
+        assert "tensor([3., 3., 3., 3., 3., 3., 3., 3., 3., 3.])" in terminal.type("p list(locals().values())")
+
+        assert "Deleted breakpoint 1" in terminal.type("clear 1")
+        assert "Deleted breakpoint 2" in terminal.type("clear 2")
+        os.write(terminal.ours, b"c\n")
+        assert "RESULT [5.25, 5.25" in terminal.read_until(r"RESULT .*\n")
+        assert terminal.process.wait(60) == 0
+    finally:
+        terminal.close()
+
+
+def test_pdb_says_at_the_pause_what_to_do(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import depyf\nwith depyf.debug():\n    print('INSIDE')\n")
+    terminal = Terminal([sys.executable, str(program)], tmp_path)
+    try:
+        assert "Set breakpoints now" in terminal.read_until(r"\(Pdb\) ").rpartition("-> ")[2]
+        os.write(terminal.ours, b"c\n")
+        terminal.read_until("INSIDE")
+        assert terminal.process.wait(60) == 0
+    finally:
+        terminal.close()
