@@ -1,0 +1,120 @@
+"""How many functions of the standard library are proved equal to a copy of themselves, and how fast.
+
+    python bench/reflexive.py [--flip] [--shortcut] [--limit N] [--show N]
+
+The copy is recompiled from `ast.unparse` of the same source. With --flip every `if` is turned round first
+(`if c: x else: y` -> `if not c: y else: x`), so that the instructions differ while the meaning does not.
+The shortcut for codes that are the same bit for bit is off unless asked for: this measures the two machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import collections
+import pathlib
+import sys
+import sysconfig
+import time
+import warnings
+from types import CodeType
+from typing import Dict, Iterator, List, Tuple
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import depyf.decompiler.prove as prover  # noqa: E402
+
+
+class Flip(ast.NodeTransformer):
+    """Turn every if/else and conditional expression round."""
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self.generic_visit(node)
+        test = ast.UnaryOp(ast.Not(), node.test)
+        return ast.copy_location(ast.If(test, node.orelse or [ast.Pass()], node.body), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.copy_location(ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.orelse, node.body), node)
+
+
+def codes(top: CodeType) -> Iterator[CodeType]:
+    """All code objects in `top`, in a fixed order."""
+    work = [top]
+    while work:
+        code = work.pop()
+        yield code
+        work.extend(const for const in code.co_consts if isinstance(const, CodeType))
+
+
+def standard_library() -> Iterator[pathlib.Path]:
+    """The modules measured: the standard library without its tests."""
+    root = pathlib.Path(sysconfig.get_path("stdlib"))
+    for path in sorted(root.rglob("*.py")):
+        parts = set(path.relative_to(root).parts)
+        if not parts & {"test", "tests", "site-packages", "lib2to3", "idlelib", "turtledemo", "idle_test"}:
+            yield path
+
+
+def pairs(flip: bool, limit: int) -> Iterator[Tuple[str, CodeType, CodeType]]:
+    """(where, code, code of the copy) for every function."""
+    found = 0
+    for path in standard_library():
+        try:
+            tree = ast.parse(path.read_bytes())
+            first = compile(tree, str(path), "exec", dont_inherit=True)
+            second_tree = ast.parse(ast.unparse(tree))
+            if flip:
+                second_tree = ast.fix_missing_locations(Flip().visit(second_tree))
+            second = compile(second_tree, str(path), "exec", dont_inherit=True)
+        except (SyntaxError, RecursionError, ValueError):
+            continue
+        left, right = list(codes(first)), list(codes(second))
+        if [c.co_name for c in left] != [c.co_name for c in right]:
+            continue
+        for a, b in zip(left[1:], right[1:]):
+            yield f"{path.name}:{a.co_qualname}", a, b
+            found += 1
+            if found >= limit:
+                return
+
+
+def main() -> None:
+    """Print the figures."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--flip", action="store_true")
+    parser.add_argument("--shortcut", action="store_true")
+    parser.add_argument("--limit", type=int, default=100_000)
+    parser.add_argument("--show", type=int, default=15)
+    options = parser.parse_args()
+    if not options.shortcut:
+        prover.identical = lambda a, b: False
+    grades: Dict[str, int] = collections.Counter()
+    reasons: Dict[str, List[str]] = collections.defaultdict(list)
+    spent, instructions = 0.0, 0
+    slowest: List[Tuple[float, str, int]] = []
+    for where, a, b in pairs(options.flip, options.limit):
+        begun = time.perf_counter()
+        verdict = prover.prove(a, b)
+        took = time.perf_counter() - begun
+        spent += took
+        instructions += len(a.co_code) // 2
+        slowest = sorted([*slowest, (took, where, len(a.co_code) // 2)], reverse=True)[:3]
+        grades[verdict.grade.name] += 1
+        if verdict.grade is not prover.Grade.PROVED:
+            reasons[verdict.reason or verdict.grade.name].append(f"{where}: {verdict}")
+    total = sum(grades.values())
+    for grade, count in sorted(grades.items()):
+        print(f"{grade:14} {count:7} {100 * count / total:7.3f} %")
+    print(f"{total} functions in {spent:.2f} s of proof: {total / spent:.0f} functions/s, {1e3 * spent / total:.3f} ms each")
+    for took, where, size in slowest:
+        print(f"slowest: {took:.3f} s {where} ({size} code units)")
+    for reason, wheres in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        print(f"--- {len(wheres)} x {reason}")
+        for where in wheres[: options.show]:
+            print("   ", where)
+
+
+if __name__ == "__main__":
+    main()

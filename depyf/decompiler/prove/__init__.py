@@ -1,0 +1,132 @@
+"""Prove: are two code objects the same program?
+
+`prove(original, recompiled)` runs two symbolic machines side by side (bisimulation.py). It is meant to be sound:
+PROVED means that no program can tell the two apart but by looking at the code itself, at line numbers, or at the
+time and memory it takes. It is not complete: UNPROVED and REFUTED may be wrong about codes that are the same.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Callable, Collection, Dict, FrozenSet, Optional, Set, Tuple
+
+from ..decode import decode
+from ..microops import Program
+from .bisimulation import Bisimulation, Diverged, entry_side
+from .head import identical, parameters, signature_difference
+from .plan import LOOKS_AT_LOCALS, make_plan
+from .result import Assumption, Divergence, Grade, Verdict
+from .silent import SPECIAL_KINDS, Unsupported
+from .state import Pair
+from .terms import Terms
+
+__all__ = ["Assumption", "Divergence", "Grade", "Verdict", "prove"]
+
+
+def prove(
+    a: CodeType,
+    b: CodeType,
+    *,
+    constant_globals: Optional[Callable[[str], bool]] = None,
+    own_names: Collection[str] = (),
+    program_a: Optional[Program] = None,
+) -> Verdict:
+    """Whether `b`, recompiled from our text, is the same program as `a`, the original.
+
+    `constant_globals` tells the names of globals that may be taken to keep their values while the frame runs; that is
+    done, and noted as an assumption, only if there is no proof without it. `own_names` are locals of `a` that its
+    generator invented: `b` may lack or rename them. `program_a` saves decoding `a` again.
+    Never raises for code that it cannot handle: the grade is UNPROVED then.
+    """
+    return _Proof(constant_globals, frozenset(own_names)).verdict(a, b, program_a, nested=False)
+
+
+class _Proof:
+    """The proof of one pair of codes and of those nested in them."""
+
+    def __init__(self, constant_globals: Optional[Callable[[str], bool]], own_names: FrozenSet[str]) -> None:
+        self.constant_globals = constant_globals
+        self.own_names = own_names
+        self.nested: Dict[Tuple[int, int], Verdict] = {}
+
+    def verdict(self, a: CodeType, b: CodeType, program_a: Optional[Program], nested: bool) -> Verdict:
+        """The verdict on one pair."""
+        if a is b or identical(a, b):
+            return Verdict(Grade.PROVED, pairs=tuple([(at, at) for at in range(0, len(a.co_code), 2)]))
+        difference = signature_difference(a, b, nested)
+        if difference is not None:
+            return Verdict(Grade.REFUTED, divergence=Divergence(-1, -1, *difference))
+        try:
+            program_a = program_a or decode(a)
+            program_b = decode(b)
+        except Exception as error:
+            return Verdict(Grade.UNPROVED, reason=f"cannot be decoded: {error}")
+        own_names = frozenset() if nested else self.own_names
+        first = self._attempt(program_a, program_b, own_names, None)
+        constant = self.constant_globals
+        if first.holds or constant is None or not any(constant(name) for name in a.co_names):
+            return first
+        second = self._attempt(program_a, program_b, own_names, constant)
+        return second if second.holds else first
+
+    def _attempt(
+        self, a: Program, b: Program, own_names: FrozenSet[str], constant: Optional[Callable[[str], bool]]
+    ) -> Verdict:
+        terms = Terms()
+        assumed: Set[Assumption] = set()
+        if constant is not None:
+            assumed.add(Assumption.INSTALLED_GLOBALS_CONSTANT)
+
+        def same_code(x: int, y: int) -> bool:
+            inner = self._nested_verdict(terms.data[x], terms.data[y])
+            assumed.update(inner.assumptions)
+            return inner.holds
+
+        try:
+            simulation = _simulation(a, b, terms, own_names, constant, same_code)
+            outer = terms.const("the exception handled by the caller")
+            start = [entry_side(plan, terms, parameters(a.code), outer) for plan in (simulation.plan_a, simulation.plan_b)]
+            simulation.run(Pair(*start))
+        except Diverged as found:
+            return Verdict(Grade.REFUTED, divergence=found.divergence)
+        except Unsupported as reason:
+            return Verdict(Grade.UNPROVED, reason=str(reason))
+        assumed |= simulation.assumed
+        assumptions = tuple([assumption for assumption in Assumption if assumption in assumed])
+        grade = Grade.PROVED_UNDER if assumptions else Grade.PROVED
+        return Verdict(grade, assumptions, pairs=tuple(sorted(simulation.matched)))
+
+    def _nested_verdict(self, a: CodeType, b: CodeType) -> Verdict:
+        key = (id(a), id(b))
+        known = self.nested.get(key)
+        if known is None:
+            known = self.nested[key] = self.verdict(a, b, None, nested=True)
+        return known
+
+
+def _simulation(
+    a: Program,
+    b: Program,
+    terms: Terms,
+    own_names: FrozenSet[str],
+    constant: Optional[Callable[[str], bool]],
+    same_code: Callable[[int, int], bool],
+) -> Bisimulation:
+    """Both programs prepared. A frame whose local names can be seen keeps exactly those that it has."""
+    if not LOOKS_AT_LOCALS.isdisjoint(a.code.co_names) or not LOOKS_AT_LOCALS.isdisjoint(b.code.co_names):
+        own_names = frozenset()
+        if set(a.code.co_varnames) != set(b.code.co_varnames):
+            raise Unsupported("the frame looks at its local names, and they are not the same")
+    users = {*a.code.co_varnames, *a.code.co_cellvars, *a.code.co_freevars} - own_names
+    is_constant = constant or _never
+
+    def is_temp(name: str) -> bool:
+        return name not in users
+
+    plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL_KINDS)
+    plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL_KINDS)
+    return Bisimulation(plan_a, plan_b, terms, same_code)
+
+
+def _never(name: str) -> bool:
+    return False

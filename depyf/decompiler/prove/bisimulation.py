@@ -1,0 +1,309 @@
+"""Weak bisimulation of two codes: both run silently to their next event, and the events must be the same.
+
+Pairs of places are explored from the entry. Where paths meet, the state is stored; a state that is an instance of the
+stored one is done, any other is merged into it and explored again (joins.py). What is compared at every event:
+
+- the event: kind, argument, operands; its results are the same new symbols in both machines;
+- the user's local names: bound to the same values; values in names of ours are held no longer than in the original;
+- the globals and shared cells read since the last event, as a set: reads commute with each other, not with events;
+- the exception being handled, and the handlers: if the event raises, both go on in corresponding handlers.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+
+from ..microops import Handler
+from .correspond import Correspondence
+from .joins import Joins
+from .plan import ADVANCE, BOUND, ITERATE, LEAVE, RAISES, TRUTH, Plan
+from .result import Assumption, Divergence
+from .silent import Machine, Unsupported
+from .state import Event, Pair, Side
+from .terms import BOOL, NOT, UNBOUND, Terms
+
+Place = Tuple[int, int]
+
+
+class Diverged(Exception):
+    """The two codes do different things."""
+
+    def __init__(self, divergence: Divergence) -> None:
+        super().__init__(str(divergence))
+        self.divergence = divergence
+
+
+class Bisimulation:
+    """One attempt to relate two plans."""
+
+    def __init__(self, a: Plan, b: Plan, terms: Terms, same_code: Callable[[int, int], bool]) -> None:
+        self.plan_a = a
+        self.plan_b = b
+        self.terms = terms
+        size = a.size + b.size
+        self.steps_left = 60 * size + 20_000
+        self.machine = Machine(terms, 100 * size + 50_000)
+        self.correspondence = Correspondence(terms, same_code)
+        self.joins = Joins(self.machine, self.correspondence)
+        self.stored: Dict[Place, Pair] = {}
+        self.queue: List[Place] = []
+        self.queued: Set[Place] = set()
+        self.matched: Set[Place] = set()  # offsets of matched events
+
+    @property
+    def assumed(self) -> Set[Assumption]:
+        """What the proof rests on so far."""
+        return self.correspondence.assumed
+
+    def run(self, start: Pair) -> None:
+        """Relate the two codes from their entries; raises Diverged or Unsupported if that fails."""
+        self.explore(start, None)
+        while self.queue:
+            place = heapq.heappop(self.queue)
+            self.queued.discard(place)
+            self.explore(self.stored[place].copy(), place)
+
+    def explore(self, pair: Pair, at: Optional[Place]) -> None:
+        """Follow all paths from `pair` up to stored places. `at` is the place where it is stored itself."""
+        forks: List[Pair] = [pair]
+        machine, plan_a, plan_b = self.machine, self.plan_a, self.plan_b
+        while forks:
+            current: Optional[Pair] = forks.pop()
+            while current is not None:
+                self.steps_left -= 1
+                if self.steps_left < 0:
+                    raise Unsupported("too much work")
+                event_a = machine.advance(plan_a, current.a, current)
+                event_b = machine.advance(plan_b, current.b, current)
+                if event_a and event_b:
+                    current = self.at_events(current, at, forks)
+                else:
+                    current = self.at_branch(current, at, forks, event_a, event_b)
+                at = None
+
+    def at_branch(
+        self, pair: Pair, at: Optional[Place], forks: List[Pair], event_a: bool, event_b: bool
+    ) -> Optional[Pair]:
+        """One side or both branch on a bool that is not known: follow both outcomes."""
+        a, b = pair.a, pair.b
+        if not event_a and not event_b and a.event == b.event:
+            if pair.crossed and at != (a.pc, b.pc) and a.reads == b.reads and a.captured == b.captured:
+                self.arrive((a.pc, b.pc), pair)
+                return None
+            self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
+        term = b.event if event_a else a.event
+        other = pair.copy()
+        other.facts[term] = False
+        forks.append(other)
+        pair.facts[term] = True
+        return pair
+
+    def arrive(self, place: Place, pair: Pair) -> None:
+        """Paths meet here: store the state, or check it against the stored one."""
+        old = self.stored.get(place)
+        if old is None:
+            pair = pair.copy()
+            self.joins.prune(pair)
+        elif self.joins.covers(old, pair):
+            return
+        else:
+            pair = self.joins.generalise(old, pair)
+        pair.seen = {}
+        pair.crossed = False
+        pair.handled = None
+        self.stored[place] = pair
+        if place not in self.queued:
+            self.queued.add(place)
+            heapq.heappush(self.queue, place)
+
+    def at_events(self, pair: Pair, at: Optional[Place], forks: List[Pair]) -> Optional[Pair]:
+        """Both sides are at an event: compare, and go on after it."""
+        a, b = pair.a, pair.b
+        event_a: Event = a.event
+        event_b: Event = b.event
+        mode = event_a[4]
+        if event_a[0] != event_b[0]:
+            raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
+        if a.reads or b.reads:
+            self.compare_reads(pair)
+        if event_a[0][0] == "RETURN":
+            self.compare_operands(pair, event_a, event_b, [])
+            self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
+            return None
+        escaping = self.compare_locals(pair) if a.dirty or b.dirty else []
+        if event_a[1] != event_b[1] or escaping:
+            self.compare_operands(pair, event_a, event_b, escaping)
+        if a.exc != b.exc:
+            raise self.diverged(pair, f"handling {self.terms.text(a.exc)}", f"handling {self.terms.text(b.exc)}")
+        if pair.crossed and mode != LEAVE:
+            place = (a.pc, b.pc)
+            if at != place:
+                self.arrive(place, pair)
+                return None
+            pair.crossed = False
+        self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
+        if mode == LEAVE:
+            return None
+        self.compare_lifetimes(pair, event_a, event_b)
+        handler_a, handler_b = self.plan_a.handlers[a.pc], self.plan_b.handlers[b.pc]
+        if handler_a is not None or handler_b is not None:
+            self.enter_handlers(pair, handler_a, handler_b)
+        if pair.seen:
+            pair.seen = {}
+        return self.commit(pair, event_a, event_b, forks)
+
+    def commit(self, pair: Pair, event_a: Event, event_b: Event, forks: List[Pair]) -> Optional[Pair]:
+        """The state after an event that did not raise."""
+        a, b = pair.a, pair.b
+        key, operands, pops, pushes, mode, properties = event_a
+        terms = self.terms
+        if mode == ADVANCE:
+            if pops:
+                del a.stack[-pops:]
+            if event_b[2]:
+                del b.stack[-event_b[2] :]
+            if pushes:
+                origin = (key[0], self.plan_a.offsets[a.pc])
+                results = [terms.symbol(properties & ~NOT, origin) for _ in range(pushes)]
+                a.stack += results if not properties & NOT else [terms.negated(results[0])]
+                b.stack += results if not event_b[5] & NOT else [terms.negated(results[0])]
+            a.pc += 1
+            b.pc += 1
+        elif mode == TRUTH:
+            a.stack[-1] = b.stack[-1] = terms.symbol(BOOL, ("truth", self.plan_a.offsets[a.pc]))
+        elif mode == BOUND:
+            pair.facts[-a.resolve(operands[0])] = True
+        elif mode == ITERATE:
+            done = pair.copy()
+            for side, plan in ((done.a, self.plan_a), (done.b, self.plan_b)):
+                side.stack.pop()
+                side.pc = plan.targets[side.pc]
+            forks.append(done)
+            item = terms.symbol(0, ("item", self.plan_a.offsets[a.pc]))
+            a.stack.append(item)
+            b.stack.append(item)
+            a.pc += 1
+            b.pc += 1
+        elif mode == RAISES:
+            return None
+        return pair
+
+    def enter_handlers(self, pair: Pair, handler_a: Optional[Handler], handler_b: Optional[Handler]) -> None:
+        """The event raises: both go on in their handlers, or leave the frame."""
+        a, b = pair.a, pair.b
+        cut_a = a.stack[: handler_a.depth] if handler_a else None
+        cut_b = b.stack[: handler_b.depth] if handler_b else None
+        now = (handler_a, handler_b, cut_a, cut_b, a.exc)
+        if pair.handled == now and not a.touched and not b.touched:
+            return
+        a.touched = b.touched = False
+        pair.handled = now
+        exception = self.terms.symbol(0, ("exception", self.plan_a.offsets[a.pc]))
+        raised = pair.copy()
+        raised.handled = None
+        for side, handler, plan in ((raised.a, handler_a, self.plan_a), (raised.b, handler_b, self.plan_b)):
+            if handler is None:
+                side.stack, side.pc = [exception], plan.size
+                continue
+            if len(side.stack) < handler.depth:
+                raise Unsupported("a handler wants more stack than there is")
+            del side.stack[handler.depth :]
+            if handler.lasti:
+                side.stack.append(self.terms.lasti)
+            side.stack.append(exception)
+            side.pc = handler.target
+        self.arrive((raised.a.pc, raised.b.pc), raised)
+
+    # What is compared at an event.
+
+    def compare_reads(self, pair: Pair) -> None:
+        """The same globals and shared cells were read since the last event."""
+        a, b = pair.a, pair.b
+        if a.reads != b.reads:
+            only_a, only_b = sorted(a.reads - b.reads), sorted(b.reads - a.reads)
+            raise self.diverged(
+                pair,
+                f"reads {', '.join(only_a) or 'nothing more'} before {self.describe(a.event)}",
+                f"reads {', '.join(only_b) or 'nothing more'} before {self.describe(b.event)}",
+            )
+        a.reads.clear()
+        b.reads.clear()
+
+    def compare_locals(self, pair: Pair) -> List[Tuple[int, int]]:
+        """The user's names hold the same in both. Gives the fresh containers in them, which anyone can see now."""
+        a, b = pair.a, pair.b
+        escaping: List[Tuple[int, int]] = []
+        if a.dirty != b.dirty:
+            self.assumed.add(Assumption.RELEASE_ORDER)
+        for name in {*a.dirty, *b.dirty}:
+            x, y = a.locals.get(name, UNBOUND), b.locals.get(name, UNBOUND)
+            if x != y:
+                if x >= 0 or y >= 0:
+                    x, y = a.resolve(x), b.resolve(y)
+                    if x != y and (x >= 0 or y >= 0):
+                        text = self.terms.text
+                        raise self.diverged(pair, f"{name} is {text(x)}", f"{name} is {text(y)}")
+                escaping.append((x, y))
+        if a.captured != b.captured:
+            raise self.diverged(pair, f"captured cells {sorted(a.captured)}", f"captured cells {sorted(b.captured)}")
+        if escaping and not self.correspondence.escape(a, b, escaping):
+            raise self.diverged(pair, "a local holds one container", "the local holds another one")
+        for side in (a, b):
+            for name in side.dirty:
+                value = side.locals.get(name, UNBOUND)
+                if value < 0:
+                    side.locals[name] = side.resolve(value)
+                if name in side.captured:
+                    side.locals.pop(name, None)
+        a.dirty, b.dirty = [], []
+        pair.handled = None
+        return escaping
+
+    def compare_operands(
+        self, pair: Pair, event_a: Event, event_b: Event, escaping: List[Tuple[int, int]]
+    ) -> None:
+        """The operands are the same values; containers among them are shared from now on."""
+        if len(event_a[1]) != len(event_b[1]) or not self.correspondence.escape(
+            pair.a, pair.b, zip(event_a[1], event_b[1])
+        ):
+            raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
+
+    def compare_lifetimes(self, pair: Pair, event_a: Event, event_b: Event) -> None:
+        """B holds no value longer than A."""
+        a, b = pair.a, pair.b
+        rest_a = a.stack[: len(a.stack) - event_a[2]]
+        rest_b = b.stack[: len(b.stack) - event_b[2]]
+        if a.temps == b.temps and (rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)):
+            return
+        value = self.correspondence.kept_too_long(pair, rest_a, rest_b, event_a[1])
+        if value:
+            text = self.terms.text(value)
+            raise self.diverged(pair, f"has let go of {text}", f"still holds {text}")
+
+    # Words.
+
+    def diverged(self, pair: Pair, event_a: str, event_b: str) -> Diverged:
+        """The exception for a difference found at this point."""
+        offset_a, offset_b = self.plan_a.offsets[pair.a.pc], self.plan_b.offsets[pair.b.pc]
+        return Diverged(Divergence(offset_a, offset_b, event_a, event_b))
+
+    def describe(self, event: Any) -> str:
+        """An event in words."""
+        key, operands = event[0], event[1]
+        name = " ".join([str(key[0]).lower(), *[str(part) for part in key[1:] if part not in (None, ())]])
+        return f"{name}({', '.join(self.terms.text(operand) for operand in operands[:8])})"
+
+
+def entry_side(plan: Plan, terms: Terms, arguments: Tuple[str, ...], outer: int) -> Side:
+    """The machine at the first instruction: parameters are bound, nothing else is."""
+    side = Side()
+    for name in arguments:
+        side.locals[name] = terms.known.get(("argument", name)) or _argument(terms, name)
+    side.exc = outer
+    return side
+
+
+def _argument(terms: Terms, name: str) -> int:
+    term = terms.known["argument", name] = terms.symbol(0, name)
+    return term

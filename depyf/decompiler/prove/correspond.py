@@ -1,0 +1,162 @@
+"""When are values of the two machines the same, and who keeps which value alive.
+
+Terms are shared, so equal ints are equal values. Fresh containers correspond when they have the same kind and
+corresponding content, one to one: two names of one list in one machine must be two names of one list in the other.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, Iterable, List, Optional, Set, Tuple
+
+from .result import Assumption
+from .state import PACK, Pair, Side
+from .terms import CODE, GLOBAL, Terms
+
+
+class Correspondence:
+    """Compares the two machines of a Pair."""
+
+    __slots__ = ("terms", "same_code", "assumed")
+
+    def __init__(self, terms: Terms, same_code: Callable[[int, int], bool]) -> None:
+        self.terms = terms
+        self.same_code = same_code
+        self.assumed: Set[Assumption] = set()
+
+    def escape(self, a: Side, b: Side, wanted: Iterable[Tuple[int, int]], commit: bool = True) -> bool:
+        """Whether all pairs of values correspond; if so (and asked to) their containers become shared symbols."""
+        found = self._match(a, b, list(wanted))
+        if found is None:
+            return False
+        if commit:
+            self._share(a, b, found)
+        return True
+
+    def _match(self, a: Side, b: Side, work: List[Tuple[int, int]]) -> Optional[List[Tuple[int, int]]]:
+        """The pairs of containers that must become one, or None if the values do not correspond."""
+        to_b: Dict[int, int] = {}
+        to_a: Dict[int, int] = {}
+        seen: Dict[Tuple[int, int], None] = {}
+        while work:
+            x, y = work.pop()
+            x, y = self._as_term(a, a.resolve(x)), self._as_term(b, b.resolve(y))
+            if x == y or (x, y) in seen:
+                continue
+            if x >= 0 or y >= 0:
+                if x >= 0 and y >= 0 and self.terms.kinds[x] & self.terms.kinds[y] & CODE and self.same_code(x, y):
+                    continue
+                return None
+            left, right = a.heap[x], b.heap[y]
+            if left.kind != right.kind or len(left.items) != len(right.items) or left.keys != right.keys:
+                return None
+            # Tuples have no identity here, so one may stand for several.
+            if left.kind != PACK and (to_b.setdefault(x, y) != y or to_a.setdefault(y, x) != x):
+                return None
+            seen[x, y] = None
+            work.extend(zip(left.items, right.items))
+        return list(seen)
+
+    def _as_term(self, side: Side, value: int) -> int:
+        """A tuple whose parts have all become terms is a term."""
+        if value < 0 and side.heap[value].kind == PACK:
+            items = tuple([side.resolve(item) for item in side.heap[value].items])
+            if min(items, default=0) >= 0 and not self.terms.too_deep(items):
+                side.heap[value].forward = self.terms.tuple_of(items)
+                return side.heap[value].forward
+        return value
+
+    def _share(self, a: Side, b: Side, pairs: List[Tuple[int, int]]) -> None:
+        packs = []
+        for x, y in pairs:
+            if a.heap[x].kind == PACK:
+                packs.append((x, y))
+            else:
+                a.heap[x].forward = b.heap[y].forward = self.terms.symbol(0, f"the {a.heap[x].kind} made here")
+        while packs:
+            # Tuples hold no cycle of tuples, so each round settles at least one.
+            waiting = []
+            for x, y in packs:
+                items = tuple([a.resolve(item) for item in a.heap[x].items])
+                if min(items) < 0:
+                    waiting.append((x, y))
+                    continue
+                deep = self.terms.too_deep(items)
+                term = self.terms.symbol() if deep else self.terms.tuple_of(items)
+                a.heap[x].forward = b.heap[y].forward = term
+            packs = waiting
+
+    def stacks_alike(self, pair: Pair, left: List[int], right: List[int]) -> bool:
+        """Whether the stacks hold the same values slot by slot, without making anything shared.
+
+        Only a shortcut for lifetimes: what was compared once is not compared again while it only grows.
+        """
+        if len(left) != len(right):
+            return False
+        a, b = pair.a, pair.b
+        if pair.alike_at != (a.rewrites, b.rewrites):
+            pair.alike, pair.alike_at = {}, (a.rewrites, b.rewrites)
+        work = [(x, y) for x, y in zip(left, right) if x != y]
+        nested = False
+        while work:
+            for x, y in work:
+                if x >= 0 or y >= 0 or a.heap[x].kind != b.heap[y].kind:
+                    return False
+                a.heap[x].nested = b.heap[y].nested = nested or a.heap[x].nested or b.heap[y].nested
+            work = self._grown(pair, work)
+            if work and work[0] == (0, 1):
+                return False
+            nested = True
+        return True
+
+    def _grown(self, pair: Pair, work: List[Tuple[int, int]]) -> List[Tuple[int, int]]:
+        """Pairs of parts yet to be compared; [(0, 1)] when the containers differ."""
+        parts: List[Tuple[int, int]] = []
+        for x, y in work:
+            left, right = pair.a.heap[x], pair.b.heap[y]
+            if left.forward or right.forward or len(left.items) != len(right.items):
+                return [(0, 1)]
+            start = pair.alike.get((x, y), 0)
+            if left.keys is not None and right.keys is not None and left.keys[start:] != right.keys[start:]:
+                return [(0, 1)]
+            if (x, y) not in pair.alike and any(known[0] == x or known[1] == y for known in pair.alike):
+                return [(0, 1)]
+            pair.alike[x, y] = len(left.items)
+            parts += [(i, j) for i, j in zip(left.items[start:], right.items[start:]) if i != j]
+        return parts
+
+    def held(self, side: Side, values: Iterable[int]) -> Dict[int, None]:
+        """The objects that these values keep alive, through fresh containers and tuples."""
+        leaves: Dict[int, None] = {}
+        seen: Set[int] = set()
+        work = list(values)
+        while work:
+            value = side.resolve(work.pop())
+            if value >= 0:
+                self.terms.leaves(value, leaves)
+            elif value not in seen:
+                seen.add(value)
+                work.extend(side.heap[value].items)
+        return leaves
+
+    def kept_too_long(self, pair: Pair, rest_a: List[int], rest_b: List[int], operands: List[int]) -> int:
+        """A value that B still holds at an event when A does not, or 0. Notes what has to be assumed.
+
+        `rest_*` is the stack without the operands. The user's locals agree, so they count for both.
+        """
+        a, b = pair.a, pair.b
+        own_a = self.held(a, [*rest_a, *a.temps.values()])
+        own_b = self.held(b, [*rest_b, *b.temps.values()])
+        if own_a.keys() == own_b.keys():
+            return 0
+        users = self.held(a, a.locals.values())
+        late = [value for value in own_b if value not in own_a and value not in users]
+        if late:
+            used = self.held(a, operands)
+            for value in late:
+                if value not in used:
+                    return value
+            self.assumed.add(Assumption.HELD_DURING_LAST_USE)
+        kinds = self.terms.kinds
+        if any(v not in own_b and v not in users and not kinds[v] & GLOBAL for v in own_a):
+            self.assumed.add(Assumption.EARLY_RELEASE)
+        return 0

@@ -1,0 +1,65 @@
+"""What a proof says: a grade, the assumptions it rests on, and where two codes part if they do."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+
+class Grade(enum.Enum):
+    """How far two code objects are known to be the same program."""
+
+    PROVED = "proved"
+    PROVED_UNDER = "proved under assumptions"
+    UNPROVED = "not proved"
+    REFUTED = "refuted"
+
+
+class Assumption(enum.Enum):
+    """The closed list of what a proof may rest on; the value says it in one line of English.
+
+    That a call, an attribute, a truth test or a hash has no effect is not on this list and never will be.
+    """
+
+    INSTALLED_GLOBALS_CONSTANT = "the globals that Dynamo installed keep their values while the frame runs"
+    EARLY_RELEASE = "a value that the original kept only in temporaries of its own may be released earlier"
+    HELD_DURING_LAST_USE = "a name of ours may hold a value while the operation that uses it last is running"
+    RELEASE_ORDER = "values let go between the same two operations may be let go in another order"
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first point found where the two codes do not do the same thing."""
+
+    offset_a: int  # byte offset of the operation in the original; -1 for the signature
+    offset_b: int  # byte offset in the other code
+    event_a: str  # what the original does there, in words
+    event_b: str
+
+    def __str__(self) -> str:
+        return f"original @{self.offset_a}: {self.event_a}; recompiled @{self.offset_b}: {self.event_b}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a proof. Only PROVED and PROVED_UNDER allow the other code to stand in for the original."""
+
+    grade: Grade
+    assumptions: Tuple[Assumption, ...] = ()
+    divergence: Optional[Divergence] = None
+    reason: str = ""  # why it is UNPROVED
+    # (offset in the original, offset in the other code) of operations that were matched, sorted.
+    pairs: Tuple[Tuple[int, int], ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the two codes are the same program, given the assumptions."""
+        return self.grade in (Grade.PROVED, Grade.PROVED_UNDER)
+
+    def __str__(self) -> str:
+        if self.grade is Grade.PROVED_UNDER:
+            return "proved, assuming that " + "; that ".join(a.value for a in self.assumptions)
+        if self.grade is Grade.REFUTED:
+            return f"refuted: {self.divergence}"
+        return self.grade.value + (f": {self.reason}" if self.reason else "")

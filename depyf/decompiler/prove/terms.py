@@ -1,0 +1,189 @@
+"""Value numbers: what the two machines compute with.
+
+A term is a positive int into one table that both machines share, so equal terms are equal values and
+comparing is comparing ints. UNBOUND (0) is the content of an unbound name. Negative ints are not terms
+but references to fresh containers, which belong to one machine (see state.py).
+
+A symbol stands for one unknown object, identity included. A constant stands for its type and bits. Tuples
+and slices are terms by structure, not identity: the language leaves open whether an expression of immutable
+type makes a new object, so `f(t, t)` and `f((a,), (a,))` are the same program here; asking for the identity
+of such a term (`is`) is therefore never decided (see silent.py).
+"""
+
+from __future__ import annotations
+
+import struct
+from types import CodeType
+from typing import Any, Dict, Hashable, List, Tuple
+
+UNBOUND = 0
+
+# Kinds and properties of terms, as bits.
+SYMBOL, CONST, TUPLE, SLICE, IS, NOT = 1, 2, 4, 8, 16, 32
+BOOL = 64  # known to be True or False
+MAYBE = 128  # a symbol that may stand for "unbound"
+GLOBAL = 256  # a symbol that was read from the globals or from a shared cell
+SINGLETON = 512  # a constant compared by identity, or one of which there is only one
+INSTALLED = 1024  # a global that is taken to be constant
+CODE = 2048
+
+# Deeper tuples are made opaque, so that walking a term may recurse.
+DEEPEST = 40
+
+_BY_VALUE = frozenset({str, int, bytes})
+_ONLY_ONE = (None, True, False, Ellipsis, NotImplemented)
+
+
+class Terms:
+    """The table of terms of one proof."""
+
+    __slots__ = ("kinds", "data", "known", "depths", "none", "true", "false", "null", "lasti", "assertion_error")
+
+    def __init__(self) -> None:
+        self.kinds: List[int] = [0]
+        self.data: List[Any] = [None]  # origin of a symbol, value of a constant, parts of a composite
+        self.known: Dict[Hashable, int] = {}
+        self.depths: Dict[int, int] = {}
+        self.none = self.const(None)
+        self.true = self.const(True)
+        self.false = self.const(False)
+        self.null = self._shared("NULL", CONST | SINGLETON, "NULL")
+        self.lasti = self._shared("lasti", CONST, "lasti")
+        self.assertion_error = self._shared("AssertionError", CONST | SINGLETON, AssertionError)
+
+    def symbol(self, properties: int = 0, origin: Any = None) -> int:
+        """A new unknown value."""
+        self.kinds.append(SYMBOL | properties)
+        self.data.append(origin)
+        return len(self.kinds) - 1
+
+    def _shared(self, key: Hashable, kind: int, data: Any) -> int:
+        term = self.known.get(key)
+        if term is None:
+            term = self.known[key] = len(self.kinds)
+            self.kinds.append(kind)
+            self.data.append(data)
+        return term
+
+    def const(self, value: Any) -> int:
+        """The term of a constant: type and bits count, other objects go by identity."""
+        cls = type(value)
+        if cls in _BY_VALUE:
+            return self._shared((cls, value), CONST, value)
+        if cls is bool:
+            return self._shared((cls, value), CONST | BOOL | SINGLETON, value)
+        if cls is tuple and _nesting(value) < DEEPEST:
+            return self.tuple_of(tuple([self.const(item) for item in value]))
+        if cls is float:
+            return self._shared((cls, struct.pack("<d", value)), CONST, value)
+        if cls is complex:
+            return self._shared((cls, struct.pack("<dd", value.real, value.imag)), CONST, value)
+        if cls is frozenset:
+            # In order of iteration, which a program can see.
+            return self._shared((cls, tuple([self.const(item) for item in value])), CONST, value)
+        if isinstance(value, CodeType):
+            return self._shared((CodeType, id(value)), CONST | CODE, value)
+        return self._shared(("object", id(value)), CONST | SINGLETON, value)
+
+    def tuple_of(self, items: Tuple[int, ...]) -> int:
+        """A tuple of terms (no references)."""
+        known = self.known.get(items)
+        if known is not None:
+            return known
+        depths = self.depths
+        term = self._shared(items, TUPLE, items)
+        depths[term] = 1 + max([depths.get(item, 0) for item in items], default=0)
+        return term
+
+    def too_deep(self, items: Tuple[int, ...]) -> bool:
+        """Whether a tuple of these would be nested too deeply to be a term."""
+        depths = self.depths
+        return any(depths.get(item, 0) >= DEEPEST for item in items)
+
+    def slice_of(self, parts: Tuple[int, ...]) -> int:
+        """A slice of two or three terms; `a:b` and `a:b:None` are one."""
+        if len(parts) == 2:
+            parts += (self.none,)
+        return self._shared(("slice", parts), SLICE, parts)
+
+    def elements_of_set(self, items: Tuple[int, ...]) -> int:
+        """What `in` can tell of a set display: its constant elements, in no order."""
+        return self._shared(("elements", items), CONST, "a set of constants")
+
+    def identity(self, x: int, y: int) -> int:
+        """The term `x is y`, a bool."""
+        return self._shared(("is", x, y) if x < y else ("is", y, x), IS | BOOL, (x, y) if x < y else (y, x))
+
+    def negated(self, term: int) -> int:
+        """The term `not term`, for a bool."""
+        if self.kinds[term] & NOT:
+            return int(self.data[term])
+        if term == self.true:
+            return self.false
+        if term == self.false:
+            return self.true
+        return self._shared(("not", term), NOT | BOOL, term)
+
+    def installed(self, name: str) -> int:
+        """A global that keeps its value while the frame runs."""
+        return self._shared(("installed", name), CONST | INSTALLED | SINGLETON, name)
+
+    def cell(self, name: str) -> int:
+        """The cell (not its content) of a variable."""
+        return self._shared(("cell", name), CONST | SINGLETON, f"cell of {name}")
+
+    def slice_value(self, term: int) -> Any:
+        """The slice that a term of constant ints and Nones stands for, or None."""
+        parts = []
+        for part in self.data[term]:
+            value = self.data[part]
+            if not self.kinds[part] & CONST or not (value is None or type(value) is int):
+                return None
+            parts.append(value)
+        return slice(*parts)
+
+    def leaves(self, term: int, into: Dict[int, None]) -> None:
+        """Collect the objects that holding `term` keeps alive."""
+        kind = self.kinds[term]
+        if kind & SYMBOL:
+            if not kind & BOOL:
+                into[term] = None
+        elif kind & (TUPLE | SLICE):
+            for item in self.data[term]:
+                self.leaves(item, into)
+
+    def text(self, term: int) -> str:
+        """A term in words, for people."""
+        if term == UNBOUND:
+            return "unbound"
+        if term < 0:
+            return "a fresh container"
+        kind, data = self.kinds[term], self.data[term]
+        if kind & INSTALLED:
+            return str(data)
+        if kind & CONST:
+            return f"code {data.co_name}" if kind & CODE else _shortened(repr(data))
+        if kind & TUPLE:
+            return "(" + ", ".join(self.text(item) for item in data[:8]) + (", ...)" if len(data) > 8 else ")")
+        if kind & SLICE:
+            return "slice(" + ", ".join(self.text(item) for item in data) + ")"
+        if kind & IS:
+            return f"{self.text(data[0])} is {self.text(data[1])}"
+        if kind & NOT:
+            return f"not {self.text(data)}"
+        if isinstance(data, tuple):
+            return f"<{data[0]} @{data[1]}>"
+        return str(data) if data is not None else f"<value {term}>"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _nesting(value: Any) -> int:
+    """How deeply tuples are nested in a constant (cut off at DEEPEST)."""
+    level, depth = [value], 0
+    while level and depth < DEEPEST:
+        level = [item for outer in level if type(outer) is tuple for item in outer]
+        depth += 1
+    return depth
