@@ -87,7 +87,7 @@ class Op:
         self.offset = offset
 
     def __repr__(self) -> str:
-        text = self.kind if self.arg is None else f"{self.kind} {self.arg!r}"
+        text = self.kind if self.arg is None and self.kind != "CONST" else f"{self.kind} {self.arg!r}"
         if self.target >= 0:
             text += f" ->{self.target}"
         return text if self.handler < 0 else f"{text} !{self.handler}"

@@ -1,0 +1,307 @@
+"""Flow: a Program -> a control-flow graph of blocks.
+
+A block is straight-line micro-ops under one exception handler, and a terminator that names the blocks
+that follow. Later stages rewrite the graph in place until only what needs statements is left of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+
+from .microops import BRANCHES, Op, Program
+
+
+class Simple:
+    """A test that pops the top of the stack: is it true (or None)? `negate` asks for the opposite."""
+
+    __slots__ = ("kind", "negate")
+
+    def __init__(self, kind: str, negate: bool = False) -> None:
+        self.kind = kind  # "true" or "none"
+        self.negate = negate
+
+
+class Both:
+    """`first and rest...` or `first or rest...`: each of the rest computes its operand with ops of its own.
+
+    `rest` is in reverse order, so that a chain grows at its front by appending.
+    """
+
+    __slots__ = ("op", "first", "rest", "negate")
+
+    def __init__(self, op: str, first: Test, rest: List[Tuple[List[Op], Test]], negate: bool = False) -> None:
+        self.op = op
+        self.first = first
+        self.rest = rest
+        self.negate = negate
+
+
+class Choice:
+    """`then if first else orelse` as a test."""
+
+    __slots__ = ("first", "then", "orelse", "negate")
+
+    def __init__(
+        self, first: Test, then: Tuple[List[Op], Test], orelse: Tuple[List[Op], Test], negate: bool = False
+    ) -> None:
+        self.first = first
+        self.then = then
+        self.orelse = orelse
+        self.negate = negate
+
+
+Test = Union[Simple, Both, Choice]
+
+
+def negated(test: Test) -> Test:
+    """The same test with the opposite outcome; `test` must not be used any more."""
+    test.negate = not test.negate
+    return test
+
+
+class Jump:
+    """Go to `target`."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, target: Block) -> None:
+        self.target = target
+
+
+class Branch:
+    """Pop what the test needs, then go one way or the other."""
+
+    __slots__ = ("test", "true", "false")
+
+    def __init__(self, test: Test, true: Block, false: Block) -> None:
+        self.test = test
+        self.true = true
+        self.false = false
+
+
+class Keep:
+    """The branch of a value `and`/`or`: if the top's truth is `when`, go to `keep` with it, else drop it."""
+
+    __slots__ = ("test", "when", "keep", "drop")
+
+    def __init__(self, test: Test, when: bool, keep: Block, drop: Block) -> None:
+        self.test = test
+        self.when = when
+        self.keep = keep
+        self.drop = drop
+
+
+class ForIter:
+    """Push the iterator's next value and go to `body`, or pop the iterator and go to `done`."""
+
+    __slots__ = ("body", "done")
+
+    def __init__(self, body: Block, done: Block) -> None:
+        self.body = body
+        self.done = done
+
+
+class Guarded:
+    """The entry of a protected region: run `body`; an exception in the region goes to `handler`."""
+
+    __slots__ = ("region", "body", "handler")
+
+    def __init__(self, region: Any, body: Block, handler: Block) -> None:
+        self.region = region
+        self.body = body
+        self.handler = handler
+
+
+class End:
+    """The last op of the block returns or raises."""
+
+    __slots__ = ()
+
+
+Terminator = Union[Jump, Branch, Keep, ForIter, Guarded, End]
+
+_TARGETS = {
+    Jump: ("target",), Branch: ("true", "false"), Keep: ("keep", "drop"), ForIter: ("body", "done"),
+    Guarded: ("body", "handler"), End: (),
+}  # fmt: skip
+
+
+class Block:
+    """Straight-line code and what follows it. `preds` lists a predecessor once for each edge."""
+
+    __slots__ = ("number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "note")
+
+    def __init__(self, number: int, offset: int = -1, handler: int = -1, line: int = -1) -> None:
+        self.number = number
+        self.ops: List[Op] = []
+        self.term: Terminator = End()
+        self.handler = handler  # index into Program.handlers, or -1
+        self.preds: List[Block] = []
+        self.offset = offset
+        self.line = line
+        self.depth = -1  # stack depth at entry
+        self.regions: Tuple[Any, ...] = ()  # the protected regions around it, outermost first
+        self.note: Any = None  # what a stage remembers of this block
+
+    def successors(self) -> List[Block]:
+        """The blocks that control may go to, handlers aside (but for a Guarded one)."""
+        term = self.term
+        return [getattr(term, name) for name in _TARGETS[type(term)]]
+
+    def retarget(self, old: Block, new: Block) -> None:
+        """Make every edge to `old` one to `new`."""
+        for name in _TARGETS[type(self.term)]:
+            if getattr(self.term, name) is old:
+                setattr(self.term, name, new)
+                old.preds.remove(self)
+                new.preds.append(self)
+
+    def set_term(self, term: Terminator) -> None:
+        """Replace the terminator, keeping the predecessors of its targets right."""
+        for target in self.successors():
+            target.preds.remove(self)
+        self.term = term
+        for target in self.successors():
+            target.preds.append(self)
+
+    def __repr__(self) -> str:
+        names = ",".join(f"B{block.number}" for block in self.successors())
+        return f"B{self.number}[{len(self.ops)} {type(self.term).__name__} {names}]"
+
+
+class Graph:
+    """The blocks of one program; `entry` is where it starts."""
+
+    __slots__ = ("program", "blocks", "entry", "block_at", "lines")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.blocks: List[Block] = []
+        self.block_at: Dict[int, Block] = {}  # index of the first op -> block
+        self.lines = line_map(program)
+        self.entry = self.new_block()
+
+    def new_block(self, offset: int = -1, handler: int = -1, line: int = -1) -> Block:
+        """A block of this graph, empty and unconnected."""
+        block = Block(len(self.blocks), offset, handler, line)
+        self.blocks.append(block)
+        return block
+
+    def handler_block(self, handler: int) -> Block:
+        """Where exceptions under `handler` go."""
+        return self.block_at[self.program.handlers[handler].target]
+
+    def handler_entries(self) -> Dict[int, Block]:
+        """All handlers in use and their first blocks."""
+        return {number: self.handler_block(number) for number in range(len(self.program.handlers))}
+
+    def reachable(self) -> List[Block]:
+        """Blocks reachable from the entry, handlers included, in reverse postorder."""
+        return reverse_postorder(self.entry, self._all_successors)
+
+    def _all_successors(self, block: Block) -> List[Block]:
+        successors = block.successors()
+        if block.handler >= 0:
+            successors.append(self.handler_block(block.handler))
+        return successors
+
+    def listing(self) -> str:
+        """The graph as text, for people."""
+        lines = []
+        for block in self.reachable():
+            lines.append(f"{block!r} handler={block.handler} depth={block.depth} line={block.line}")
+            lines += [f"    {op!r}" for op in block.ops]
+        return "\n".join(lines)
+
+
+def reverse_postorder(entry: Block, successors: Any) -> List[Block]:
+    """Depth-first order in which a block comes before those it leads to, loops aside; iterative."""
+    order: List[Block] = []
+    seen = {entry}
+    stack: List[Tuple[Block, Iterator[Block]]] = [(entry, iter(successors(entry)))]
+    while stack:
+        block, following = stack[-1]
+        for target in following:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(successors(target))))
+                break
+        else:
+            stack.pop()
+            order.append(block)
+    order.reverse()
+    return order
+
+
+def line_map(program: Program) -> Dict[int, int]:
+    """Byte offset of each op -> source line, where the code object says one."""
+    lines: Dict[int, int] = {}
+    entries = [entry for entry in program.code.co_lines() if entry[2] is not None]
+    position, count = 0, len(entries)
+    for op in sorted(program.ops, key=lambda op: op.offset):
+        while position < count and entries[position][1] <= op.offset:
+            position += 1
+        if position < count and entries[position][0] <= op.offset:
+            lines[op.offset] = entries[position][2]
+    return lines
+
+
+def build_graph(program: Program) -> Graph:
+    """Cut the program into blocks at jump targets, handler entries and handler boundaries."""
+    ops = program.ops
+    graph = Graph(program)
+    leaders = {0}
+    for handler in program.handlers:
+        leaders.add(handler.target)
+    for index, op in enumerate(ops):
+        if op.target >= 0:
+            leaders.add(op.target)
+            leaders.add(index + 1)
+        elif op.kind in ("RETURN", "RAISE", "RERAISE"):
+            leaders.add(index + 1)
+        if index and op.handler != ops[index - 1].handler:
+            leaders.add(index)
+    leaders.discard(len(ops))
+    starts = sorted(leaders)
+    for start in starts:
+        op = ops[start]
+        graph.block_at[start] = graph.new_block(op.offset, op.handler, graph.lines.get(op.offset, -1))
+    graph.entry.set_term(Jump(graph.block_at[0]))
+    graph.entry.handler = -1
+    for start, end in zip(starts, [*starts[1:], len(ops)]):
+        _fill(graph, graph.block_at[start], start, end)
+    return graph
+
+
+def _fill(graph: Graph, block: Block, start: int, end: int) -> None:
+    """Give a block its ops and terminator."""
+    ops = graph.program.ops
+    last = ops[end - 1]
+    block.ops = list(ops[start:end])
+    kind = last.kind
+    if kind in ("RETURN", "RAISE", "RERAISE"):
+        return
+    if kind == "JUMP":
+        block.ops.pop()
+        block.set_term(Jump(graph.block_at[last.target]))
+    elif kind in BRANCHES:
+        block.ops.pop()
+        there, after = graph.block_at[last.target], graph.block_at[end]
+        test = Simple("none" if "NONE" in kind else "true")
+        jumps_if_true = kind in ("BRANCH_TRUE", "BRANCH_NONE")
+        block.set_term(Branch(test, there, after) if jumps_if_true else Branch(test, after, there))
+    elif kind == "FOR_ITER":
+        block.ops.pop()
+        block.set_term(ForIter(graph.block_at[end], graph.block_at[last.target]))
+    else:
+        block.set_term(Jump(graph.block_at[end]))
+
+
+def origin(ops: List[Op], default: int = -1) -> int:
+    """The byte offset where a run of ops starts."""
+    return ops[0].offset if ops else default
+
+
+def entry_line(block: Optional[Block]) -> int:
+    """The source line of a block, -1 if not known."""
+    return -1 if block is None else block.line

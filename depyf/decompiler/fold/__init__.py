@@ -1,0 +1,16 @@
+"""Fold: blocks that only compute a value become part of the expression they compute it for.
+
+The compiler turns `and`, `or`, conditional expressions and chained comparisons into branches. A block that
+does nothing but compute an operand is folded into the block before it, as one structured op:
+
+    SELECT (test, then_ops, else_ops)      `then if test else orelse`: the test pops its operand, one value is left
+    BOOL (op, test, rest)                  `first and rest` with the first operand on the stack
+    CHAIN (operator, rest)                 `a < b < c`: pops a and b; rest holds (ops of c, operator), reversed
+
+What is left of the graph afterwards needs statements.
+"""
+
+from .expressions import effect
+from .rules import fold
+
+__all__ = ["effect", "fold"]

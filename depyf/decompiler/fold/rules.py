@@ -1,0 +1,419 @@
+"""The rules by which one block swallows another. Each looks at one block and the two or three after it."""
+
+from __future__ import annotations
+
+from typing import Callable, List, Optional, Tuple
+
+from ..flow import Block, Both, Branch, Choice, End, Graph, Jump, Keep, Simple, Test, negated
+from ..microops import Op
+from ..undo.copies import _same_op as same_op
+from .expressions import comparison, effect
+
+
+def fold(graph: Graph) -> None:
+    """Apply the rules until none applies. Innermost expressions first; a change looks again at what it touched."""
+    for block in graph.blocks:
+        _prepare(graph, block)
+    order = graph.reachable()
+    _drop_unreachable(graph, order)
+    work = list(order)  # popped from the end: successors before predecessors
+    queued = set(work)
+    while work:
+        block = work.pop()
+        queued.discard(block)
+        if block.number < 0:
+            continue
+        while any(rule(block) for rule in RULES):
+            for pred in block.preds:
+                if pred not in queued:
+                    queued.add(pred)
+                    work.append(pred)
+    for block in graph.blocks:
+        _unfold_keep(graph, block)
+
+
+def _drop_unreachable(graph: Graph, order: List[Block]) -> None:
+    """Edges from blocks that are never reached do not count."""
+    alive = set(order)
+    for block in graph.blocks:
+        if block not in alive:
+            block.set_term(End())
+            block.number = -1
+    graph.blocks[:] = [block for block in graph.blocks if block in alive]
+
+
+def _prepare(graph: Graph, block: Block) -> None:
+    """Spell branches in one way: no TO_BOOL before them, no empty blocks between, Keep where a value stays."""
+    term = block.term
+    ops = block.ops
+    for position in range(len(ops) - 1, 0, -1):
+        if ops[position].kind == "UNARY" and ops[position].arg == "not" and ops[position - 1].kind == "TO_BOOL":
+            del ops[position - 1]
+    if isinstance(term, Branch):
+        if ops and ops[-1].kind == "TO_BOOL":
+            ops.pop()
+        for target in (term.true, term.false):
+            if len(target.ops) > 1 and target.ops[0].kind == "POP" and _ends_in_chain(ops):
+                _split_first(graph, target)
+        _detect_keep(block)
+    for target in block.successors():
+        final = _thread(target)
+        if final is not target:
+            block.retarget(target, final)
+
+
+def _thread(block: Block) -> Block:
+    """The block that an empty one leads to."""
+    seen = {block}
+    while not block.ops and isinstance(block.term, Jump) and block.term.target not in seen:
+        block = block.term.target
+        seen.add(block)
+    return block
+
+
+def _split_first(graph: Graph, block: Block) -> None:
+    """Make the first op of a block a block of its own."""
+    rest = graph.new_block(block.offset, block.handler, block.line)
+    rest.regions = block.regions
+    rest.ops, block.ops = block.ops[1:], block.ops[:1]
+    for target in block.successors():
+        target.preds.remove(block)
+        target.preds.append(rest)
+    rest.term, block.term = block.term, Jump(rest)
+    rest.preds.append(block)
+
+
+def _ends_in_chain(ops: List[Op]) -> bool:
+    """SWAP 2, COPY 2, comparison: the middle operand of a chained comparison stays on the stack."""
+    return (
+        len(ops) >= 3
+        and ops[-3].kind == "SWAP" and ops[-3].arg == 2
+        and ops[-2].kind == "COPY" and ops[-2].arg == 2
+        and comparison(ops[-1]) is not None
+    )  # fmt: skip
+
+
+def _detect_keep(block: Block) -> None:
+    """COPY 1, branch, POP on one side: the value stays on the other."""
+    term = block.term
+    if not isinstance(term, Branch) or not isinstance(term.test, Simple) or term.test.kind != "true":
+        return
+    if not block.ops or block.ops[-1].kind != "COPY" or block.ops[-1].arg != 1:
+        return
+    for drop, keep, when in ((term.true, term.false, False), (term.false, term.true, True)):
+        if drop.preds == [block] and drop.ops and drop.ops[0].kind == "POP" and drop.regions == block.regions:
+            del drop.ops[0]
+            block.ops.pop()
+            if block.ops and block.ops[-1].kind == "TO_BOOL":
+                block.ops.pop()
+            block.set_term(Keep(term.test, when, keep, drop))
+            return
+
+
+def _unfold_keep(graph: Graph, block: Block) -> None:
+    """A Keep that no rule could use becomes an ordinary branch again."""
+    term = block.term
+    if not isinstance(term, Keep):
+        return
+    drop = graph.new_block(block.offset, block.handler, block.line)
+    drop.regions = block.regions
+    drop.ops = [Op("POP", None, block.ops[-1].offset if block.ops else -1)]
+    block.ops.append(Op("COPY", 1, drop.ops[0].offset))
+    if not isinstance(term.test, Simple):
+        raise ValueError("a compound test whose value stays has no statement")
+    true, false = (term.keep, drop) if term.when else (drop, term.keep)
+    target = term.drop
+    block.set_term(Branch(term.test, true, false))
+    drop.set_term(Jump(target))
+
+
+def equivalent(a: Block, b: Block) -> bool:
+    """The same block, or two copies of one that returns or raises."""
+    if a is b:
+        return True
+    return (
+        isinstance(a.term, End)
+        and isinstance(b.term, End)
+        and len(a.ops) == len(b.ops)
+        and a.regions == b.regions
+        and (a.line == b.line or min(a.line, b.line) < 0)
+        and all(map(same_op, a.ops, b.ops))
+    )
+
+
+def _swallows(block: Block, other: Block) -> bool:
+    """Whether `other` can only be reached from `block`, by one edge, under the same protection."""
+    return len(other.preds) == 1 and other.preds[0] is block and other.regions == block.regions and other is not block
+
+
+def _operand(block: Block, other: Block) -> bool:
+    """Whether `other` computes one more operand for the test that ends `block`."""
+    return _swallows(block, other) and effect(other.ops) == 1
+
+
+def join_straight(block: Block) -> bool:
+    """A; B -> AB"""
+    term = block.term
+    if not isinstance(term, Jump):
+        return False
+    other = term.target
+    if not _swallows(block, other):
+        return False
+    if block.offset < 0:
+        block.offset = other.offset
+    if block.line < 0:
+        block.line = other.line
+    block.ops.extend(other.ops)
+    _take_over(block, other)
+    return True
+
+
+def _take_over(block: Block, other: Block) -> None:
+    """Give `block` the terminator of `other`, which is gone then."""
+    term = other.term
+    other.set_term(End())
+    other.number = -1
+    block.set_term(term)
+
+
+def _both(op: str, first: Test, ops: List[Op], second: Test) -> Both:
+    if isinstance(second, Both) and second.op == op and not second.negate:
+        second.rest.append((ops, second.first))
+        return Both(op, first, second.rest)
+    return Both(op, first, [(ops, second)])
+
+
+def join_tests(block: Block) -> bool:
+    """if a: if b: X -> if a and b: X, where the other ways out are the same; likewise for `or`"""
+    term = block.term
+    if not isinstance(term, Branch):
+        return False
+    for other, out, op in ((term.true, term.false, "and"), (term.false, term.true, "or")):
+        inner = other.term
+        if not isinstance(inner, Branch) or not _operand(block, other) or out is other:
+            continue
+        if not equivalent(inner.true, out) and not equivalent(inner.false, out):
+            continue
+        same = equivalent(inner.false, out) if op == "and" else equivalent(inner.true, out)
+        test = inner.test if same else negated(inner.test)
+        onward = (inner.true if same else inner.false) if op == "and" else (inner.false if same else inner.true)
+        true, false = (onward, out) if op == "and" else (out, onward)
+        other.set_term(End())
+        other.number = -1
+        block.set_term(Branch(_both(op, term.test, other.ops, test), true, false))
+        return True
+    return False
+
+
+def join_choice(block: Block) -> bool:
+    """if a: (if x: P else: Q) else: (if y: P else: Q) -> if (x if a else y): P else: Q"""
+    term = block.term
+    if not isinstance(term, Branch):
+        return False
+    a, b = term.true, term.false
+    x, y = a.term, b.term
+    if not (isinstance(x, Branch) and isinstance(y, Branch) and _operand(block, a) and _operand(block, b)):
+        return False
+    if not (equivalent(x.true, y.true) and equivalent(x.false, y.false)):
+        return False
+    true, false = x.true, x.false
+    for gone in (a, b):
+        gone.set_term(End())
+        gone.number = -1
+    block.set_term(Branch(Choice(term.test, (a.ops, x.test), (b.ops, y.test)), true, false))
+    return True
+
+
+def _value_arm(block: Block, arm: Block, join: Optional[Block]) -> Optional[Tuple[List[Op], List[Op], Optional[Block]]]:
+    """(ops, ops after the join, join) of an arm that computes one value and goes to the join or returns it."""
+    if not _swallows(block, arm):
+        return None
+    if isinstance(arm.term, Jump) and effect(arm.ops) == 1:
+        return arm.ops, [], arm.term.target
+    if isinstance(arm.term, End) and arm.ops[-1:] and arm.ops[-1].kind == "RETURN" and effect(arm.ops[:-1]) == 1:
+        return arm.ops[:-1], arm.ops[-1:], None
+    return None
+
+
+def join_select(block: Block) -> bool:
+    """if a: push x else: push y -> x if a else y"""
+    term = block.term
+    if not isinstance(term, Branch):
+        return False
+    then = _value_arm(block, term.true, None)
+    orelse = then and _value_arm(block, term.false, None)
+    if not then or not orelse or then[2] is not orelse[2]:
+        return False
+    if then[2] is None and not _one_line(block, term.true, term.false):
+        return False
+    block_true, block_false = term.true, term.false
+    block.ops.append(Op("SELECT", (term.test, then[0], orelse[0]), block.ops[-1].offset if block.ops else -1))
+    block.ops.extend(then[1])
+    for gone in (block_true, block_false):
+        gone.set_term(End())
+        gone.number = -1
+    block.set_term(End() if then[2] is None else Jump(then[2]))
+    return True
+
+
+def _one_line(*blocks: Block) -> bool:
+    return blocks[0].line >= 0 and all(block.line == blocks[1].line for block in blocks[1:]) and (
+        blocks[0].note in (None, blocks[1].line)
+    )
+
+
+def join_value(block: Block) -> bool:
+    """a, kept if false, else dropped for b -> a and b; likewise for `or`, and for chained comparisons"""
+    term = block.term
+    if not isinstance(term, Keep):
+        return False
+    arm = _value_arm(block, term.drop, None) if _swallows(block, term.drop) else None
+    if arm is None:
+        return _join_value_chain(block, term)
+    ops, after, join = arm
+    if join is not term.keep:
+        returns = isinstance(term.keep.term, End) and [op.kind for op in term.keep.ops] == ["RETURN"]
+        if join is not None or not returns or term.keep.regions != block.regions:
+            return _join_value_chain(block, term)
+    op = "or" if term.when else "and"
+    drop = term.drop
+    block.ops.append(Op("BOOL", (op, term.test, ops), block.ops[-1].offset))
+    block.ops.extend(after)
+    drop.set_term(End())
+    drop.number = -1
+    block.set_term(Jump(join) if join is not None else End())
+    return True
+
+
+def _join_value_chain(block: Block, term: Keep) -> bool:
+    """a < b kept if false with b below it, cleaned up there; else b < c -> a < b < c"""
+    if not _ends_in_chain(block.ops) or term.when or not isinstance(term.test, Simple):
+        return False
+    clean, more = term.keep, term.drop
+    if not _swallows(block, more) or [(op.kind, op.arg) for op in clean.ops[:2]] != [("SWAP", 2), ("POP", None)]:
+        return False
+    link = _chain_link(more.ops if isinstance(more.term, Jump) else more.ops[:-1])
+    if link is None:
+        return False
+    if isinstance(more.term, Jump):
+        if len(clean.ops) != 2 or not isinstance(clean.term, Jump) or clean.term.target is not more.term.target:
+            return False
+        join, after = more.term.target, []
+    else:
+        if [op.kind for op in clean.ops[2:]] != ["RETURN"] or more.ops[-1:] == [] or more.ops[-1].kind != "RETURN":
+            return False
+        join, after = None, more.ops[-1:]
+    _append_chain(block, link)
+    block.ops.extend(after)
+    more.set_term(End())
+    more.number = -1
+    block.set_term(Jump(join) if join is not None else End())
+    return True
+
+
+def _chain_link(ops: List[Op]) -> Optional[List[Tuple[List[Op], str]]]:
+    """The rest of a chained comparison (reversed), if `ops` compute an operand and compare with it."""
+    if not ops:
+        return None
+    if ops[-1].kind == "TO_BOOL":
+        ops = ops[:-1]
+    last = ops[-1]
+    operand = ops[:-1]
+    if effect(operand) != 1:
+        return None
+    operator = comparison(last)
+    if operator is not None:
+        return [(operand, operator)]
+    if last.kind == "CHAIN":
+        operator, rest = last.arg
+        rest.append((operand, operator))
+        chain: List[Tuple[List[Op], str]] = rest
+        return chain
+    return None
+
+
+def _append_chain(block: Block, link: List[Tuple[List[Op], str]]) -> None:
+    """Replace SWAP 2, COPY 2, comparison at the end of `block` by the chained comparison."""
+    last = block.ops[-1]
+    operator = comparison(last)
+    del block.ops[-3:]
+    block.ops.append(Op("CHAIN", (operator, link), last.offset))
+
+
+def join_chain(block: Block) -> bool:
+    """if a < b (b kept): if b < c: X else Y; else drop b, Y -> if a < b < c: X else: Y"""
+    term = block.term
+    if not isinstance(term, Branch) or not isinstance(term.test, Simple) or not _ends_in_chain(block.ops):
+        return False
+    if term.test.kind != "true":
+        return False
+    for more, clean in ((term.true, term.false), (term.false, term.true)):
+        inner = more.term
+        if [op.kind for op in clean.ops] != ["POP"] or not isinstance(clean.term, Jump) or not _swallows(block, more):
+            continue
+        if not isinstance(inner, Branch) or more is not term.true or not _fails_with_first(inner.test):
+            continue
+        if not equivalent(inner.false, clean.term.target):
+            continue
+        link = _chain_link(more.ops)
+        if link is None:
+            continue
+        _append_chain(block, link)
+        _take_over(block, more)
+        return True
+    return False
+
+
+def _fails_with_first(test: Test) -> bool:
+    """Whether a false first operand makes the whole test false."""
+    while isinstance(test, Both) and test.op == "and" and not test.negate:
+        test = test.first
+    return isinstance(test, Simple) and test.kind == "true" and not test.negate
+
+
+def join_kept_tests(block: Block) -> bool:
+    """(a or b) and c: the test of a leads past the value of b, which is kept if false"""
+    term = block.term
+    if not isinstance(term, Branch):
+        return False
+    for other, out in ((term.true, term.false), (term.false, term.true)):
+        inner = other.term
+        if not isinstance(inner, Keep) or not _operand(block, other) or inner.drop is not out:
+            continue
+        op = "and" if inner.when else "or"
+        evaluates_second_when_true = other is term.true
+        first = term.test if evaluates_second_when_true == (op == "and") else negated(term.test)
+        keep, drop, when = inner.keep, inner.drop, inner.when
+        test = _both(op, first, other.ops, inner.test)
+        other.set_term(End())
+        other.number = -1
+        block.set_term(Keep(test, when, keep, drop))
+        return True
+    return _join_kept_choice(block, term)
+
+
+def _join_kept_choice(block: Block, term: Branch) -> bool:
+    """(x if a else y) and z"""
+    a, b = term.true, term.false
+    x, y = a.term, b.term
+    if not (isinstance(x, Keep) and isinstance(y, Keep) and _operand(block, a) and _operand(block, b)):
+        return False
+    if x.keep is not y.keep or x.drop is not y.drop or x.when != y.when:
+        return False
+    keep, drop, when = x.keep, x.drop, x.when
+    for gone in (a, b):
+        gone.set_term(End())
+        gone.number = -1
+    block.set_term(Keep(Choice(term.test, (a.ops, x.test), (b.ops, y.test)), when, keep, drop))
+    return True
+
+
+RULES: Tuple[Callable[[Block], bool], ...] = (
+    join_straight,
+    join_chain,
+    join_tests,
+    join_choice,
+    join_value,
+    join_kept_tests,
+    join_select,
+)

@@ -1,0 +1,151 @@
+"""Make the protected regions single-entry: each gets one Guarded block through which it is entered."""
+
+from __future__ import annotations
+
+from typing import List, Optional, Set, Tuple
+
+from ..flow import Block, Branch, End, Graph, Guarded, Jump, Simple
+from ..microops import Op
+from ..undo import Region, Unstructured
+from .tree import Clause
+
+# Ops that cannot raise: a return made of these may be said inside the region that it leaves.
+SILENT = frozenset({"CONST", "LOAD_LOCAL", "POP", "SWAP", "COPY", "RETURN", "POP_EXCEPT", "BUILD_TUPLE", "LOAD_CLOSURE"})
+
+
+def draw_returns_in(graph: Graph) -> None:
+    """A return that is reached only from inside a region belongs to it, though the compiler put it outside."""
+    changed = True
+    while changed:
+        changed = False
+        for block in graph.blocks:
+            if not isinstance(block.term, End) or not block.preds or not block.ops or block.ops[-1].kind != "RETURN":
+                continue
+            around = block.preds[0].regions
+            if len(around) <= len(block.regions) or any(pred.regions != around for pred in block.preds):
+                continue
+            if all(op.kind in SILENT for op in block.ops):
+                block.regions = around
+                changed = True
+
+
+def insert_guards(graph: Graph, regions: List[Region]) -> None:
+    """Put a Guarded block before each region that is in use; outer regions first."""
+    for region in regions:
+        inside = [block for block in graph.blocks if region in block.regions and block.number >= 0]
+        entries: List[Block] = []
+        for block in inside:
+            if any(region not in pred.regions for pred in block.preds) and block not in entries:
+                entries.append(block)
+        if not entries:
+            continue
+        if len(entries) > 1:
+            raise Unstructured(f"a {region.kind} block is entered in {len(entries)} places")
+        entry = entries[0]
+        guard = graph.new_block(entry.offset, -1, entry.line)
+        guard.regions = entry.regions[: entry.regions.index(region)]
+        for pred in list(entry.preds):
+            if region not in pred.regions:
+                pred.retarget(entry, guard)
+        guard.set_term(Guarded(region, entry, region.entry))
+        region.guard = guard
+
+
+def split_block(graph: Graph, block: Block, position: int) -> Block:
+    """Cut a block in two; returns the second part."""
+    rest = graph.new_block(block.ops[position].offset if position < len(block.ops) else block.offset, block.handler)
+    rest.line = block.line
+    rest.regions = block.regions
+    rest.ops, block.ops = block.ops[position:], block.ops[:position]
+    for target in block.successors():
+        target.preds.remove(block)
+        target.preds.append(rest)
+    rest.term, block.term = block.term, Jump(rest)
+    rest.preds.append(block)
+    return rest
+
+
+def read_clauses(graph: Graph, region: Region) -> List[Clause]:
+    """The `except` clauses of a region. The blocks that test the types are used up; bodies start clean."""
+    block = region.entry
+    if not block.ops or block.ops[0].kind != "PUSH_EXC_INFO":
+        raise Unstructured("a handler does not begin as one")
+    clauses: List[Clause] = []
+    ops = block.ops[1:]
+    while True:
+        if ops and ops[0].kind == "POP":
+            body = split_block(graph, block, len(block.ops) - len(ops) + 1)
+            clauses.append(Clause(None, None, body, block.offset))
+            return clauses
+        if len(ops) == 1 and ops[0].kind == "RERAISE":
+            return clauses
+        term = block.term
+        if not ops or ops[-1].kind != "CHECK_EXC_MATCH" or not isinstance(term, Branch):
+            raise Unstructured("an except clause does not test its type")
+        if not isinstance(term.test, Simple) or term.test.kind != "true" or term.test.negate:
+            raise Unstructured("an except clause tests more than its type")
+        match = term.true
+        if len(match.preds) != 1 or not match.ops:
+            raise Unstructured("an except clause is entered from elsewhere")
+        first = match.ops[0]
+        if not (first.kind == "POP" or first.kind in ("STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME")):
+            raise Unstructured("an except clause does not take its exception")
+        del match.ops[0]
+        name = None if first.kind == "POP" else first
+        clauses.append(Clause(ops[:-1], name, match, block.offset))
+        if name is not None:
+            strip_unbinding(match, name)
+        block = term.false
+        if len(block.preds) != 1:
+            raise Unstructured("except clauses share a test")
+        ops = block.ops
+
+
+def strip_unbinding(start: Block, name: Op) -> None:
+    """Remove `e = None; del e` where control leaves the clause that bound `e`: `except E as e` implies it."""
+    seen: Set[Tuple[Block, int]] = set()
+    work = [(start, 1)]
+    while work:
+        block, level = work.pop()
+        if (block, level) in seen:
+            continue
+        seen.add((block, level))
+        for position, op in enumerate(block.ops):
+            if op.kind == "POP_EXCEPT":
+                level -= 1
+                if level == 0:
+                    _strip_at(block, position + 1, name)
+                    break
+        if level == 0:
+            continue
+        term = block.term
+        if isinstance(term, Guarded):
+            work.append((term.handler, level + 1))
+            work.append((term.body, level))
+        else:
+            work.extend((target, level) for target in block.successors())
+
+
+def _strip_at(block: Block, position: int, name: Op) -> None:
+    following = block.ops[position : position + 3]
+    store, delete = name.kind, name.kind.replace("STORE", "DELETE")
+    if [op.kind for op in following] != ["CONST", store, delete] or following[0].arg is not None:
+        raise Unstructured("the variable of an except clause is not unbound at its end")
+    if any(op.arg != name.arg for op in following[1:]):
+        raise Unstructured("the variable of an except clause is not unbound at its end")
+    del block.ops[position : position + 3]
+
+
+def after_with(graph: Graph, region: Region) -> Tuple[bool, Block]:
+    """(is it async, where control goes when the exit method swallowed the exception) of a `with` region."""
+    block = region.entry
+    kinds = [op.kind for op in block.ops]
+    is_async = kinds == ["PUSH_EXC_INFO", "WITH_EXCEPT_START", "GET_AWAITABLE", "CONST", "YIELD_FROM"]
+    term = block.term
+    if not is_async and kinds != ["PUSH_EXC_INFO", "WITH_EXCEPT_START"] or not isinstance(term, Branch):
+        raise Unstructured("a with block's handler is not the usual one")
+    swallowed: Optional[Block] = term.true
+    if [op.kind for op in term.true.ops[:4]] != ["POP", "POP_EXCEPT", "POP", "POP"]:
+        raise Unstructured("a with block's handler is not the usual one")
+    assert swallowed is not None
+    return is_async, split_block(graph, swallowed, 4)

@@ -1,0 +1,289 @@
+"""From blocks to statements: one walk over the dominator tree, sequence by sequence."""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
+
+from ..flow import Block, Branch, End, ForIter, Graph, Guarded, Jump, negated
+from ..fold import effect
+from ..undo import Region, Unstructured
+from .dominators import Dominance
+from .guards import SILENT, after_with, read_clauses
+from .tree import Clause, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
+
+# A block that returns or raises with at most this many ops is said again rather than jumped to.
+COPIED_END = 6
+
+
+class Around(NamedTuple):
+    """What a sequence ends in: the block that control falls into, and the loop around."""
+
+    fall: Optional[Block]
+    header: Optional[Block] = None  # `continue` goes there
+    after: Optional[Block] = None  # `break` goes there
+
+
+class Task(NamedTuple):
+    """Place `block` and what follows it at the end of `out`."""
+
+    block: Block
+    out: Sequence
+    around: Around
+
+
+def structure(graph: Graph, regions: List[Region]) -> Sequence:
+    """The region tree of a folded and guarded graph."""
+    return _Structurer(graph, regions).run()
+
+
+class _Structurer:
+    def __init__(self, graph: Graph, regions: List[Region]) -> None:
+        self.graph = graph
+        self.clauses: Dict[Region, List[Clause]] = {}
+        self.swallowed: Dict[Region, Tuple[bool, Block]] = {}
+        for region in regions:
+            if region.guard is None:
+                continue
+            if region.kind == "except":
+                self.clauses[region] = read_clauses(graph, region)
+            elif region.kind == "with":
+                self.swallowed[region] = after_with(graph, region)
+            elif region.kind == "finally":
+                del region.entry.ops[0]
+            else:
+                raise Unstructured(f"{region.kind} is not supported yet")
+        self.dominance = Dominance(graph.entry)
+        self.placed: Set[Block] = set()
+        self.opened: Set[Block] = set()
+        self.tasks: List[Task] = []
+
+    def run(self) -> Sequence:
+        root = Sequence()
+        self.tasks.append(Task(self.graph.entry, root, Around(None)))
+        while self.tasks:
+            self.place(self.tasks.pop())
+        return root
+
+    # -- one sequence
+
+    def place(self, task: Task) -> None:
+        """Place blocks one after the other until control leaves the sequence."""
+        block: Optional[Block] = task.block
+        out, around = task.out, task.around
+        while block is not None:
+            if block in self.dominance.loops and block not in self.opened or isinstance(block.term, ForIter):
+                self.opened.add(block)
+                block = self.loop(block, out, around)
+                continue
+            if block in self.placed and not isinstance(block.term, End):
+                raise Unstructured("a block is needed in two places")
+            self.placed.add(block)
+            out.items.extend(block.ops)
+            term = block.term
+            if isinstance(term, Jump):
+                block = self.transfer(term.target, out, around, block)
+            elif isinstance(term, Branch):
+                block = self.branch(block, term, out, around)
+            elif isinstance(term, Guarded):
+                block = self.guarded(block, term, out, around)
+            else:
+                block = None
+
+    def transfer(self, target: Block, out: Sequence, around: Around, source: Block) -> Optional[Block]:
+        """The block to go on with after a jump to `target`; None when the jump has been said."""
+        if target is around.fall:
+            return None
+        if target is around.header:
+            out.items.append(Leave("continue", source.offset))
+            return None
+        if target is around.after:
+            out.items.append(Leave("break", source.offset))
+            return None
+        if self.dominance.forward_preds.get(target, 0) == 1:
+            if len(target.regions) < len(source.regions) and not self.may_move_in(target):
+                raise Unstructured("control leaves a protected region in the middle")
+            return target
+        if self.may_be_copied(target, source):
+            return target
+        raise Unstructured("a jump that no statement makes")
+
+    @staticmethod
+    def may_move_in(block: Block) -> bool:
+        return isinstance(block.term, End) and all(op.kind in SILENT for op in block.ops)
+
+    def may_be_copied(self, block: Block, source: Block) -> bool:
+        """Short ends may be said twice."""
+        if not isinstance(block.term, End) or len(block.ops) > COPIED_END:
+            return False
+        return block.regions == source.regions or self.may_move_in(block)
+
+    # -- if
+
+    def branch(self, block: Block, term: Branch, out: Sequence, around: Around) -> Optional[Block]:
+        """Place an `if`; returns the block that comes after it."""
+        joins = self.joins(block, around)
+        inner = Around(joins[0], around.header, around.after) if joins else around
+        node = IfNode(term.test, block.ops[-1].offset if block.ops else block.offset)
+        first, second = term.true, term.false
+        if self.comes_later(first, second):
+            first, second = second, first
+            node.test = negated(node.test)
+        out.items.append(node)
+        for target, arm in ((first, node.then), (second, node.orelse)):
+            self.start(target, arm, inner, block)
+        return self.after(joins, around)
+
+    @staticmethod
+    def comes_later(a: Block, b: Block) -> bool:
+        return 0 <= b.offset < a.offset
+
+    def start(self, target: Block, out: Sequence, around: Around, source: Block) -> None:
+        """Begin a sequence with a jump to `target`."""
+        block = self.transfer(target, out, around, source)
+        if block is not None:
+            self.tasks.append(Task(block, out, around))
+
+    def joins(self, block: Block, around: Around) -> List[Block]:
+        """The blocks to be placed after the statement that `block` begins, in order."""
+        known = (around.fall, around.header, around.after)
+        return [
+            child
+            for child in self.dominance.children[block]
+            if self.dominance.forward_preds.get(child, 0) > 1 and child not in known
+        ]
+
+    def after(self, joins: List[Block], around: Around) -> Optional[Block]:
+        """Go on with the first join; what it leads to among the others comes after it."""
+        if len(joins) > 1:
+            raise Unstructured("several places to go on after one statement")
+        return joins[0] if joins else None
+
+    # -- loops
+
+    def loop(self, header: Block, out: Sequence, around: Around) -> Optional[Block]:
+        """Place the loop with this header; returns the block after it."""
+        inside = self.dominance.loops.get(header, {header})
+        term = header.term
+        node = LoopNode("for" if isinstance(term, ForIter) else "while", header.offset)
+        done: Optional[Block] = None
+        body: Optional[Block] = None
+        if isinstance(term, ForIter):
+            out.items.extend(header.ops)
+            self.placed.add(header)
+            body, done = term.body, term.done
+        elif isinstance(term, Branch) and effect(header.ops) == 1 and (term.true in inside) != (term.false in inside):
+            node.head, node.test = header.ops, term.test
+            self.placed.add(header)
+            body, done = term.true, term.false
+            if done in inside:
+                body, done = done, body
+                node.test = negated(term.test)
+        exits = self.exits(header, inside, done)
+        after = self.choose_after(header, done, exits, around)
+        out.items.append(node)
+        inner = Around(header, header, after)
+        if body is None:
+            self.tasks.append(Task(header, node.body, inner))
+        else:
+            self.start(body, node.body, inner, header)
+        if done is not None and done is not after:
+            known = Around(after, around.header, around.after)
+            self.start(done, node.orelse, known, header)
+        return None if after is None else self.transfer_after(after, out, around, header)
+
+    def transfer_after(self, after: Block, out: Sequence, around: Around, header: Block) -> Optional[Block]:
+        """Go on after a loop."""
+        if after in (around.fall, around.header, around.after):
+            return self.transfer(after, out, around, header)
+        return after
+
+    def exits(self, header: Block, inside: Set[Block], done: Optional[Block]) -> List[Block]:
+        """Where control goes when it leaves the loop other than by `done`, in order.
+
+        Code that can only be reached from inside counts as part of the loop, even if it never goes back.
+        """
+        owned = set(inside)
+        index = self.dominance.index
+        outside_children = [c for c in self.dominance.children[header] if c not in inside]
+        work = [c for block in inside for c in self.dominance.children[block] if c not in inside]
+        for child in outside_children:
+            if child in work:
+                work.remove(child)
+        while work:
+            block = work.pop()
+            owned.add(block)
+            work.extend(self.dominance.children[block])
+        found: List[Block] = []
+        for block in owned:
+            for target in block.successors():
+                if target not in owned and not (block is header and target is done) and target not in found:
+                    found.append(target)
+        return sorted(found, key=lambda block: index[block])
+
+    def choose_after(
+        self, header: Block, done: Optional[Block], exits: List[Block], around: Around
+    ) -> Optional[Block]:
+        """What comes after the loop: where `break` goes."""
+        if done is None:
+            if exits:
+                return around.fall if around.fall in exits else exits[0]
+            return self.lone_exit(header)
+        if done in exits:
+            return done
+        if around.fall in exits:
+            return around.fall
+        own = [block for block in exits if block not in (around.header, around.after)]
+        return own[0] if own else done
+
+    def lone_exit(self, header: Block) -> Optional[Block]:
+        """An endless loop with one way out that is not just a return: what it leads to comes after the loop."""
+        inside = self.dominance.loops[header]
+        targets = []
+        for block in sorted(inside, key=lambda block: self.dominance.index[block]):
+            for target in block.successors():
+                short_end = isinstance(target.term, End) and len(target.ops) <= COPIED_END
+                if target not in inside and not short_end and len(target.regions) <= len(header.regions):
+                    targets.append(target)
+        return targets[0] if len(targets) == 1 else None
+
+    # -- try and with
+
+    def guarded(self, block: Block, term: Guarded, out: Sequence, around: Around) -> Optional[Block]:
+        """Place a try or with statement; returns the block after it."""
+        region: Region = term.region
+        if region.kind == "with":
+            return self.with_statement(block, term, out, around)
+        node = TryNode(region, block.offset)
+        out.items.append(node)
+        known = (around.fall, around.header, around.after)
+        others = [c for c in self.dominance.children[block] if c not in (term.body, term.handler, *known)]
+        joins = [c for c in others if any(region not in pred.regions for pred in c.preds)]
+        plain = [c for c in others if c not in joins]
+        if region.kind == "finally":
+            joins, plain = others, []
+        if len(joins) > 1 or len(plain) > 1:
+            raise Unstructured("several places to go on after a try")
+        after = joins[0] if joins else around.fall
+        outer = Around(after, around.header, around.after)
+        in_body = Around(plain[0], around.header, around.after) if plain else outer
+        self.start(term.body, node.body, in_body, block)
+        if plain:
+            self.tasks.append(Task(plain[0], node.orelse, outer))
+        if region.kind == "finally":
+            self.tasks.append(Task(region.entry, node.final, Around(None)))
+        else:
+            node.clauses = self.clauses[region]
+            for clause in node.clauses:
+                self.tasks.append(Task(clause.block, clause.body, outer))
+        return joins[0] if joins else None
+
+    def with_statement(self, block: Block, term: Guarded, out: Sequence, around: Around) -> Optional[Block]:
+        region: Region = term.region
+        is_async, swallowed = self.swallowed[region]
+        node = WithNode(region, is_async, block.offset)
+        out.items.append(node)
+        target = swallowed
+        while not target.ops and isinstance(target.term, Jump):
+            target = target.term.target
+        self.start(term.body, node.body, Around(target, around.header, around.after), block)
+        return self.transfer_after(target, out, around, block)

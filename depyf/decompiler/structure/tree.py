@@ -1,0 +1,109 @@
+"""The region tree: statements whose contents are micro-ops. What `structure` returns and `build` reads."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Union
+
+from ..flow import Block, Test
+from ..microops import Op
+from ..undo import Region
+
+
+class Sequence:
+    """Items in order; the parts of a statement are sequences."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: Optional[List[Item]] = None) -> None:
+        self.items: List[Item] = items if items is not None else []
+
+
+class IfNode:
+    """Pop what the test needs, then one of the two."""
+
+    __slots__ = ("test", "then", "orelse", "offset")
+
+    def __init__(self, test: Test, offset: int) -> None:
+        self.test = test
+        self.then = Sequence()
+        self.orelse = Sequence()
+        self.offset = offset
+
+
+class LoopNode:
+    """`while` (`head` computes the test, None means `while True`) or `for` (the iterator is on the stack)."""
+
+    __slots__ = ("kind", "head", "test", "body", "orelse", "offset")
+
+    def __init__(self, kind: str, offset: int) -> None:
+        self.kind = kind  # "while", "for"
+        self.head: List[Op] = []
+        self.test: Optional[Test] = None
+        self.body = Sequence()
+        self.orelse = Sequence()
+        self.offset = offset
+
+
+class Clause:
+    """One `except`: the ops that compute its type (None: bare), the variable it binds, and its body."""
+
+    __slots__ = ("type_ops", "name", "body", "block", "offset")
+
+    def __init__(self, type_ops: Optional[List[Op]], name: Optional[Op], block: Block, offset: int) -> None:
+        self.type_ops = type_ops
+        self.name = name
+        self.block = block
+        self.body = Sequence()
+        self.offset = offset
+
+
+class TryNode:
+    """`try` with clauses and else, or with `final`."""
+
+    __slots__ = ("region", "body", "clauses", "orelse", "final", "offset")
+
+    def __init__(self, region: Region, offset: int) -> None:
+        self.region = region
+        self.body = Sequence()
+        self.clauses: List[Clause] = []
+        self.orelse = Sequence()
+        self.final = Sequence()
+        self.offset = offset
+
+
+class WithNode:
+    """`with`: the exit method and the value entered are on the stack."""
+
+    __slots__ = ("region", "body", "is_async", "offset")
+
+    def __init__(self, region: Region, is_async: bool, offset: int) -> None:
+        self.region = region
+        self.body = Sequence()
+        self.is_async = is_async
+        self.offset = offset
+
+
+class Leave:
+    """`break` or `continue`."""
+
+    __slots__ = ("kind", "offset")
+
+    def __init__(self, kind: str, offset: int) -> None:
+        self.kind = kind
+        self.offset = offset
+
+
+Item = Union[Op, IfNode, LoopNode, TryNode, WithNode, Leave]
+
+
+def parts(item: Any) -> List[Sequence]:
+    """The sequences directly inside an item."""
+    if isinstance(item, IfNode):
+        return [item.then, item.orelse]
+    if isinstance(item, LoopNode):
+        return [item.body, item.orelse]
+    if isinstance(item, TryNode):
+        return [item.body, *(clause.body for clause in item.clauses), item.orelse, item.final]
+    if isinstance(item, WithNode):
+        return [item.body]
+    return []

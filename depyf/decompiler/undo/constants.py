@@ -1,0 +1,30 @@
+"""When two constants are the same: by type and bits, not by `==`."""
+
+from __future__ import annotations
+
+import struct
+from types import CodeType
+from typing import Any, Hashable
+
+
+def constant_key(value: Any) -> Hashable:
+    """A key that two constants share exactly when no program can tell them apart (-0.0, nan, True and 1 differ)."""
+    kind = type(value)
+    if kind is float:
+        return (kind, struct.pack("<d", value))
+    if kind is complex:
+        return (kind, struct.pack("<dd", value.real, value.imag))
+    if kind is tuple:
+        return (kind, tuple(constant_key(item) for item in value))
+    if kind is frozenset:
+        return (kind, frozenset(constant_key(item) for item in value))
+    if kind in (int, str, bytes, bool, type(None), type(...)):
+        return (kind, value)
+    return (CodeType if kind is CodeType else kind, id(value))
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Whether two constants are interchangeable; code objects are equal by their contents."""
+    if isinstance(a, CodeType) and isinstance(b, CodeType):
+        return a == b
+    return constant_key(a) == constant_key(b)

@@ -1,0 +1,159 @@
+"""Undo the copies that the compiler makes of clean-up code.
+
+Each way out of a `with` block calls the manager's exit; each way out of a `try` ... `finally` runs a copy of
+the `finally` body. Source text says both once. Here every edge that leaves such a region is led past its
+copy, to where control goes afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Tuple
+
+from ..flow import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple
+from ..microops import Op
+from .constants import same_constant
+from .regions import Region
+
+
+class Unstructured(Exception):
+    """The graph has a shape that this stage has no statement for; the next rung of the ladder takes over."""
+
+
+Cursor = Tuple[Block, int]  # a place in a block
+
+
+def undo_copies(graph: Graph, regions: List[Region]) -> None:
+    """Lead every edge out of a `with` or `finally` region past the clean-up that it runs. Inner regions first."""
+    for region in reversed(regions):
+        if region.kind not in ("with", "finally"):
+            continue
+        past: Dict[Block, Block] = {}
+        for block in list(graph.blocks):
+            if region not in block.regions:
+                continue
+            for target in block.successors():
+                if region in target.regions:
+                    continue
+                if target not in past:
+                    past[target] = _past_exit(graph, target) if region.kind == "with" else _past_copy(graph, region, target)
+                block.retarget(target, past[target])
+
+
+def _continuation(graph: Graph, cursor: Cursor, first: Optional[List[Op]] = None) -> Block:
+    """A block that does what remains from `cursor` on, after the ops `first`."""
+    block, position = cursor
+    if not first:
+        while position == len(block.ops) and isinstance(block.term, Jump):
+            block, position = block.term.target, 0
+        if position == 0:
+            return block
+    copy = graph.new_block(block.offset, block.handler, block.line)
+    copy.regions = block.regions
+    copy.ops = [*(first or ()), *block.ops[position:]]
+    copy.set_term(_copied(block))
+    return copy
+
+
+def _copied(block: Block) -> object:
+    """A terminator like that of `block`."""
+    term = block.term
+    if isinstance(term, Jump):
+        return Jump(term.target)
+    if isinstance(term, Branch) and isinstance(term.test, Simple):
+        return Branch(Simple(term.test.kind, term.test.negate), term.true, term.false)
+    if isinstance(term, ForIter):
+        return ForIter(term.body, term.done)
+    if isinstance(term, End):
+        return End()
+    raise Unstructured(f"cannot copy {term}")
+
+
+def _past_exit(graph: Graph, block: Block) -> Block:
+    """Where control goes after the call of the exit method that `block` starts with.
+
+    The stack still holds the exit method: it is popped in place of being called.
+    """
+    ops = block.ops
+    position = 1 if ops and ops[0].kind == "SWAP" and ops[0].arg == 2 else 0
+    kinds = [op.kind for op in ops[position : position + 4]]
+    if kinds != ["CONST", "CONST", "CONST", "CALL"] or any(op.arg is not None for op in ops[position : position + 3]):
+        raise Unstructured("a with block is left without a call of its exit method")
+    kept = ops[:position]
+    position += 4
+    waiting = [op.kind for op in ops[position : position + 3]]
+    if waiting == ["GET_AWAITABLE", "CONST", "YIELD_FROM"]:
+        position += 3
+    if position >= len(ops) or ops[position].kind != "POP":
+        raise Unstructured("the result of a with block's exit method is used")
+    return _continuation(graph, (block, position + 1), [*kept, Op("POP", None, ops[position].offset)])
+
+
+def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
+    """Where control goes after the copy of the `finally` body that `target` starts with."""
+    ends: List[Cursor] = []
+    seen = set()
+    base_original = len(region.entry.regions)
+    base_copy = len(target.regions)
+    work: List[Tuple[Cursor, Cursor]] = [((region.entry, 1), (target, 0))]
+    while work:
+        pair = work.pop()
+        if pair in seen:
+            continue
+        seen.add(pair)
+        (original, i), (copy, j) = pair
+        while True:
+            original, i = _skip_jumps(original, i)
+            copy, j = _skip_jumps(copy, j)
+            if (
+                i < len(original.ops)
+                and original.ops[i].kind == "RERAISE"
+                and not (j < len(copy.ops) and copy.ops[j].kind == "RERAISE")
+            ):
+                ends.append((copy, j))
+                break
+            if len(original.regions) - base_original != len(copy.regions) - base_copy:
+                raise Unstructured("a finally body and its copy are protected differently")
+            for inner, other in zip(original.regions[base_original:], copy.regions[base_copy:]):
+                work.append(((inner.entry, 0), (other.entry, 0)))
+            if i == len(original.ops) or j == len(copy.ops):
+                if i != len(original.ops) or j != len(copy.ops):
+                    raise Unstructured("a finally body and its copy differ")
+                work.extend(_pairs(original, copy))
+                break
+            if not _same_op(original.ops[i], copy.ops[j]):
+                raise Unstructured("a finally body and its copy differ")
+            if isinstance(original.term, End) and i == len(original.ops) - 1:
+                break
+            i, j = i + 1, j + 1
+    if not ends:
+        return graph.new_block()  # the finally body never ends: nothing comes after it
+    first = _continuation(graph, ends[0])
+    for other in ends[1:]:
+        if other != ends[0] and _continuation(graph, other) is not first:
+            raise Unstructured("copies of a finally body go on in different places")
+    return first
+
+
+def _skip_jumps(block: Block, position: int) -> Cursor:
+    while position == len(block.ops) and isinstance(block.term, Jump):
+        block, position = block.term.target, 0
+    return block, position
+
+
+def _same_op(a: Op, b: Op) -> bool:
+    if a.kind != b.kind:
+        return False
+    return same_constant(a.arg, b.arg) if a.kind == "CONST" else a.arg == b.arg
+
+
+def _pairs(a: Block, b: Block) -> List[Tuple[Cursor, Cursor]]:
+    """The successors of two blocks that end alike, in pairs."""
+    s, t = a.term, b.term
+    if isinstance(s, Branch) and isinstance(t, Branch) and isinstance(s.test, Simple) and isinstance(t.test, Simple):
+        if s.test.kind == t.test.kind:
+            return [((s.true, 0), (t.true, 0)), ((s.false, 0), (t.false, 0))]
+    if isinstance(s, ForIter) and isinstance(t, ForIter):
+        return [((s.body, 0), (t.body, 0)), ((s.done, 0), (t.done, 0))]
+    if isinstance(s, Keep) or isinstance(t, Keep):
+        raise Unstructured("copies are undone before expressions are folded")
+    raise Unstructured("a finally body and its copy end differently")

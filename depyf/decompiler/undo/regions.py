@@ -1,0 +1,124 @@
+"""Protected regions: which blocks lie under which `try`, `with` or `async for`, and what kind each is.
+
+The exception table names only the innermost handler of an instruction. The nesting is found again from the
+handlers themselves: what protects a handler's own code protects the statement that the handler belongs to.
+Two handlers have no statement of their own and are looked through: the clean-up that the compiler lays under
+every `except` and `finally` (COPY 3, POP_EXCEPT, RERAISE), and the one that unbinds `e` of `except E as e`.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Tuple
+
+from ..flow import Block, End, Graph
+
+
+class Region:
+    """One protected region. `blocks` are those whose exceptions reach `entry`, directly or by way of inner ones."""
+
+    __slots__ = ("number", "kind", "entry", "parent", "guard", "depth")
+
+    def __init__(self, number: int, kind: str, entry: Block, depth: int) -> None:
+        self.number = number
+        self.kind = kind  # "with", "except", "except*", "finally", "async for"
+        self.entry = entry  # the handler's first block
+        self.parent: Optional[Region] = None
+        self.guard: Optional[Block] = None  # the Guarded block where the region is entered
+        self.depth = depth  # stack depth that the handler cuts to
+
+    def __repr__(self) -> str:
+        return f"Region({self.number} {self.kind} ->B{self.entry.number})"
+
+
+def is_cleanup(block: Block) -> bool:
+    """The handler under every `except` and `finally` clause, which restores the exception state."""
+    return [op.kind for op in block.ops] == ["COPY", "POP_EXCEPT", "RERAISE"]
+
+
+def is_name_cleanup(block: Block) -> bool:
+    """The handler that unbinds `e` when the body of `except E as e` raises."""
+    kinds = [op.kind for op in block.ops]
+    return (
+        len(kinds) == 4
+        and kinds[0] == "CONST"
+        and kinds[1].startswith("STORE_")
+        and kinds[2].startswith("DELETE_")
+        and kinds[3] == "RERAISE"
+        and block.ops[0].arg is None
+    )
+
+
+def assign_regions(graph: Graph) -> List[Region]:
+    """Find the regions, give each block the tuple of those around it, and return them, outer before inner."""
+    program = graph.program
+    regions: Dict[int, Region] = {}
+    entries = graph.handler_entries()
+
+    def effective(handler: int) -> int:
+        while handler >= 0:
+            block = entries[handler]
+            if isinstance(block.term, End) and (is_cleanup(block) or is_name_cleanup(block)):
+                handler = block.handler
+            else:
+                break
+        return handler
+
+    for number, entry in entries.items():
+        if effective(number) == number:
+            regions[number] = Region(number, kind_of(entry), entry, program.handlers[number].depth)
+    chains: Dict[int, Tuple[Region, ...]] = {-1: ()}
+
+    def chain(handler: int) -> Tuple[Region, ...]:
+        path: List[int] = []
+        while handler not in chains:
+            if handler in path:
+                raise ValueError("handlers protect each other in a circle")
+            path.append(handler)
+            handler = effective(regions[handler].entry.handler)
+        for number in reversed(path):
+            parent = chains[handler]
+            regions[number].parent = parent[-1] if parent else None
+            chains[number] = (*parent, regions[number])
+            handler = number
+        return chains[handler]
+
+    for block in graph.blocks:
+        block.regions = chain(effective(block.handler))
+    return sorted(regions.values(), key=lambda region: len(chain(region.number)))
+
+
+def kind_of(entry: Block) -> str:
+    """What statement a handler belongs to, from how it begins."""
+    kinds = [op.kind for op in entry.ops[:3]]
+    if kinds[:1] == ["END_ASYNC_FOR"]:
+        return "async for"
+    if kinds[:2] == ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]:
+        return "with"
+    for op in entry.ops[1:]:
+        if op.kind == "CHECK_EXC_MATCH":
+            return "except"
+        if op.kind == "CHECK_EG_MATCH":
+            return "except*"
+    if kinds[:2] == ["PUSH_EXC_INFO", "POP"]:
+        return "except"
+    if kinds[:1] == ["PUSH_EXC_INFO"]:
+        return _kind_of_long_entry(entry)
+    return "unknown"
+
+
+def _kind_of_long_entry(entry: Block) -> str:
+    """An `except` whose type is computed by several blocks looks like a `finally` in its first one."""
+    seen, work = {entry}, [entry]
+    while work:
+        block = work.pop()
+        for op in block.ops:
+            if op.kind == "CHECK_EXC_MATCH":
+                return "except"
+            if op.kind in ("RERAISE", "POP_EXCEPT", "POP") or op.kind.startswith("STORE_"):
+                break
+        else:
+            for target in block.successors():
+                if target not in seen:
+                    seen.add(target)
+                    work.append(target)
+    return "finally"
