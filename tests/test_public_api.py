@@ -1,0 +1,147 @@
+"""What users already write keeps working: the public names, without torch where torch is not needed."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import depyf
+
+
+def run(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_depyf_imports_no_torch():
+    assert run("import sys, depyf; print('torch' in sys.modules)") == "False\n"
+
+
+WITHOUT_TORCH = """
+import sys
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+sys.meta_path.insert(0, NoTorch())
+import depyf
+"""
+
+
+def test_decompile_works_where_torch_is_not_installed():
+    assert "return a + 1" in run(WITHOUT_TORCH + "def f(a):\n    return a + 1\nprint(depyf.decompile(f))")
+
+
+@pytest.mark.parametrize("call", ["depyf.debug().__enter__()", "depyf.install()"])
+def test_what_needs_torch_says_so_where_it_is_not_installed(call):
+    program = f"try:\n    {call}\nexcept depyf.errors.UserError as error:\n    print(error)"
+    assert "torch" in run(WITHOUT_TORCH + "import depyf.errors\n" + program)
+
+
+@pytest.mark.parametrize("name", depyf.__all__)
+def test_public_names_are_there(name):
+    assert getattr(depyf, name) is not None
+    assert name in dir(depyf)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("depyf.decompiler", "Decompiler"),
+        ("depyf.decompiler", "decompile"),
+        ("depyf.decompiler", "DecompilationError"),
+        ("depyf.optimization", "TorchCompileWrapperWithCustomDispatcher"),
+        ("depyf.explain", "dump_src"),
+        ("depyf.explain.enable_debugging", "prepare_debug"),
+        ("depyf.explain.enable_debugging", "debug"),
+        ("depyf.explain.global_variables", "data"),
+        ("depyf.explain.utils", "get_current_compiled_fn_name"),
+        ("depyf.explain.utils", "write_code_to_file_template"),
+        ("depyf.utils", "decompile_ensure"),
+        ("depyf.utils", "get_code_owner"),
+        ("depyf.utils", "safe_create_directory"),
+    ],
+)
+def test_names_of_the_drop_in_surface_are_there(module, name):
+    assert hasattr(importlib.import_module(module), name)
+
+
+def test_submodules_are_reachable_from_the_package_alone():
+    program = "import depyf; depyf.decompiler; depyf.explain; depyf.optimization; depyf.utils; print('ok')"
+    assert run(program) == "ok\n"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        depyf.no_such_name
+
+
+def test_what_is_not_there_yet_says_so_instead_of_pretending():
+    from depyf.errors import NotThereYetError
+
+    for call in (
+        lambda: depyf.explain.dump_src(len),
+        lambda: depyf.optimization.TorchCompileWrapperWithCustomDispatcher(len),
+    ):
+        with pytest.raises(NotThereYetError, match="not there yet"):
+            call()
+
+
+def test_code_owner_of_methods_and_partials_is_the_function():
+    from functools import partial
+
+    class A:
+        def method(self):
+            return 1
+
+    assert depyf.utils.get_code_owner(A().method) is A.method
+    assert depyf.utils.get_code_owner(partial(A.method, None)) is A.method
+    assert depyf.utils.get_code_owner(A.method) is A.method
+
+
+def test_decompile_ensure_gives_valid_python_with_the_name_asked_for():
+    import ast
+
+    def f(a):
+        return a + 1
+
+    (function,) = ast.parse(depyf.utils.decompile_ensure(f.__code__, "g")).body
+    assert function.name == "g"
+
+
+def test_code_is_written_once_and_numbered(tmp_path):
+    from depyf.explain.utils import write_code_to_file_template
+
+    template = str(tmp_path / "code_%s.py")
+    assert [write_code_to_file_template(text, template)[-4:] for text in ("a", "b", "a")] == ["0.py", "1.py", "0.py"]
+
+
+def test_safe_create_directory(tmp_path):
+    depyf.utils.safe_create_directory(str(tmp_path / "a" / "b"))
+    depyf.utils.safe_create_directory(str(tmp_path / "a" / "b"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError):
+        depyf.utils.safe_create_directory(str(tmp_path / "file"))
+
+
+def test_the_dictionary_of_the_session_is_a_live_view(tmp_path):
+    pytest.importorskip("torch")
+    from depyf.explain.global_variables import data
+
+    assert dict(data) == {"dump_src_dir": None, "is_inside_prepare_debug": False}
+    with depyf.prepare_debug(tmp_path):
+        assert dict(data) == {"dump_src_dir": str(tmp_path), "is_inside_prepare_debug": True}
+    assert not data["is_inside_prepare_debug"]
+
+
+def test_debug_inside_prepare_debug_is_a_clear_error(tmp_path):
+    pytest.importorskip("torch")
+    from depyf.errors import UserError
+
+    with depyf.prepare_debug(tmp_path), pytest.raises(UserError, match="Leave prepare_debug first"):
+        with depyf.debug():
+            pass
