@@ -7,6 +7,7 @@ table says.  Nothing else in depyf imports private names of torch.
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass
 from typing import Any, Tuple
 
@@ -117,3 +118,8 @@ def find(name: str) -> Any:
     except (ImportError, AttributeError):
         return None
     return value
+
+
+def version() -> str:
+    """The version of the torch that is imported; empty when none is."""
+    return str(getattr(sys.modules.get("torch"), "__version__", ""))
