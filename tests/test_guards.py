@@ -280,3 +280,13 @@ def test_text_of_the_structured_trace_gives_the_same_as_the_live_manager(compile
     (entry,) = _debug_get_cache_entry_list(many.__code__)
     text = f"{entry.guard_manager}\nGuard latency = 1.23 us"
     assert describe_guards(text, many.__code__) == compiled_guards[2]
+
+
+@pytest.mark.parametrize(
+    ("shortened", "full"),
+    [("mp/project/model.py", "/tmp/project/model.py"), ("other.py", "other.py"), ("x/model.py", "x/model.py")],
+)
+def test_file_names_that_torch_cut_are_made_whole_again(shortened, full):
+    from depyf.torch_hooks.guards import _full_name
+
+    assert _full_name(shortened, "/tmp/project/model.py") == full

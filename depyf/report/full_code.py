@@ -81,10 +81,10 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
         title = f"The original: {function.qualified_name}   ({place})"
     else:
         whole = "".join(one.name for one in session.functions if one.key == function.resume_of)
-        title = f"Resume function {_shown_name(function)}: what is left of {whole} after a graph break"
-        title += f"   ({place})"
+        title = f"Resume function {_shown_name(function)}   ({place})\n"
+        title += f"What is left of {whole} after a graph break."
         if function.source_origin == "decompiled":
-            title += "\nDynamo made it as bytecode; this is its decompiled source."
+            title += " Dynamo made it as bytecode; this is its decompiled source."
     lines = ["", "", *python_text.heading(title, "="), ""]
     if function.source_origin in ("file", "decompiled") and function.source.strip():
         return lines + python_text.code_or_comment(function.source)
@@ -145,11 +145,12 @@ def _graph(name: str, graph: GraphRecord | None) -> list[str]:
     if graph is None:
         return [f"  graph:  {name} (no file)"]
     running = graph.running_files
-    facts = [f"  graph:  {name} -> {file}   (this one runs)" for file in running]
     others = [part.file for part in graph.stages + graph.kernels if part.file not in running]
-    for file in others:
-        facts.append((f"          {'':{len(name)}}    " if facts else f"  graph:  {name} -> ") + file)
-    return facts or [f"  graph:  {name} (no file)"]
+    files = [f"{file}   (runs)" for file in running] + others
+    if not files:
+        return [f"  graph:  {name} (no file)"]
+    margin = " " * len(f"  graph:  {name} -> ")
+    return [f"  graph:  {name} -> {files[0]}"] + [margin + file for file in files[1:]]
 
 
 # ---------------------------------------------------------------- guards
@@ -257,9 +258,11 @@ def _dispatcher(
     body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")
     body.append("    # past its limit on recompiles, the original.")
     body.append("    ...")
-    for name in _called_as(function):
-        lines += [f"def {name}({signature.parameters}):", *body, "", ""]
-    return lines[:-2]
+    name, *others = _called_as(function)
+    lines += [f"def {name}({signature.parameters}):", *body]
+    if others:
+        lines += ["", "", "# The same function, under one more name for each version of its caller."]
+    return lines + [f"{other} = {name}" for other in others]
 
 
 # ---------------------------------------------------------------- names
@@ -282,7 +285,7 @@ def _called_as(function: FunctionRecord) -> list[str]:
 
 
 def _shown_name(function: FunctionRecord) -> str:
-    return ", ".join(function.resume_names) or function.name
+    return " or ".join(function.resume_names) or function.name
 
 
 def _place(file: str, line: int) -> str:

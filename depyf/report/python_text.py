@@ -105,12 +105,15 @@ def _binds_tightly(node: ast.expr) -> bool:
 def filled(pieces: Sequence[str], indent: str, first: bool) -> list[str]:
     """`pieces` joined by `and`, on as few lines as fit the width; `first`: no `and` before the first one."""
     lines: list[str] = []
+    full = True  # whether the last line takes no more: an operand of many lines stands alone
     for number, piece in enumerate(pieces):
         text = piece if first and not number else "and " + piece
-        if lines and len(lines[-1]) + 1 + len(text) <= WIDTH:
+        if not full and len(lines[-1]) + 1 + len(text) <= WIDTH:
             lines[-1] += " " + text
         else:
-            lines += _wrapped(text, indent)
+            wrapped = _wrapped(text, indent)
+            full = len(wrapped) > 1
+            lines += wrapped
     return lines
 
 

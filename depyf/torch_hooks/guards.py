@@ -15,7 +15,9 @@ The printed tree is the whole interface, and nothing here imports torch.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from types import CodeType
 
 from depyf.record import GuardRecord, Location
@@ -137,14 +139,33 @@ def _opens_string(text: str) -> bool:
 
 
 def _location(origin: re.Match[str] | None, file: str) -> Location | None:
-    """Where a guard was asked for; torch shortens file names, but `file`, that of the frame, is known."""
+    """Where a guard was asked for, if a line of some program asked for it; `file` is that of the frame."""
     if origin is None or origin["function"] == _AMBIENT:
         return None
     code = (origin["code"] or "").strip()
-    name = origin["file"].strip()
-    if file.endswith("/" + name):
-        name = file
+    name = _full_name(origin["file"].strip(), file)
     return Location(name, int(origin["line"]), origin["function"].strip(), code)
+
+
+def _full_name(shortened: str, file: str) -> str:
+    """The file that torch means; `shortened` itself where that is not clear.
+
+    Torch cuts the beginning that a name shares with torch's own folder, in the middle of a word if need be
+    (`/tmp/model.py` is `mp/model.py`).  Names of files in torch are left short: they are clear, and the same
+    on every machine.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and os.path.exists(os.path.join(os.path.dirname(torch.__file__ or ""), shortened)):
+        return shortened
+    if _may_mean(shortened, file):
+        return file
+    loaded = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
+    candidates = [name for name in loaded if _may_mean(shortened, name)]
+    return candidates[0] if len(candidates) == 1 else shortened
+
+
+def _may_mean(shortened: str, name: str) -> bool:
+    return name.endswith(shortened) and os.path.basename(name) == os.path.basename(shortened)
 
 
 def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[int, int, str, int]:
