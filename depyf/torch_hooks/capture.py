@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import threading
 import time
@@ -20,7 +21,7 @@ from depyf.torch_hooks.compiles import (
 from depyf.torch_hooks.folder import OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
-from depyf.torch_hooks.graphs import KERNEL, STAGES, Graphs
+from depyf.torch_hooks.graphs import KERNEL, STAGES, Graphs, with_pre_grad
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME, file_stem
 from depyf.torch_hooks.problems import Problems
@@ -30,7 +31,8 @@ from depyf.torch_hooks.trace import TraceEvent
 class Capture:
     """Gathers one SessionRecord while torch compiles; every callback is safe to fail.
 
-    All state changes happen under one lock: torch may compile in several threads.
+    All state changes happen under one lock: torch may compile in several threads.  In a forked child of the
+    process nothing is captured: its files would get the names of the parent's.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Capture:
         self.folder = folder
         self.problems = Problems()
         self._lock = threading.RLock()
+        self._process = os.getpid()
         self._functions = Functions(self.problems, earlier.functions)
         self._frames = Frames(folder, self._functions, self.problems, log_bytecode, earlier.frames)
         self._graphs = Graphs(folder, self.problems, earlier.graphs)
@@ -73,6 +76,8 @@ class Capture:
 
     def on_bytecode(self, code: CodeType, new_code: CodeType) -> CodeType | None:
         """Dynamo made `new_code` of `code`: write it, and say what to run.  None means: as it is."""
+        if os.getpid() != self._process:
+            return None
         started = time.perf_counter()
         with self.problems.shield("handling a frame that Dynamo compiled"), self._lock:
             compile_id = self._current_compile_id()
@@ -88,7 +93,7 @@ class Capture:
 
     def on_event(self, event: TraceEvent) -> None:
         """An event of the structured trace."""
-        if not event.compile_id:
+        if not event.compile_id or os.getpid() != self._process:
             return
         with self._lock:
             if event.kind == "dynamo_start":
@@ -111,7 +116,8 @@ class Capture:
                 self._settle(compilation)
             elif event.kind in ("compilation_metrics", "bwd_compilation_metrics"):
                 compilation.timings[event.kind] = _numbers(event.data)
-                self._link(compilation)
+                if event.kind == "bwd_compilation_metrics":
+                    self._link(compilation)  # the backward is compiled when it first runs
 
     def on_custom_stage(self, stage: str, text: str) -> None:
         """A custom backend announces a stage of the graph that it compiles now."""
@@ -145,7 +151,7 @@ class Capture:
 
     def _write_waiting(self, compilation: Compilation) -> None:
         assert compilation.graph is not None
-        for event in compilation.last_attempt():
+        for event in with_pre_grad(compilation.last_attempt()):
             with self.problems.shield("writing a graph"):
                 if event.kind.startswith("custom "):
                     self._graphs.add_stage(compilation.graph, event.kind[len("custom ") :], event.payload)
@@ -195,11 +201,13 @@ class Capture:
         with self._lock:
             for compilation in self._compilations.all:
                 if compilation.frame is None and compilation.stages:
-                    with self.problems.shield("writing the graphs of a compilation that failed"):
-                        name = "__compiled_fn_unfinished_" + file_stem(compilation.compile_id)
+                    # the backend failed, or this is the backward of what was compiled before the session
+                    with self.problems.shield("writing graphs that belong to no frame"):
+                        name = "__compiled_fn_without_frame_" + file_stem(compilation.compile_id)
                         compilation.graph = self._graphs.new(name, compilation.compile_id)
                         self._write_waiting(compilation)
-                self._link(compilation)
+                if compilation.graph is not None and not compilation.graph.running():
+                    self._link(compilation)
             with self.problems.shield("finishing the graph files"):
                 self._graphs.finish()
             if self._keep_wild_code:
@@ -255,8 +263,6 @@ def _numbers(data: Dict[str, Any]) -> Dict[str, Any]:
 @functools.lru_cache(maxsize=1)
 def versions() -> Versions:
     """Of depyf, Python and torch."""
-    import torch
-
     from depyf import __version__
 
-    return Versions(__version__, platform.python_version(), str(torch.__version__))
+    return Versions(__version__, platform.python_version(), torch_facts.version())

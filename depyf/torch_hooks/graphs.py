@@ -32,6 +32,20 @@ STAGES = {
 KERNEL = "inductor_output_code"
 
 
+def with_pre_grad(events: List[TraceEvent]) -> List[TraceEvent]:
+    """The events of a compilation by Inductor, the graph before its pre-grad passes among them.
+
+    On a cache hit the passes do not run and nothing is logged; the graph before them is the captured one.  So
+    the folder is the same on a cold and on a warm cache.
+    """
+    kinds = [event.kind for event in events]
+    if KERNEL not in kinds or "before_pre_grad_graph" in kinds or "dynamo_output_graph" not in kinds:
+        return events
+    captured = events[kinds.index("dynamo_output_graph")]
+    position = kinds.index("dynamo_output_graph") + 1
+    return [*events[:position], replace(captured, kind="before_pre_grad_graph"), *events[position:]]
+
+
 @dataclass
 class Part:
     """One file of a graph, while the session runs."""

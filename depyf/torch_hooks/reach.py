@@ -38,7 +38,8 @@ def reachable(entry: Any) -> Reachable:
     """Follow references from `entry`.  Runs no code of the objects it passes."""
     import torch
 
-    dead_ends = _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node)
+    operators = (type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor))
+    dead_ends = _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node) + operators
     found = Reachable()
     seen = {id(entry)}
     alive = [entry]  # keeps ids valid

@@ -60,6 +60,7 @@ class prepare_debug:
         self.record: SessionRecord | None = None  # of the last time the context was left
         self._capture: Capture | None = None
         self._started = 0.0
+        self._process = 0
 
     def __enter__(self) -> prepare_debug:
         global _active
@@ -73,6 +74,7 @@ class prepare_debug:
             earlier = _read_earlier(folder.open())
             self._capture = Capture(folder, earlier, self.log_bytecode, not self.clean_wild_fx_code)
             self._started = time.time()
+            self._process = os.getpid()
             self._capture.start()
             _active = self
         atexit.register(self._at_exit)
@@ -95,11 +97,13 @@ class prepare_debug:
             self._capture = None
         with capture.problems.shield("writing the files at the end of the session"):
             self.record = _write_the_end(capture, self._started)
-            print(render_summary(self.record, capture.folder.path), file=sys.stderr, flush=True)
+            if sys.stderr is not None:
+                print(render_summary(self.record, capture.folder.path), file=sys.stderr, flush=True)
 
     def _at_exit(self) -> None:
-        """The program ends inside the context: write what there is."""
-        self.__exit__(None, None, None)
+        """The program ends inside the context: write what there is; in a forked child, that is nothing."""
+        if os.getpid() == self._process:
+            self.__exit__(None, None, None)
 
 
 def _read_arguments(*args: Any, **kwargs: Any) -> dict[str, Any]:

@@ -74,6 +74,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "such a graph module is linked only after it has run once inside the context",
     ),
     PrivateHook(
+        "fx_sources",
+        "torch.fx.graph_module",
+        "_loader.eval_cache",
+        "the text of fx code that belongs to no graph, when the user asks for it",
+        "2.0 and newer (2.13 checked)",
+        "no files for such code",
+    ),
+    PrivateHook(
         "graph_formatter",
         "torch._dynamo.utils",
         "lazy_format_graph_code",

@@ -9,7 +9,9 @@ from types import FunctionType
 from typing import Any, FrozenSet, Iterator
 
 from depyf.decompiler.relabel import move
+from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.folder import OutputFolder
+from depyf.torch_hooks.graph_text import as_python
 from depyf.torch_hooks.link import is_linked_into
 from depyf.torch_hooks.names import stable_text
 
@@ -29,16 +31,15 @@ def _subclasses(cls: Any) -> Iterator[Any]:
 
 def write_rest(folder: OutputFolder, before: FrozenSet[Any]) -> None:
     """Write the forward of each graph module made since `before` that is linked to no file."""
-    import linecache
-
     import torch
 
+    sources = torch_facts.find("fx_sources") or {}
     for cls in _subclasses(torch.fx.GraphModule):
         forward = vars(cls).get("forward")
         if cls in before or not isinstance(forward, FunctionType) or is_linked_into(forward, folder.path):
             continue
-        lines = linecache.getlines(forward.__code__.co_filename, forward.__globals__)
-        if lines and forward.__code__.co_filename.startswith("<"):
+        text = sources.get(forward.__code__.co_filename)
+        if isinstance(text, str):
             name = f"fx_graph_code_{folder.number('fx_graph_code_{}.py')}.py"
-            folder.write(name, stable_text("".join(lines)))
+            folder.write(name, as_python(stable_text(text)))
             forward.__code__ = move(forward.__code__, folder.of(name))

@@ -1,0 +1,129 @@
+"""Programs that are compiled in the tests of prepare_debug, and what to look at afterwards."""
+
+from __future__ import annotations
+
+import ast
+import bdb
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+import depyf
+from depyf.record import from_json
+
+
+def toy_example(a, b):
+    x = a / (torch.abs(a) + 1)
+    if b.sum() < 0:
+        b = b * -1
+    return x * b
+
+
+def docs_example(inputs):
+    x = inputs["x"]
+    y = inputs["y"]
+    x = x.cos().cos()
+    if x.mean() > 0.5:
+        x = x / 1.1
+    return x * y
+
+
+def straight(a, b):
+    return (a * 2 + b).relu().sum(-1)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 3)
+
+    def forward(self, a, b):
+        return self.linear(a).tanh() + b.sum()
+
+
+def run_toy(function, grad=False, times=8):
+    """Some calls that take both branches; returns everything the program computes."""
+    torch.manual_seed(0)
+    results = []
+    for _ in range(times):
+        a = torch.randn(10, requires_grad=grad)
+        out = function(a, torch.randn(10))
+        results.append(out.detach().clone())
+        if grad:
+            out.sum().backward()
+            results.append(a.grad.clone())
+    return results
+
+
+def run_docs(function):
+    torch.manual_seed(0)
+    results = []
+    for size in (10, 10, 8, 8):
+        inputs = {name: torch.randn(size, requires_grad=True) for name in "xy"}
+        out = function(inputs)
+        out.sum().backward()
+        results += [out.detach().clone(), inputs["x"].grad.clone(), inputs["y"].grad.clone()]
+    return results
+
+
+def same(one, other):
+    return len(one) == len(other) and all(torch.allclose(a, b, atol=1e-6) for a, b in zip(one, other))
+
+
+def dump(folder, function, run, backend="eager", **options):
+    """Compile and run inside prepare_debug; returns (results, record, compiled function)."""
+    torch._dynamo.reset()
+    prepare = options.pop("prepare", {})
+    compiled = torch.compile(function, backend=backend, **options)
+    context = depyf.prepare_debug(str(folder), **prepare)
+    with context:
+        results = run(compiled)
+    return results, from_json((Path(folder) / "manifest.json").read_text()), compiled
+
+
+def assert_all_parse(folder):
+    for path in Path(folder).glob("*.py"):
+        ast.parse(path.read_text(), str(path))
+
+
+def statement_lines(path, inside=None):
+    """First lines of the statements inside functions of a file; `inside` names the function."""
+    lines = []
+    for node in ast.walk(ast.parse(Path(path).read_text())):
+        if isinstance(node, ast.FunctionDef) and inside in (None, node.name):
+            lines += [statement.lineno for statement in node.body]
+    return sorted(set(lines))
+
+
+class Breakpoints(bdb.Bdb):
+    """A debugger without a terminal: remembers where it stopped, and the locals there."""
+
+    def __init__(self):
+        super().__init__()
+        self.hits = []
+
+    def user_line(self, frame):
+        if self.break_here(frame):
+            self.hits.append(
+                (os.path.basename(frame.f_code.co_filename), frame.f_lineno, dict(frame.f_locals))
+            )
+        self.set_continue()
+
+
+@contextmanager
+def breakpoints(*places):
+    """Set breakpoints at (path, line) and yield the debugger while it traces."""
+    debugger = Breakpoints()
+    for path, line in places:
+        problem = debugger.set_break(str(path), line)
+        assert problem is None, problem
+    debugger.reset()
+    import sys
+
+    sys.settrace(debugger.trace_dispatch)
+    try:
+        yield debugger
+    finally:
+        sys.settrace(None)

@@ -1,0 +1,219 @@
+"""The user's program is sacred: whatever happens inside depyf, it computes what it computes without depyf."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import capture_tools as tools
+import pytest
+import torch
+from capture_tools import dump, run_toy, same
+from torch._dynamo import convert_frame
+
+import depyf
+from depyf.errors import NestedSessionError, OutputFolderError, UserError
+from depyf.torch_hooks import capture, session
+
+EXPECTED = run_toy(tools.toy_example)
+
+# Each place where depyf does something on behalf of a hook: a fault there must not reach the program.
+FAULTS = [
+    "depyf.torch_hooks.frames.Frames.add",
+    "depyf.torch_hooks.frames.decompile_or_list",
+    "depyf.torch_hooks.decompiling.annotated_disassembly",  # reached by frames that are not proved
+    "depyf.torch_hooks.frames.relabel",  # likewise
+    "depyf.torch_hooks.frames.resume_parameters",
+    "depyf.torch_hooks.frames.dump_code",
+    "depyf.torch_hooks.functions.Functions.key_of",
+    "depyf.torch_hooks.functions.Functions.add_resume",
+    "depyf.torch_hooks.folder.OutputFolder.write",
+    "depyf.torch_hooks.folder.OutputFolder.write_bytes",
+    "depyf.torch_hooks.trace.read_event",
+    "depyf.torch_hooks.trace.attach",
+    "depyf.torch_hooks.custom_stages.attach",
+    "depyf.torch_hooks.capture.Capture.on_event",
+    "depyf.torch_hooks.capture.Capture._name_graph",
+    "depyf.torch_hooks.capture.Capture._current_compile_id",
+    "depyf.torch_hooks.capture.Capture._settle",
+    "depyf.torch_hooks.capture.describe_guards",
+    "depyf.torch_hooks.capture.read_graph_break",
+    "depyf.torch_hooks.capture.installed_global",
+    "depyf.torch_hooks.capture.Capture.finish",
+    "depyf.torch_hooks.graphs.Graphs.add_event",
+    "depyf.torch_hooks.graphs.Graphs.finish",
+    "depyf.torch_hooks.graphs.reachable",
+    "depyf.torch_hooks.link.forward_of",
+    "depyf.torch_hooks.link.link_forward",
+    "depyf.torch_hooks.torch_facts.find",
+    "depyf.torch_hooks.session.render_summary",
+    "depyf.torch_hooks.session.render_manifest",
+    "depyf.report.full_code.render",
+]
+ONLY_WITHOUT_PROOF = {
+    "depyf.torch_hooks.decompiling.annotated_disassembly",
+    "depyf.torch_hooks.frames.relabel",
+}
+
+
+def hooks_in_place():
+    trace = logging.getLogger("torch.__trace")
+    ours = [handler for handler in trace.handlers if type(handler).__module__.startswith("depyf")]
+    return len(convert_frame._bytecode_hooks), ours, session.active()
+
+
+@pytest.fixture(autouse=True)
+def hooks_are_gone_afterwards():
+    before = hooks_in_place()
+    yield
+    assert hooks_in_place() == before
+
+
+@pytest.mark.parametrize("place", FAULTS)
+def test_a_fault_inside_depyf_does_not_change_what_the_program_computes(place, tmp_path, monkeypatch, caplog):
+    calls = []
+
+    def fail(*args, **kwargs):
+        calls.append(place)
+        raise RuntimeError("injected")
+
+    monkeypatch.setattr(place, fail)
+    if place in ONLY_WITHOUT_PROOF:
+        monkeypatch.setitem(sys.modules, "depyf.decompiler.pipeline", None)
+    torch._dynamo.reset()
+    with caplog.at_level(logging.ERROR, "depyf"):
+        with depyf.prepare_debug(str(tmp_path / "d"), log_bytecode=True):
+            results = run_toy(torch.compile(tools.toy_example, backend="eager"))
+    assert same(results, EXPECTED)
+    assert calls, "the fault was never reached"
+    messages = [record.getMessage() for record in caplog.records if "injected" in record.getMessage()]
+    assert messages and "Please report" in messages[0] and "torch" in messages[0]
+    assert len(messages) == len({message.split(";")[0] for message in messages}), "each failure is told once"
+
+
+def test_without_a_decompiler_frames_are_listed_linked_and_run(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "depyf.decompiler.pipeline", None)
+    results, record, compiled = dump(tmp_path / "d", tools.toy_example, run_toy)
+    assert same(results, EXPECTED)
+    assert {(frame.installed, frame.grade) for frame in record.frames} == {("relabelled", "UNPROVED")}
+    frame = tmp_path / "d" / record.frames[0].file
+    tools.assert_all_parse(tmp_path / "d")
+    with tools.breakpoints((frame, tools.statement_lines(frame)[-1])) as debugger:
+        compiled(torch.ones(10), torch.ones(10))
+    assert [values["a"].shape for _, _, values in debugger.hits] == [(10,)]
+
+
+def test_an_exception_of_the_users_passes_unchanged_and_what_was_written_stays(tmp_path):
+    torch._dynamo.reset()
+    compiled = torch.compile(tools.straight, backend="eager")
+    problem = KeyError("mine")
+    with pytest.raises(KeyError) as caught:
+        with depyf.prepare_debug(str(tmp_path / "d")):
+            compiled(torch.ones(2, 2), torch.ones(2, 2))
+            raise problem
+    assert caught.value is problem
+    names = {path.name for path in (tmp_path / "d").iterdir()}
+    assert {"__transformed_code_0_for_straight.py", "full_code_for_straight_0.py", "manifest.json"} <= names
+
+
+def test_a_graph_that_the_backend_refuses_is_still_on_disk(tmp_path):
+    def backend(graph_module, example_inputs):
+        raise ValueError("no thanks")
+
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="no thanks"):
+        with depyf.prepare_debug(str(tmp_path / "d")) as context:
+            torch.compile(tools.straight, backend=backend)(torch.ones(2, 2), torch.ones(2, 2))
+    (graph,) = context.record.graphs
+    assert [part.stage for part in graph.stages] == ["Captured_Graph"]
+    assert "relu" in (tmp_path / "d" / graph.stages[0].file).read_text()
+
+
+@pytest.mark.parametrize("make", ["a file", "below a file"])
+def test_a_folder_that_cannot_be_written_is_a_clear_error_before_anything_runs(tmp_path, make):
+    (tmp_path / "taken").write_text("")
+    target = tmp_path / "taken" if make == "a file" else tmp_path / "taken" / "below"
+    context = depyf.prepare_debug(str(target))
+    with pytest.raises(OutputFolderError, match="cannot write") as caught:
+        context.__enter__()
+    assert isinstance(caught.value, UserError) and isinstance(caught.value, OSError)
+    assert str(target) in str(caught.value)
+    context.__exit__(None, None, None)  # harmless
+
+
+def test_contexts_do_not_nest_and_the_outer_one_goes_on(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path / "outer")) as outer:
+        with pytest.raises(NestedSessionError, match="outer"):
+            depyf.prepare_debug(str(tmp_path / "inner")).__enter__()
+        torch.compile(tools.straight, backend="eager")(torch.ones(2, 2), torch.ones(2, 2))
+    assert len(outer.record.frames) == 1 and not (tmp_path / "inner").exists()
+
+
+def test_bare_enter_and_exit_work_as_a_with_statement_does(tmp_path):
+    torch._dynamo.reset()
+    context = depyf.prepare_debug(str(tmp_path / "d"), False, True)
+    context.__enter__()
+    torch.compile(tools.straight, backend="eager")(torch.ones(2, 2), torch.ones(2, 2))
+    context.__exit__(None, None, None)
+    context.__exit__(None, None, None)
+    assert (tmp_path / "d" / "__transformed_code_0_for_straight.py.original_bytecode").exists()
+    assert len(context.record.frames) == 1
+
+
+def test_wrong_arguments_are_told_in_terms_of_prepare_debug():
+    with pytest.raises(TypeError, match=r"prepare_debug\(dump_src_dir"):
+        depyf.prepare_debug()
+    with pytest.raises(TypeError, match="prepare_debug"):
+        depyf.prepare_debug(3.5)
+
+
+def test_other_bytecode_hooks_before_and_after_still_count(tmp_path):
+    seen = []
+    before = convert_frame.register_bytecode_hook(lambda code, new: seen.append(new.co_filename))
+
+    def rename(code, new):
+        seen.append(new.co_filename)
+        return new.replace(co_name="renamed")
+
+    torch._dynamo.reset()
+    context = depyf.prepare_debug(str(tmp_path / "d"))
+    context.__enter__()
+    after = convert_frame.register_bytecode_hook(rename)
+    try:
+        results = run_toy(torch.compile(tools.toy_example, backend="eager"))
+    finally:
+        context.__exit__(None, None, None)
+        before.remove()
+        after.remove()
+    assert same(results, EXPECTED) and len(context.record.graphs) == 3
+    assert seen[0] == tools.__file__ and seen[1].startswith(str(tmp_path))
+    assert all(graph.running_files for graph in context.record.graphs), "graphs are linked all the same"
+
+
+def test_the_summary_is_short_and_says_what_to_open(tmp_path, capsys):
+    dump(tmp_path / "d", tools.toy_example, run_toy)
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert lines[0].startswith("depyf: 3 frames (") and "3 graphs, 1 graph break" in lines[0]
+    line = tools.toy_example.__code__.co_firstlineno + 2
+    assert f"{tools.__file__}:{line}" in lines[1]
+    assert lines[2].strip() == f"open first: {tmp_path / 'd' / 'full_code_for_toy_example_0.py'}"
+
+
+def test_nothing_compiled_is_said_plainly(tmp_path, capsys):
+    with depyf.prepare_debug(str(tmp_path / "d")):
+        pass
+    assert "nothing was compiled" in capsys.readouterr().err
+    assert (tmp_path / "d" / "manifest.json").exists()
+
+
+def test_a_torch_without_a_private_hook_costs_only_what_the_table_says(tmp_path, monkeypatch):
+    find = capture.torch_facts.find
+    for row in capture.torch_facts.HOOKS:
+        assert find(row.name) is not None, f"{row.name} is gone from this torch"
+        assert row.purpose and row.holds_for and row.without
+        monkeypatch.setattr(
+            capture.torch_facts, "find", lambda name, gone=row.name: None if name == gone else find(name)
+        )
+        results, _, _ = dump(tmp_path / row.name, tools.toy_example, run_toy)
+        assert same(results, EXPECTED)
