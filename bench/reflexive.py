@@ -22,7 +22,7 @@ from typing import Dict, Iterator, List, Tuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-import depyf.decompiler.prove as prover  # noqa: E402
+import depyf.decompiler.prove as prover
 
 
 class Flip(ast.NodeTransformer):
@@ -69,14 +69,28 @@ def pairs(flip: bool, limit: int) -> Iterator[Tuple[str, CodeType, CodeType]]:
             second = compile(second_tree, str(path), "exec", dont_inherit=True)
         except (SyntaxError, RecursionError, ValueError):
             continue
-        left, right = list(codes(first)), list(codes(second))
-        if [c.co_name for c in left] != [c.co_name for c in right]:
-            continue
-        for a, b in zip(left[1:], right[1:]):
-            yield f"{path.name}:{a.co_qualname}", a, b
-            found += 1
-            if found >= limit:
-                return
+        left, right = by_name(first), by_name(second)
+        for name in left:
+            # Turning round reorders the code objects; those that share a name cannot be told apart.
+            if (
+                len(left[name]) != len(right.get(name, ()))
+                or (flip and len(left[name]) > 1)
+                or name == "<module>"
+            ):
+                continue
+            for a, b in zip(left[name], right[name]):
+                yield f"{path.name}:{name}", a, b
+                found += 1
+                if found >= limit:
+                    return
+
+
+def by_name(top: CodeType) -> Dict[str, List[CodeType]]:
+    """All code objects in `top` by qualified name."""
+    found: Dict[str, List[CodeType]] = {}
+    for code in codes(top):
+        found.setdefault(code.co_qualname, []).append(code)
+    return found
 
 
 def main() -> None:
@@ -107,7 +121,10 @@ def main() -> None:
     total = sum(grades.values())
     for grade, count in sorted(grades.items()):
         print(f"{grade:14} {count:7} {100 * count / total:7.3f} %")
-    print(f"{total} functions in {spent:.2f} s of proof: {total / spent:.0f} functions/s, {1e3 * spent / total:.3f} ms each")
+    print(
+        f"{total} functions in {spent:.2f} s of proof: {total / spent:.0f} functions/s, "
+        f"{1e3 * spent / total:.3f} ms each"
+    )
     for took, where, size in slowest:
         print(f"slowest: {took:.3f} s {where} ({size} code units)")
     for reason, wheres in sorted(reasons.items(), key=lambda item: -len(item[1])):

@@ -1,22 +1,24 @@
 """Prove: are two code objects the same program?
 
-`prove(original, recompiled)` runs two symbolic machines side by side (bisimulation.py). It is meant to be sound:
-PROVED means that no program can tell the two apart but by looking at the code itself, at line numbers, or at the
-time and memory it takes. It is not complete: UNPROVED and REFUTED may be wrong about codes that are the same.
+`prove(original, recompiled)` runs two symbolic machines side by side (bisimulation.py). It is meant to be
+sound: PROVED means that no program can tell the two apart but by looking at the code itself, at line
+numbers, or at the time and memory it takes. It is not complete: UNPROVED and REFUTED may be wrong about
+codes that are the same.
 """
 
 from __future__ import annotations
 
 from types import CodeType
-from typing import Callable, Collection, Dict, FrozenSet, Optional, Set, Tuple
+from typing import Callable, Collection, Dict, FrozenSet, Set, Tuple
 
 from ..decode import decode
 from ..microops import Program
 from .bisimulation import Bisimulation, Diverged, entry_side
 from .head import identical, parameters, signature_difference
-from .plan import LOOKS_AT_LOCALS, make_plan
+from .machine import Unsupported
+from .operations import SPECIAL
+from .plan import make_plan, sees_local_names
 from .result import Assumption, Divergence, Grade, Verdict
-from .silent import SPECIAL_KINDS, Unsupported
 from .state import Pair
 from .terms import Terms
 
@@ -27,16 +29,16 @@ def prove(
     a: CodeType,
     b: CodeType,
     *,
-    constant_globals: Optional[Callable[[str], bool]] = None,
+    constant_globals: Callable[[str], bool] | None = None,
     own_names: Collection[str] = (),
-    program_a: Optional[Program] = None,
+    program_a: Program | None = None,
 ) -> Verdict:
     """Whether `b`, recompiled from our text, is the same program as `a`, the original.
 
-    `constant_globals` tells the names of globals that may be taken to keep their values while the frame runs; that is
-    done, and noted as an assumption, only if there is no proof without it. `own_names` are locals of `a` that its
-    generator invented: `b` may lack or rename them. `program_a` saves decoding `a` again.
-    Never raises for code that it cannot handle: the grade is UNPROVED then.
+    `constant_globals` tells the names of globals that may be taken to keep their values while the frame
+    runs; that is done, and noted as an assumption, only if there is no proof without it. `own_names` are
+    locals of `a` that its generator invented: `b` may lack or rename them. `program_a` saves decoding `a`
+    again. Never raises for code that it cannot handle: the grade is UNPROVED then.
     """
     return _Proof(constant_globals, frozenset(own_names)).verdict(a, b, program_a, nested=False)
 
@@ -44,12 +46,12 @@ def prove(
 class _Proof:
     """The proof of one pair of codes and of those nested in them."""
 
-    def __init__(self, constant_globals: Optional[Callable[[str], bool]], own_names: FrozenSet[str]) -> None:
+    def __init__(self, constant_globals: Callable[[str], bool] | None, own_names: FrozenSet[str]) -> None:
         self.constant_globals = constant_globals
         self.own_names = own_names
         self.nested: Dict[Tuple[int, int], Verdict] = {}
 
-    def verdict(self, a: CodeType, b: CodeType, program_a: Optional[Program], nested: bool) -> Verdict:
+    def verdict(self, a: CodeType, b: CodeType, program_a: Program | None, nested: bool) -> Verdict:
         """The verdict on one pair."""
         if a is b or identical(a, b):
             return Verdict(Grade.PROVED, pairs=tuple([(at, at) for at in range(0, len(a.co_code), 2)]))
@@ -70,7 +72,7 @@ class _Proof:
         return second if second.holds else first
 
     def _attempt(
-        self, a: Program, b: Program, own_names: FrozenSet[str], constant: Optional[Callable[[str], bool]]
+        self, a: Program, b: Program, own_names: FrozenSet[str], constant: Callable[[str], bool] | None
     ) -> Verdict:
         terms = Terms()
         assumed: Set[Assumption] = set()
@@ -85,7 +87,10 @@ class _Proof:
         try:
             simulation = _simulation(a, b, terms, own_names, constant, same_code)
             outer = terms.const("the exception handled by the caller")
-            start = [entry_side(plan, terms, parameters(a.code), outer) for plan in (simulation.plan_a, simulation.plan_b)]
+            start = [
+                entry_side(plan, terms, parameters(a.code), outer)
+                for plan in (simulation.plan_a, simulation.plan_b)
+            ]
             simulation.run(Pair(*start))
         except Diverged as found:
             return Verdict(Grade.REFUTED, divergence=found.divergence)
@@ -109,11 +114,11 @@ def _simulation(
     b: Program,
     terms: Terms,
     own_names: FrozenSet[str],
-    constant: Optional[Callable[[str], bool]],
+    constant: Callable[[str], bool] | None,
     same_code: Callable[[int, int], bool],
 ) -> Bisimulation:
     """Both programs prepared. A frame whose local names can be seen keeps exactly those that it has."""
-    if not LOOKS_AT_LOCALS.isdisjoint(a.code.co_names) or not LOOKS_AT_LOCALS.isdisjoint(b.code.co_names):
+    if sees_local_names(a) or sees_local_names(b):
         own_names = frozenset()
         if set(a.code.co_varnames) != set(b.code.co_varnames):
             raise Unsupported("the frame looks at its local names, and they are not the same")
@@ -123,8 +128,8 @@ def _simulation(
     def is_temp(name: str) -> bool:
         return name not in users
 
-    plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL_KINDS)
-    plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL_KINDS)
+    plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL)
+    plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL)
     return Bisimulation(plan_a, plan_b, terms, same_code)
 
 

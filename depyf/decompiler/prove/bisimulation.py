@@ -1,25 +1,29 @@
 """Weak bisimulation of two codes: both run silently to their next event, and the events must be the same.
 
-Pairs of places are explored from the entry. Where paths meet, the state is stored; a state that is an instance of the
-stored one is done, any other is merged into it and explored again (joins.py). What is compared at every event:
+Pairs of places are explored from the entry. Where paths meet, the state is stored; a state that is an
+instance of the stored one is done, any other is merged into it and explored again (joins.py). What is
+compared at every event:
 
 - the event: kind, argument, operands; its results are the same new symbols in both machines;
-- the user's local names: bound to the same values; values in names of ours are held no longer than in the original;
-- the globals and shared cells read since the last event, as a set: reads commute with each other, not with events;
+- the user's local names: bound to the same values; values in names of ours are held no longer than in the
+  original;
+- the globals and shared cells read since the last event, as a set: reads commute with each other, not with
+  events;
 - the exception being handled, and the handlers: if the event raises, both go on in corresponding handlers.
 """
 
 from __future__ import annotations
 
 import heapq
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 from ..microops import Handler
 from .correspond import Correspondence
 from .joins import Joins
+from .machine import Machine, Unsupported
+from .operations import SPECIAL
 from .plan import ADVANCE, BOUND, ITERATE, LEAVE, RAISES, TRUTH, Plan
 from .result import Assumption, Divergence
-from .silent import Machine, Unsupported
 from .state import Event, Pair, Side
 from .terms import BOOL, NOT, UNBOUND, Terms
 
@@ -43,7 +47,7 @@ class Bisimulation:
         self.terms = terms
         size = a.size + b.size
         self.steps_left = 60 * size + 20_000
-        self.machine = Machine(terms, 100 * size + 50_000)
+        self.machine = Machine(terms, SPECIAL, 100 * size + 50_000)
         self.correspondence = Correspondence(terms, same_code)
         self.joins = Joins(self.machine, self.correspondence)
         self.stored: Dict[Place, Pair] = {}
@@ -64,12 +68,12 @@ class Bisimulation:
             self.queued.discard(place)
             self.explore(self.stored[place].copy(), place)
 
-    def explore(self, pair: Pair, at: Optional[Place]) -> None:
+    def explore(self, pair: Pair, at: Place | None) -> None:
         """Follow all paths from `pair` up to stored places. `at` is the place where it is stored itself."""
         forks: List[Pair] = [pair]
         machine, plan_a, plan_b = self.machine, self.plan_a, self.plan_b
         while forks:
-            current: Optional[Pair] = forks.pop()
+            current: Pair | None = forks.pop()
             while current is not None:
                 self.steps_left -= 1
                 if self.steps_left < 0:
@@ -83,11 +87,13 @@ class Bisimulation:
                 at = None
 
     def at_branch(
-        self, pair: Pair, at: Optional[Place], forks: List[Pair], event_a: bool, event_b: bool
-    ) -> Optional[Pair]:
+        self, pair: Pair, at: Place | None, forks: List[Pair], event_a: bool, event_b: bool
+    ) -> Pair | None:
         """One side or both branch on a bool that is not known: follow both outcomes."""
         a, b = pair.a, pair.b
         if not event_a and not event_b and a.event == b.event:
+            if a.dirty or b.dirty:
+                self.forget_agreeing(pair)
             if pair.crossed and at != (a.pc, b.pc) and a.reads == b.reads and a.captured == b.captured:
                 self.arrive((a.pc, b.pc), pair)
                 return None
@@ -102,6 +108,8 @@ class Bisimulation:
     def arrive(self, place: Place, pair: Pair) -> None:
         """Paths meet here: store the state, or check it against the stored one."""
         old = self.stored.get(place)
+        pair.a.settle()
+        pair.b.settle()
         if old is None:
             pair = pair.copy()
             self.joins.prune(pair)
@@ -117,7 +125,7 @@ class Bisimulation:
             self.queued.add(place)
             heapq.heappush(self.queue, place)
 
-    def at_events(self, pair: Pair, at: Optional[Place], forks: List[Pair]) -> Optional[Pair]:
+    def at_events(self, pair: Pair, at: Place | None, forks: List[Pair]) -> Pair | None:
         """Both sides are at an event: compare, and go on after it."""
         a, b = pair.a, pair.b
         event_a: Event = a.event
@@ -128,14 +136,17 @@ class Bisimulation:
         if a.reads or b.reads:
             self.compare_reads(pair)
         if event_a[0][0] == "RETURN":
-            self.compare_operands(pair, event_a, event_b, [])
+            self.compare_operands(pair, event_a, event_b)
             self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
             return None
-        escaping = self.compare_locals(pair) if a.dirty or b.dirty else []
-        if event_a[1] != event_b[1] or escaping:
-            self.compare_operands(pair, event_a, event_b, escaping)
+        if a.dirty or b.dirty:
+            self.compare_locals(pair)
+        if event_a[1] != event_b[1]:
+            self.compare_operands(pair, event_a, event_b)
         if a.exc != b.exc:
-            raise self.diverged(pair, f"handling {self.terms.text(a.exc)}", f"handling {self.terms.text(b.exc)}")
+            raise self.diverged(
+                pair, f"handling {self.terms.text(a.exc)}", f"handling {self.terms.text(b.exc)}"
+            )
         if pair.crossed and mode != LEAVE:
             place = (a.pc, b.pc)
             if at != place:
@@ -153,7 +164,7 @@ class Bisimulation:
             pair.seen = {}
         return self.commit(pair, event_a, event_b, forks)
 
-    def commit(self, pair: Pair, event_a: Event, event_b: Event, forks: List[Pair]) -> Optional[Pair]:
+    def commit(self, pair: Pair, event_a: Event, event_b: Event, forks: List[Pair]) -> Pair | None:
         """The state after an event that did not raise."""
         a, b = pair.a, pair.b
         key, operands, pops, pushes, mode, properties = event_a
@@ -189,7 +200,7 @@ class Bisimulation:
             return None
         return pair
 
-    def enter_handlers(self, pair: Pair, handler_a: Optional[Handler], handler_b: Optional[Handler]) -> None:
+    def enter_handlers(self, pair: Pair, handler_a: Handler | None, handler_b: Handler | None) -> None:
         """The event raises: both go on in their handlers, or leave the frame."""
         a, b = pair.a, pair.b
         cut_a = a.stack[: handler_a.depth] if handler_a else None
@@ -230,8 +241,8 @@ class Bisimulation:
         a.reads.clear()
         b.reads.clear()
 
-    def compare_locals(self, pair: Pair) -> List[Tuple[int, int]]:
-        """The user's names hold the same in both. Gives the fresh containers in them, which anyone can see now."""
+    def compare_locals(self, pair: Pair) -> None:
+        """The user's names hold the same in both; anyone can see the fresh containers in them now."""
         a, b = pair.a, pair.b
         escaping: List[Tuple[int, int]] = []
         if a.dirty != b.dirty:
@@ -246,7 +257,9 @@ class Bisimulation:
                         raise self.diverged(pair, f"{name} is {text(x)}", f"{name} is {text(y)}")
                 escaping.append((x, y))
         if a.captured != b.captured:
-            raise self.diverged(pair, f"captured cells {sorted(a.captured)}", f"captured cells {sorted(b.captured)}")
+            raise self.diverged(
+                pair, f"captured cells {sorted(a.captured)}", f"captured cells {sorted(b.captured)}"
+            )
         if escaping and not self.correspondence.escape(a, b, escaping):
             raise self.diverged(pair, "a local holds one container", "the local holds another one")
         for side in (a, b):
@@ -258,11 +271,18 @@ class Bisimulation:
                     side.locals.pop(name, None)
         a.dirty, b.dirty = [], []
         pair.handled = None
-        return escaping
 
-    def compare_operands(
-        self, pair: Pair, event_a: Event, event_b: Event, escaping: List[Tuple[int, int]]
-    ) -> None:
+    def forget_agreeing(self, pair: Pair) -> None:
+        """Between events the user's names need not agree; where they do they are not compared again."""
+        a, b = pair.a, pair.b
+        if a.dirty == b.dirty and a.captured == b.captured:
+            for name in a.dirty:
+                value = a.locals.get(name, UNBOUND)
+                if value < 0 or value != b.locals.get(name, UNBOUND):
+                    return
+            self.compare_locals(pair)
+
+    def compare_operands(self, pair: Pair, event_a: Event, event_b: Event) -> None:
         """The operands are the same values; containers among them are shared from now on."""
         if len(event_a[1]) != len(event_b[1]) or not self.correspondence.escape(
             pair.a, pair.b, zip(event_a[1], event_b[1])
@@ -274,7 +294,9 @@ class Bisimulation:
         a, b = pair.a, pair.b
         rest_a = a.stack[: len(a.stack) - event_a[2]]
         rest_b = b.stack[: len(b.stack) - event_b[2]]
-        if a.temps == b.temps and (rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)):
+        if a.temps == b.temps and (
+            rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)
+        ):
             return
         value = self.correspondence.kept_too_long(pair, rest_a, rest_b, event_a[1])
         if value:

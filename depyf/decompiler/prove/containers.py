@@ -7,12 +7,13 @@ that it cannot (None or False); then the operation is an event and the container
 from __future__ import annotations
 
 from itertools import count
-from typing import Iterator, List, Optional, Tuple
+from typing import Iterator, List, Tuple
 
 from .state import DICT, LIST, PACK, SET, Container, Side
 from .terms import CONST, SINGLETON, SLICE, TUPLE, Terms
 
-# Exact types whose values are equal only if type and bits are: as keys they need no care about 1 == True == 1.0.
+# Exact types whose values are equal only if type and bits are: as keys they need no care about 1 == True ==
+# 1.0.
 _PLAIN_KEYS = (str, int, bytes, type(None))
 _INDEX_LIMIT = 1 << 30
 
@@ -20,20 +21,20 @@ _INDEX_LIMIT = 1 << 30
 class Containers:
     """Makes and changes fresh containers of either machine."""
 
-    __slots__ = ("terms", "numbers")
+    __slots__ = ("numbers", "terms")
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.numbers: Iterator[int] = count(-1, -1)
 
-    def make(self, side: Side, kind: str, items: List[int], keys: Optional[List[int]] = None) -> int:
+    def make(self, side: Side, kind: str, items: List[int], keys: List[int] | None = None) -> int:
         """A reference to a new container."""
         reference = next(self.numbers)
         side.heap[reference] = Container(kind, items, keys)
         return reference
 
     def make_tuple(self, side: Side, items: List[int]) -> int:
-        """A term for a tuple if its parts are terms; a reference if some are references; 0 if nested too deeply."""
+        """A term if all parts are terms; a reference if some are references; 0 if nested too deeply."""
         if min(items, default=0) < 0:
             items = [side.resolve(item) for item in items]
             if min(items) < 0:
@@ -41,7 +42,7 @@ class Containers:
         whole = tuple(items)
         return 0 if self.terms.too_deep(whole) else self.terms.tuple_of(whole)
 
-    def elements(self, side: Side, value: int) -> Optional[List[int]]:
+    def elements(self, side: Side, value: int) -> List[int] | None:
         """The known elements of a fresh list or of a tuple."""
         value = side.resolve(value)
         if value < 0:
@@ -49,7 +50,7 @@ class Containers:
             return container.items if container.kind in (LIST, PACK) else None
         return list(self.terms.data[value]) if self.terms.kinds[value] & TUPLE else None
 
-    def container(self, side: Side, value: int, kind: str) -> Optional[Container]:
+    def container(self, side: Side, value: int, kind: str) -> Container | None:
         """The fresh container of that kind that `value` refers to."""
         value = side.resolve(value)
         if value >= 0:
@@ -57,7 +58,7 @@ class Containers:
         found = side.heap[value]
         return found if found.kind == kind else None
 
-    def length(self, side: Side, value: int) -> Optional[int]:
+    def length(self, side: Side, value: int) -> int | None:
         """The number of elements of a fresh list or dict, or of a tuple."""
         value = side.resolve(value)
         if value < 0:
@@ -67,9 +68,11 @@ class Containers:
 
     def plain_key(self, term: int) -> bool:
         """Whether `term` is a constant that hashes and compares without surprises."""
-        return term > 0 and bool(self.terms.kinds[term] & CONST) and type(self.terms.data[term]) in _PLAIN_KEYS
+        return (
+            term > 0 and bool(self.terms.kinds[term] & CONST) and type(self.terms.data[term]) in _PLAIN_KEYS
+        )
 
-    def _index(self, term: int, size: int) -> Optional[int]:
+    def _index(self, term: int, size: int) -> int | None:
         """`term` as an index of a sequence of `size` elements, if it is constant and in range."""
         if term <= 0 or not self.terms.kinds[term] & CONST:
             return None
@@ -78,13 +81,13 @@ class Containers:
             return None
         return value
 
-    def _slice(self, term: int) -> Optional[slice]:
+    def _slice(self, term: int) -> slice | None:
         if term <= 0 or not self.terms.kinds[term] & SLICE:
             return None
         found = self.terms.slice_value(term)
         return found if isinstance(found, slice) and found.step is None and _small(found) else None
 
-    def get_item(self, side: Side, value: int, key: int) -> Optional[int]:
+    def get_item(self, side: Side, value: int, key: int) -> int | None:
         """`value[key]`."""
         known = self.elements(side, value)
         if known is not None:
@@ -140,7 +143,7 @@ class Containers:
         mapping.where = None
         return True
 
-    def make_dict(self, side: Side, keys: List[int], values: List[int]) -> Optional[int]:
+    def make_dict(self, side: Side, keys: List[int], values: List[int]) -> int | None:
         """A dict display, if its keys are plain constants."""
         if not all(map(self.plain_key, keys)):
             return None
@@ -150,7 +153,7 @@ class Containers:
         return self.make(side, DICT, mapping.items, mapping.keys)
 
     def update_dict(self, side: Side, target: int, source: int, merge: bool) -> bool:
-        """`target.update(source)` for fresh dicts; a merge (keyword arguments) refuses keys that are there already."""
+        """`target.update(source)` for fresh dicts; a merge (keyword arguments) refuses known keys."""
         mapping, other = self.container(side, target, DICT), self.container(side, source, DICT)
         if mapping is None or other is None or mapping.keys is None or other.keys is None:
             return False
@@ -160,7 +163,7 @@ class Containers:
             _put(mapping, key, value)
         return True
 
-    def call_keywords(self, side: Side, value: int) -> Optional[Tuple[Tuple[str, ...], List[int]]]:
+    def call_keywords(self, side: Side, value: int) -> Tuple[Tuple[str, ...], List[int]] | None:
         """Names and values of a fresh dict that is passed as keyword arguments."""
         mapping = self.container(side, value, DICT)
         if mapping is None or mapping.keys is None:
@@ -184,7 +187,9 @@ class Containers:
             flat: List[int] = []
             for item in items:
                 constant = self.terms.data[item]
-                flat += [self.terms.const(part) for part in constant] if type(constant) is frozenset else [item]
+                flat += (
+                    [self.terms.const(part) for part in constant] if type(constant) is frozenset else [item]
+                )
             return self._elements_of_set(flat)
         if container.kind == LIST and min(items, default=0) >= 0:
             return self.make_tuple(side, items) or value

@@ -1,12 +1,13 @@
 """When are values of the two machines the same, and who keeps which value alive.
 
 Terms are shared, so equal ints are equal values. Fresh containers correspond when they have the same kind and
-corresponding content, one to one: two names of one list in one machine must be two names of one list in the other.
+corresponding content, one to one: two names of one list in one machine must be two names of one list in the
+other.
 """
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Callable, Dict, Iterable, List, Set, Tuple
 
 from .result import Assumption
 from .state import PACK, Pair, Side
@@ -16,7 +17,7 @@ from .terms import CODE, GLOBAL, Terms
 class Correspondence:
     """Compares the two machines of a Pair."""
 
-    __slots__ = ("terms", "same_code", "assumed")
+    __slots__ = ("assumed", "same_code", "terms")
 
     def __init__(self, terms: Terms, same_code: Callable[[int, int], bool]) -> None:
         self.terms = terms
@@ -24,7 +25,7 @@ class Correspondence:
         self.assumed: Set[Assumption] = set()
 
     def escape(self, a: Side, b: Side, wanted: Iterable[Tuple[int, int]], commit: bool = True) -> bool:
-        """Whether all pairs of values correspond; if so (and asked to) their containers become shared symbols."""
+        """Whether all pairs of values correspond; if so, and if told to, their containers become shared."""
         found = self._match(a, b, list(wanted))
         if found is None:
             return False
@@ -32,7 +33,7 @@ class Correspondence:
             self._share(a, b, found)
         return True
 
-    def _match(self, a: Side, b: Side, work: List[Tuple[int, int]]) -> Optional[List[Tuple[int, int]]]:
+    def _match(self, a: Side, b: Side, work: List[Tuple[int, int]]) -> List[Tuple[int, int]] | None:
         """The pairs of containers that must become one, or None if the values do not correspond."""
         to_b: Dict[int, int] = {}
         to_a: Dict[int, int] = {}
@@ -43,7 +44,12 @@ class Correspondence:
             if x == y or (x, y) in seen:
                 continue
             if x >= 0 or y >= 0:
-                if x >= 0 and y >= 0 and self.terms.kinds[x] & self.terms.kinds[y] & CODE and self.same_code(x, y):
+                if (
+                    x >= 0
+                    and y >= 0
+                    and self.terms.kinds[x] & self.terms.kinds[y] & CODE
+                    and self.same_code(x, y)
+                ):
                     continue
                 return None
             left, right = a.heap[x], b.heap[y]
@@ -71,7 +77,9 @@ class Correspondence:
             if a.heap[x].kind == PACK:
                 packs.append((x, y))
             else:
-                a.heap[x].forward = b.heap[y].forward = self.terms.symbol(0, f"the {a.heap[x].kind} made here")
+                a.heap[x].forward = b.heap[y].forward = self.terms.symbol(
+                    0, f"the {a.heap[x].kind} made here"
+                )
         while packs:
             # Tuples hold no cycle of tuples, so each round settles at least one.
             waiting = []

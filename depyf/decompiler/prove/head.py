@@ -1,25 +1,25 @@
-"""What two code objects must share before a single instruction is compared; and the case where all is the same."""
+"""What two codes must share before an instruction is compared; and the case where all is the same."""
 
 from __future__ import annotations
 
 import inspect
 from types import CodeType
-from typing import Any, Iterator, Optional, Tuple
+from typing import Any, Iterator, Tuple
 
 from .terms import Terms
 
-# What a flag says about how the code is called and what calling it makes. Not among them: CO_NESTED and CO_NOFREE,
-# which nothing reads at run time.
+# What a flag says about how the code is called and what calling it makes. Not among them: CO_NESTED and
+# CO_NOFREE, which nothing reads at run time.
 _FLAGS = (
-    inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR
-    | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS |
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 )  # fmt: skip
 # `from __future__` flags are inherited by what the frame itself compiles, nothing else.
 _FUTURE_FLAGS = 0xFF0000 | 0x1000000
 _COMPILES = frozenset({"exec", "eval", "compile"})
 
 
-def signature_difference(a: CodeType, b: CodeType, nested: bool) -> Optional[Tuple[str, str]]:
+def signature_difference(a: CodeType, b: CodeType, nested: bool) -> Tuple[str, str] | None:
     """How the heads of two codes differ, in words, or None."""
     for what, left, right in _heads(a, b, nested):
         if left != right:
@@ -50,9 +50,11 @@ def parameters(code: CodeType) -> Tuple[str, ...]:
     return code.co_varnames[:count]
 
 
-def docstring(code: CodeType) -> Optional[str]:
+def docstring(code: CodeType) -> str | None:
     """What `__doc__` of a function made from this code is, where someone can ask for it."""
-    if not code.co_flags & inspect.CO_OPTIMIZED or (code.co_name.startswith("<") and code.co_name != "<lambda>"):
+    if not code.co_flags & inspect.CO_OPTIMIZED or (
+        code.co_name.startswith("<") and code.co_name != "<lambda>"
+    ):
         return None
     first = code.co_consts[0] if code.co_consts else None
     return first if isinstance(first, str) else None
@@ -69,7 +71,11 @@ def identical(a: CodeType, b: CodeType) -> bool:
             return False
         if getattr(a, "co_exceptiontable", b"") != getattr(b, "co_exceptiontable", b""):
             return False
-        if a.co_freevars != b.co_freevars or a.co_cellvars != b.co_cellvars or len(a.co_consts) != len(b.co_consts):
+        if (
+            a.co_freevars != b.co_freevars
+            or a.co_cellvars != b.co_cellvars
+            or len(a.co_consts) != len(b.co_consts)
+        ):
             return False
         if signature_difference(a, b, nested=True) is not None or a.co_stacksize > b.co_stacksize:
             return False

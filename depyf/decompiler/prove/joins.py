@@ -1,16 +1,17 @@
 """Where paths meet: is a new state an instance of the one already explored, and if not, what covers both?
 
-A stored state stands for every state that one gets by putting values for its symbols. `covers` looks for such a
-substitution. `generalise` is anti-unification (Plotkin 1970): the same pair of old and new term becomes the same
-fresh symbol, in both machines, so equalities that hold on both paths are kept and no others.
+A stored state stands for every state that one gets by putting values for its symbols. `covers` looks for
+such a substitution. `generalise` is anti-unification (Plotkin 1970): the same pair of old and new term
+becomes the same fresh symbol, in both machines, so equalities that hold on both paths are kept and no
+others.
 """
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Set, Tuple
 
 from .correspond import Correspondence
-from .silent import Machine, Unsupported
+from .machine import Machine, Unsupported
 from .state import Container, Pair, Side
 from .terms import BOOL, CONST, GLOBAL, IS, MAYBE, NOT, SLICE, SYMBOL, TUPLE, UNBOUND, Terms
 
@@ -20,7 +21,7 @@ _PARTS = TUPLE | SLICE | IS | NOT
 class Joins:
     """Compares and merges Pairs that are at the same two places."""
 
-    __slots__ = ("terms", "machine", "correspondence")
+    __slots__ = ("correspondence", "machine", "terms")
 
     def __init__(self, machine: Machine, correspondence: Correspondence) -> None:
         self.terms: Terms = machine.terms
@@ -70,15 +71,12 @@ class Joins:
                 if x == y and kind & MAYBE and -x in old.facts and -x not in new.facts:
                     return False
             elif kind & _PARTS:
-                if kinds[y] & _PARTS != kind & _PARTS:
-                    return False
-                left_parts, right_parts = data[x], data[y]
-                if kind & NOT:
-                    work.append((left_parts, right_parts))
-                elif len(left_parts) != len(right_parts):
+                if kind & NOT and kinds[y] & BOOL:
+                    work.append((data[x], self.terms.negated(y)))
+                elif kinds[y] & _PARTS != kind & _PARTS or len(data[x]) != len(data[y]):
                     return False
                 else:
-                    work.extend(zip(left_parts, right_parts))
+                    work.extend(zip(data[x], data[y]))
             elif x != y:
                 return False
         return True
@@ -104,8 +102,8 @@ class Joins:
                 return False
         return True
 
-    def _translated(self, fact: int, chosen: Dict[int, int]) -> Optional[int]:
-        """The term of the new state that a fact of the old one is about; None if nothing can refer to it any more."""
+    def _translated(self, fact: int, chosen: Dict[int, int]) -> int | None:
+        """The term of the new state that an old fact is about; None if nothing can refer to it any more."""
         terms = self.terms
         if terms.kinds[fact] & SYMBOL:
             return chosen.get(fact)
@@ -122,7 +120,7 @@ class Joins:
         """Drop facts that nothing in the state refers to."""
         if not pair.facts:
             return
-        values = set()
+        values: Set[int] = set()
         for side in (pair.a, pair.b):
             values.update(side.stack, side.locals.values(), side.temps.values())
         kept = {}
@@ -131,7 +129,7 @@ class Joins:
                 wanted = -fact in values
             else:
                 data = self.terms.data[fact]
-                wanted = fact in values or (self.terms.kinds[fact] & IS and (data[0] in values or data[1] in values))
+                wanted = fact in values or bool(self.terms.kinds[fact] & IS and not values.isdisjoint(data))
             if wanted:
                 kept[fact] = outcome
         pair.facts = kept
@@ -177,7 +175,9 @@ def _same_shape(left: Container, right: Container) -> bool:
 def _slots(o: Side, n: Side) -> List[Tuple[int, int]]:
     slots = list(zip(o.stack, n.stack))
     for before, after in ((o.locals, n.locals), (o.temps, n.temps)):
-        slots += [(before.get(name, UNBOUND), after.get(name, UNBOUND)) for name in before.keys() | after.keys()]
+        slots += [
+            (before.get(name, UNBOUND), after.get(name, UNBOUND)) for name in before.keys() | after.keys()
+        ]
     return slots
 
 
@@ -235,6 +235,8 @@ class _Merge:
         kinds, data = self.terms.kinds, self.terms.data
         if kinds[x] & kinds[y] & TUPLE and len(data[x]) == len(data[y]):
             merged = self.terms.tuple_of(tuple([self.term(i, j) for i, j in zip(data[x], data[y])]))
+        elif kinds[x] & NOT and kinds[y] & BOOL:
+            merged = self.terms.negated(self.term(data[x], self.terms.negated(y)))
         else:
             properties = kinds[x] & kinds[y] & (BOOL | GLOBAL)
             joins = self.joins
@@ -246,7 +248,7 @@ class _Merge:
 
 
 class _References:
-    """Merges the fresh containers of one machine; those that cannot be merged become symbols of that machine alone.
+    """Merges the fresh containers of one machine; what cannot be merged becomes a symbol of its own.
 
     Such a symbol equals nothing in the other machine, so nothing that uses it can be proved.
     """
@@ -285,4 +287,6 @@ class _References:
         while self.waiting:
             reference, left, right = self.waiting.pop()
             items = [self.value(x, y) for x, y in zip(left.items, right.items)]
-            self.into.heap[reference] = Container(left.kind, items, None if left.keys is None else left.keys[:])
+            self.into.heap[reference] = Container(
+                left.kind, items, None if left.keys is None else left.keys[:]
+            )

@@ -1,22 +1,22 @@
 """A Program prepared for fast symbolic execution: flat arrays indexed by op.
 
 Each op gets a small int that says how it is run: the most frequent ones are spelled out in the loop of
-silent.py, other silent ones have a function there, and plain events are described here by how many stack
+machine.py, other silent ones have a function there, and plain events are described here by how many stack
 entries they look at, pop and push.
 """
 
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, Collection, Dict, List, Optional, Tuple
+from typing import Any, Callable, Collection, Dict, List, Tuple
 
 from ..microops import BRANCHES, FROM_STACK, Handler, Op, Program, stack_effect
 from .terms import BOOL, GLOBAL, Terms
 
 # How an op is run.
 (
-    CONST_OP, LOAD_USER, LOAD_TEMP, STORE_USER, STORE_TEMP, PLAIN_EVENT, READ_SHARED, BRANCH, JUMP_OP, POP_OP, COPY_OP,
-    SWAP_OP, CALL_OP, SPECIAL,
+    CONST_OP, LOAD_USER, LOAD_TEMP, STORE_USER, STORE_TEMP, PLAIN_EVENT, READ_SHARED, BRANCH, JUMP_OP,
+    POP_OP, COPY_OP, SWAP_OP, CALL_OP, SPECIAL,
 ) = range(14)  # fmt: skip
 
 # How it goes on after an event.
@@ -35,14 +35,24 @@ _LOOKS = {
 # Events whose (single) result is True or False whatever the operands are.
 _GIVES_BOOL = frozenset({"CONTAINS", "CHECK_EXC_MATCH", "MATCH_MAPPING", "MATCH_SEQUENCE"})
 
-# Names whose callers can see the local names of the frame.
-LOOKS_AT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec", "super"})
+# Names through which a frame can see its own local names.
+_LOOKS_AT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec", "super"})
 
 
 class Plan:
     """One program, ready to run."""
 
-    __slots__ = ("code", "run", "arg", "labels", "handlers", "offsets", "kinds", "targets", "looks_at_locals", "size")
+    __slots__ = (
+        "arg",
+        "code",
+        "handlers",
+        "kinds",
+        "labels",
+        "offsets",
+        "run",
+        "size",
+        "targets",
+    )
 
     def __init__(self, program: Program) -> None:
         ops = program.ops
@@ -53,21 +63,24 @@ class Plan:
         self.kinds: List[str] = [op.kind for op in ops]
         self.offsets: List[int] = [op.offset for op in ops]
         self.targets: List[int] = [op.target for op in ops]
-        handlers: Tuple[Optional[Handler], ...] = program.handlers + (None,)  # -1 is the last
-        self.handlers: List[Optional[Handler]] = [handlers[op.handler] for op in ops]
+        handlers: Tuple[Handler | None, ...] = program.handlers + (None,)  # -1 is the last
+        self.handlers: List[Handler | None] = [handlers[op.handler] for op in ops]
         self.labels = bytearray(self.size + 1)
         for target in self.targets:
             if target >= 0:
                 self.labels[target] = 1
         for handler in program.handlers:
             self.labels[handler.target] = 1
-        self.looks_at_locals = False
 
 
 def make_plan(
-    program: Program, terms: Terms, temps: Callable[[str], bool], installed: Callable[[str], bool], specials: Collection[str]
+    program: Program,
+    terms: Terms,
+    temps: Callable[[str], bool],
+    installed: Callable[[str], bool],
+    specials: Collection[str],
 ) -> Plan:
-    """Prepare `program`. `temps` tells invented names, `specials` are the kinds that silent.py has a function for."""
+    """Prepare `program`. `temps` tells invented names, `specials` are kinds with a function of their own."""
     plan = Plan(program)
     run, arg = plan.run, plan.arg
     const = terms.const
@@ -92,7 +105,13 @@ def make_plan(
             arg.append(op.arg)
         elif kind in BRANCHES:
             run.append(BRANCH)
-            arg.append((kind in ("BRANCH_NONE", "BRANCH_NOT_NONE"), kind in ("BRANCH_TRUE", "BRANCH_NONE"), op.target))
+            arg.append(
+                (
+                    kind in ("BRANCH_NONE", "BRANCH_NOT_NONE"),
+                    kind in ("BRANCH_TRUE", "BRANCH_NONE"),
+                    op.target,
+                )
+            )
         elif kind == "LOAD_GLOBAL":
             _global_read(plan, op, terms, installed)
         elif kind == "JUMP":
@@ -105,8 +124,6 @@ def make_plan(
         elif kind in specials:
             run.append(SPECIAL)
             arg.append((op.arg, temps(op.arg)) if kind in _NAMES_A_LOCAL else op.arg)
-            if kind in ("LOAD_NAME", "IMPORT_STAR") and (op.arg is None or op.arg in LOOKS_AT_LOCALS):
-                plan.looks_at_locals = True
         else:
             run.append(PLAIN_EVENT)
             key = (kind, op.arg)
@@ -134,8 +151,6 @@ _NAMES_A_LOCAL = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
 
 def _global_read(plan: Plan, op: Op, terms: Terms, installed: Callable[[str], bool]) -> None:
     name = op.arg
-    if name in LOOKS_AT_LOCALS:
-        plan.looks_at_locals = True
     if installed(name):
         plan.run.append(CONST_OP)
         plan.arg.append(terms.installed(name))
@@ -160,3 +175,13 @@ def _spins(program: Program, index: int) -> bool:
     while program.ops[at].kind == "JUMP" and at != index and steps < 100:
         at, steps = program.ops[at].target, steps + 1
     return at == index
+
+
+def sees_local_names(program: Program) -> bool:
+    """Whether the frame may call something that looks at its local names."""
+    if _LOOKS_AT_LOCALS.isdisjoint(program.code.co_names):
+        return False
+    return any(op.arg in _LOOKS_AT_LOCALS for op in program.ops if op.kind in _READS_A_NAME)
+
+
+_READS_A_NAME = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import Tuple
 
 
 class Grade(enum.Enum):
@@ -43,11 +43,11 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a proof. Only PROVED and PROVED_UNDER allow the other code to stand in for the original."""
+    """The result of a proof. Only PROVED and PROVED_UNDER let the other code stand in for the original."""
 
     grade: Grade
     assumptions: Tuple[Assumption, ...] = ()
-    divergence: Optional[Divergence] = None
+    divergence: Divergence | None = None
     reason: str = ""  # why it is UNPROVED
     # (offset in the original, offset in the other code) of operations that were matched, sorted.
     pairs: Tuple[Tuple[int, int], ...] = ()
@@ -62,4 +62,4 @@ class Verdict:
             return "proved, assuming that " + "; that ".join(a.value for a in self.assumptions)
         if self.grade is Grade.REFUTED:
             return f"refuted: {self.divergence}"
-        return self.grade.value + (f": {self.reason}" if self.reason else "")
+        return f"{self.grade.value}: {self.reason}" if self.reason else str(self.grade.value)

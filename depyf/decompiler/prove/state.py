@@ -7,7 +7,7 @@ escapes, `forward` names the shared term that it has become, and whoever meets t
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Set, Tuple
 
 LIST, DICT, SET, PACK = "list", "dict", "set", "tuple"  # PACK: a tuple that holds references
 
@@ -18,13 +18,15 @@ Event = Tuple[Tuple[Any, ...], List[int], int, int, int, int]
 class Container:
     """A fresh list, dict or set, or a tuple that holds one."""
 
-    __slots__ = ("kind", "items", "keys", "where", "nested", "forward")
+    __slots__ = ("forward", "items", "keys", "kind", "nested", "where")
 
-    def __init__(self, kind: str, items: List[int], keys: Optional[List[int]] = None) -> None:
+    def __init__(self, kind: str, items: List[int], keys: List[int] | None = None) -> None:
         self.kind = kind
-        self.items = items  # elements, or values of a dict; of a set, its constant elements in order of insertion
+        self.items = (
+            items  # elements, or values of a dict; of a set, its constant elements in order of insertion
+        )
         self.keys = keys  # constant keys of a dict, in order
-        self.where: Optional[Dict[int, int]] = None  # key -> position, made when needed
+        self.where: Dict[int, int] | None = None  # key -> position, made when needed
         self.nested = False  # was compared as part of another container
         self.forward = 0  # the shared term that it became when it escaped
 
@@ -37,7 +39,18 @@ class Side:
     """One machine: everything that its next steps depend on."""
 
     __slots__ = (
-        "pc", "stack", "locals", "temps", "heap", "captured", "reads", "dirty", "exc", "touched", "rewrites", "event",
+        "captured",
+        "dirty",
+        "event",
+        "exc",
+        "heap",
+        "locals",
+        "pc",
+        "reads",
+        "rewrites",
+        "stack",
+        "temps",
+        "touched",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -116,7 +129,7 @@ class Side:
 class Pair:
     """Both machines, and what is known about the values that they share."""
 
-    __slots__ = ("a", "b", "facts", "seen", "crossed", "handled", "alike", "alike_at")
+    __slots__ = ("a", "alike", "alike_at", "b", "crossed", "facts", "handled", "seen")
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
@@ -127,7 +140,8 @@ class Pair:
         self.seen: Dict[str, int] = {}
         self.crossed = False  # a place where paths meet was passed since the last event
         self.handled: Any = None  # the handlers last entered from here, with nothing changed since
-        # Containers found alike: (reference in a, in b) -> how many elements; holds while `rewrites` are alike_at.
+        # Containers found alike: (reference in a, in b) -> how many elements; holds while `rewrites` are
+        # alike_at.
         self.alike: Dict[Tuple[int, int], int] = {}
         self.alike_at = (0, 0)
 

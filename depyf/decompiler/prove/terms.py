@@ -7,7 +7,7 @@ but references to fresh containers, which belong to one machine (see state.py).
 A symbol stands for one unknown object, identity included. A constant stands for its type and bits. Tuples
 and slices are terms by structure, not identity: the language leaves open whether an expression of immutable
 type makes a new object, so `f(t, t)` and `f((a,), (a,))` are the same program here; asking for the identity
-of such a term (`is`) is therefore never decided (see silent.py).
+of such a term (`is`) is therefore never decided (see machine.py).
 """
 
 from __future__ import annotations
@@ -26,18 +26,29 @@ GLOBAL = 256  # a symbol that was read from the globals or from a shared cell
 SINGLETON = 512  # a constant compared by identity, or one of which there is only one
 INSTALLED = 1024  # a global that is taken to be constant
 CODE = 2048
+ONE = 4096  # a constant of which the two codes hold only one object, as far as they have been read
 
 # Deeper tuples are made opaque, so that walking a term may recurse.
 DEEPEST = 40
 
 _BY_VALUE = frozenset({str, int, bytes})
-_ONLY_ONE = (None, True, False, Ellipsis, NotImplemented)
 
 
 class Terms:
     """The table of terms of one proof."""
 
-    __slots__ = ("kinds", "data", "known", "depths", "none", "true", "false", "null", "lasti", "assertion_error")
+    __slots__ = (
+        "assertion_error",
+        "data",
+        "depths",
+        "false",
+        "kinds",
+        "known",
+        "lasti",
+        "none",
+        "null",
+        "true",
+    )
 
     def __init__(self) -> None:
         self.kinds: List[int] = [0]
@@ -47,9 +58,9 @@ class Terms:
         self.none = self.const(None)
         self.true = self.const(True)
         self.false = self.const(False)
-        self.null = self._shared("NULL", CONST | SINGLETON, "NULL")
+        self.null = self._shared("NULL", CONST | SINGLETON | ONE, "NULL")
         self.lasti = self._shared("lasti", CONST, "lasti")
-        self.assertion_error = self._shared("AssertionError", CONST | SINGLETON, AssertionError)
+        self.assertion_error = self._shared("AssertionError", CONST | SINGLETON | ONE, AssertionError)
 
     def symbol(self, properties: int = 0, origin: Any = None) -> int:
         """A new unknown value."""
@@ -69,9 +80,12 @@ class Terms:
         """The term of a constant: type and bits count, other objects go by identity."""
         cls = type(value)
         if cls in _BY_VALUE:
-            return self._shared((cls, value), CONST, value)
+            term = self._shared((cls, value), CONST | ONE, value)
+            if self.data[term] is not value:
+                self.kinds[term] &= ~ONE
+            return term
         if cls is bool:
-            return self._shared((cls, value), CONST | BOOL | SINGLETON, value)
+            return self._shared((cls, value), CONST | BOOL | SINGLETON | ONE, value)
         if cls is tuple and _nesting(value) < DEEPEST:
             return self.tuple_of(tuple([self.const(item) for item in value]))
         if cls is float:
@@ -83,7 +97,7 @@ class Terms:
             return self._shared((cls, tuple([self.const(item) for item in value])), CONST, value)
         if isinstance(value, CodeType):
             return self._shared((CodeType, id(value)), CONST | CODE, value)
-        return self._shared(("object", id(value)), CONST | SINGLETON, value)
+        return self._shared(("object", id(value)), CONST | SINGLETON | ONE, value)
 
     def tuple_of(self, items: Tuple[int, ...]) -> int:
         """A tuple of terms (no references)."""
@@ -126,11 +140,11 @@ class Terms:
 
     def installed(self, name: str) -> int:
         """A global that keeps its value while the frame runs."""
-        return self._shared(("installed", name), CONST | INSTALLED | SINGLETON, name)
+        return self._shared(("installed", name), CONST | INSTALLED | SINGLETON | ONE, name)
 
     def cell(self, name: str) -> int:
         """The cell (not its content) of a variable."""
-        return self._shared(("cell", name), CONST | SINGLETON, f"cell of {name}")
+        return self._shared(("cell", name), CONST | SINGLETON | ONE, f"cell of {name}")
 
     def slice_value(self, term: int) -> Any:
         """The slice that a term of constant ints and Nones stands for, or None."""
@@ -164,7 +178,9 @@ class Terms:
         if kind & CONST:
             return f"code {data.co_name}" if kind & CODE else _shortened(repr(data))
         if kind & TUPLE:
-            return "(" + ", ".join(self.text(item) for item in data[:8]) + (", ...)" if len(data) > 8 else ")")
+            return (
+                "(" + ", ".join(self.text(item) for item in data[:8]) + (", ...)" if len(data) > 8 else ")")
+            )
         if kind & SLICE:
             return "slice(" + ", ".join(self.text(item) for item in data) + ")"
         if kind & IS:
