@@ -29,13 +29,13 @@ lint: $(TEST)/ready
 
 $(DEMO)/ready: Makefile pyproject.toml
 	$(PYTHON) -m venv $(DEMO)
-	$(DEMO)/bin/python -m pip install --quiet $(TORCH) numpy
+	$(DEMO)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy
 	$(DEMO)/bin/python -m pip install --quiet --editable .
 	touch $@
 
 $(TEST)/ready: Makefile pyproject.toml
 	$(PYTHON) -m venv $(TEST)
-	$(TEST)/bin/python -m pip install --quiet $(TORCH) numpy $(CHECKERS) $(TESTERS)
+	$(TEST)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy $(CHECKERS) $(TESTERS)
 	$(TEST)/bin/python -m pip install --quiet --editable .
 	touch $@
 
