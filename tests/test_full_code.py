@@ -254,3 +254,11 @@ def test_a_long_condition_is_broken_into_lines_without_changing_it():
     assert ast.dump(guard.body[0].value) == ast.dump(ast.parse(condition, mode="eval").body)
     start = text.index("def __guard_0_for_toy_example")
     assert max(map(len, text[start : text.index("def __transformed", start)].splitlines())) <= 100
+
+
+def test_a_lambda_is_called_the_way_its_compiled_version_is_declared():
+    function = dataclasses.replace(TOY, name="<lambda>", source="f = lambda a, *b: a\n", parameters=("a", "b"))
+    frame = dataclasses.replace(ENTRY_FRAME, source="def f(a, *b):\n    return a\n")
+    text = render(SessionRecord(functions=(function,), frames=(frame,)), "toy_example_0")
+    assert "def _lambda_(a, *b):" in text
+    assert "return __transformed_code_0_for_toy_example(a, *b)" in text

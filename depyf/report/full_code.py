@@ -64,7 +64,7 @@ def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> 
     """Everything about `function` and, recursively, its resume functions that are not yet in `told`."""
     lines = _original(session, function)
     frames = session.frames_of(function.key)
-    signature = signature_of(function)
+    signature = signature_of(function, frames)
     for number, frame in enumerate(frames, start=1):
         title = f"{_shown_name(function)}, compiled version {number} of {len(frames)}"
         lines += _version(session, function, frame, signature, title)
@@ -166,8 +166,8 @@ def _guard_function(frame: FrameRecord, signature: Signature, file: str) -> list
         return lines + _words(frame.guards, "    ") + ["    return True"]
     lines.append("    return (")
     first = True
-    for location, guards in _by_location(frame.guards):
-        lines += python_text.comment(_asked_by(location, file) or "Dynamo itself:", "        ")
+    for asked_by, guards in _by_line(frame.guards, file):
+        lines += python_text.comment(asked_by or "Dynamo itself:", "        ")
         pieces = [piece for guard in guards if _is_condition(guard) for piece in _pieces(guard)]
         lines += python_text.filled(pieces, "        ", first)
         first = first and not pieces
@@ -190,14 +190,15 @@ def _words(guards: Tuple[GuardRecord, ...] | List[GuardRecord], indent: str) -> 
     return [line for guard in guards for line in python_text.comment("also: " + guard.condition, indent)]
 
 
-def _by_location(guards: Tuple[GuardRecord, ...]) -> list[tuple[Location | None, list[GuardRecord]]]:
-    """Neighbours that the same line asked for, together."""
-    groups: list[tuple[Location | None, list[GuardRecord]]] = []
+def _by_line(guards: Tuple[GuardRecord, ...], file: str) -> list[tuple[str, list[GuardRecord]]]:
+    """Neighbours that the same line asked for, together, with that line."""
+    groups: list[tuple[str, list[GuardRecord]]] = []
     for guard in guards:
-        if groups and groups[-1][0] == guard.location:
+        asked_by = _asked_by(guard.location, file)
+        if groups and groups[-1][0] == asked_by:
             groups[-1][1].append(guard)
         else:
-            groups.append((guard.location, [guard]))
+            groups.append((asked_by, [guard]))
     return groups
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Sequence
 
-from depyf.record import FunctionRecord
+from depyf.record import FrameRecord, FunctionRecord
 from depyf.report import python_text
 
 
@@ -18,25 +19,27 @@ class Signature:
     call: str  # as handed on: "x, *args, scale=scale, **options"
 
 
-def signature_of(function: FunctionRecord) -> Signature:
-    """The signature that the source declares; where there is none, a plain one of the recorded names."""
-    arguments = _declared(function)
-    if arguments is not None:
-        return _from_arguments(arguments)
+def signature_of(function: FunctionRecord, frames: Sequence[FrameRecord]) -> Signature:
+    """The signature that the source of the function or of one of its compiled versions declares.
+
+    Those are the same.  Where neither is to be had (a lambda that was never compiled), it is a plain one of
+    the recorded names.
+    """
+    for source in (function.source, *(frame.source for frame in frames)):
+        arguments = _declared(source, function.parameters)
+        if arguments is not None:
+            return _from_arguments(arguments)
     names = python_text.identifiers(function.parameters)
     return Signature(tuple(names), ", ".join(names), ", ".join(names))
 
 
-def _declared(function: FunctionRecord) -> ast.arguments | None:
-    """The arguments of the one function of that name in the source, if they are the recorded parameters."""
-    if not python_text.parses(function.source):
+def _declared(source: str, parameters: Sequence[str]) -> ast.arguments | None:
+    """The arguments of the one function at the top of `source`, if they are these parameters."""
+    if not python_text.parses(source):
         return None
-    found = [
-        node.args
-        for node in ast.parse(function.source).body
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == function.name
-    ]
-    if len(found) != 1 or sorted(_names(found[0])) != sorted(function.parameters):
+    body = ast.parse(source).body
+    found = [node.args for node in body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if len(found) != 1 or sorted(_names(found[0])) != sorted(parameters):
         return None
     return found[0]
 
