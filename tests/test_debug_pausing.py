@@ -35,10 +35,29 @@ def test_no_terminal_and_no_debugger_means_no_pause():
     assert not debugging.can_pause()
 
 
-@pytest.mark.parametrize("stdin", [None, Terminal("")], ids=["no stdin", "a terminal that is no file"])
-def test_an_odd_stdin_does_not_pause(monkeypatch, stdin):
-    monkeypatch.setattr(sys, "stdin", stdin)
+def test_no_stdin_at_all_means_no_pause(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
     assert not debugging.can_pause()
+
+
+def test_the_console_of_an_ide_which_is_no_real_file_is_honoured(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    assert debugging.can_pause()
+
+
+def test_a_program_in_the_background_of_its_terminal_does_not_pause(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    monkeypatch.setattr(sys.stdin, "fileno", lambda: 0)
+    monkeypatch.setattr("os.tcgetpgrp", lambda descriptor: -1)
+    assert not debugging.can_pause()
+
+
+def test_switched_off_breakpoints_pause_nowhere_and_say_nothing(monkeypatch, capsys):
+    pytest.importorskip("torch")
+    monkeypatch.setenv("PYTHONBREAKPOINT", "0")
+    with debugging.debug():
+        pass
+    assert capsys.readouterr().err == ""
 
 
 def test_a_closed_stdin_does_not_pause():
@@ -53,7 +72,7 @@ def test_an_ide_that_took_over_the_breakpoint_hook_is_honoured(monkeypatch):
 
 @pytest.mark.parametrize(
     ("target", "pauses"),
-    [("pdb.set_trace", False), ("ipdb.set_trace", False), ("remote_pdb.set_trace", True), ("0", True)],
+    [("pdb.set_trace", False), ("ipdb.set_trace", False), ("remote_pdb.set_trace", True)],
 )
 def test_a_debugger_of_the_users_choice_is_honoured_if_it_needs_no_terminal(monkeypatch, target, pauses):
     monkeypatch.setenv("PYTHONBREAKPOINT", target)

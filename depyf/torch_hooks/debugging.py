@@ -37,7 +37,9 @@ def debug() -> Iterator[None]:
     """
     _refuse_inside_prepare_debug()
     with _run_only():
-        if can_pause():
+        if os.environ.get("PYTHONBREAKPOINT") == "0":
+            breakpoint()  # which does nothing, unless someone has put a hook of their own there
+        elif can_pause():
             _tell(_invitation(dumped_files()))
             _pause()
         else:
@@ -55,7 +57,7 @@ def can_pause() -> bool:
         return True  # an attached IDE, or the program itself, has its own way to pause
     target = os.environ.get("PYTHONBREAKPOINT", "")
     if target not in _TERMINAL_DEBUGGERS:
-        return True  # "0", which never pauses, or a debugger of the user's choice
+        return True  # a debugger of the user's choice
     return _debugger_attached() or _terminal_answers()
 
 
@@ -81,11 +83,12 @@ def _terminal_answers() -> bool:
     try:
         if sys.stdin is None or not sys.stdin.isatty():
             return False
-        if hasattr(os, "tcgetpgrp"):
-            return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-    except (OSError, ValueError):  # a closed stdin, or one that is no real file
+    except ValueError:  # stdin is closed
         return False
-    return True
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (AttributeError, OSError, ValueError):
+        return True  # a terminal that does not control this process, so that there is no background
 
 
 def _pause() -> None:
