@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from types import CodeType
+from functools import partial
+from types import CodeType, MethodType
 from typing import Any
 
 
@@ -28,15 +29,15 @@ def get_code_owner(fn: Any) -> Any:
     That is the function behind a bound method, a partial or a wrapper of torch.compile; `fn` itself when
     nothing stands in between.
     """
-    seen = set()
-    while id(fn) not in seen:
-        seen.add(id(fn))
-        for attribute in ("__func__", "_torchdynamo_orig_callable", "func"):
-            inner = getattr(fn, attribute, None)
-            if callable(inner):
-                fn = inner
-                break
-    return fn
+    while True:
+        if isinstance(fn, MethodType):
+            fn = fn.__func__
+        elif isinstance(fn, partial):
+            fn = fn.func
+        elif callable(getattr(fn, "_torchdynamo_orig_callable", None)):
+            fn = fn._torchdynamo_orig_callable
+        else:
+            return fn
 
 
 def safe_create_directory(path: str) -> None:
