@@ -1,0 +1,210 @@
+"""Pairs that are the same program must be proved: else a right decompilation is thrown away."""
+
+from __future__ import annotations
+
+import textwrap
+from types import CodeType
+
+import pytest
+
+from depyf.decompiler.prove import Assumption, Grade, prove
+
+
+def function_code(source: str) -> CodeType:
+    """The code of the one function that `source` defines."""
+    module = compile(textwrap.dedent(source), "<test>", "exec")
+    (code,) = [const for const in module.co_consts if isinstance(const, CodeType)]
+    return code
+
+
+SAME = {
+    "a branch turned round": (
+        "def f(a):\n if not a: return 1\n return 2",
+        "def f(a):\n if a: return 2\n return 1",
+    ),
+    "is None turned round": (
+        "def f(a):\n if a is None: return g(1)\n else: return g(2)",
+        "def f(a):\n if a is not None: return g(2)\n else: return g(1)",
+    ),
+    "in turned round": (
+        "def f(a, b):\n if a in b: return 1\n return 2",
+        "def f(a, b):\n if a not in b: return 2\n return 1",
+    ),
+    "while with a break": (
+        "def f(a):\n while a(): b()",
+        "def f(a):\n while True:\n  if not a(): break\n  b()",
+    ),
+    "continue against nesting": (
+        "def f(a):\n for x in a:\n  if x is None: continue\n  g(x)",
+        "def f(a):\n for x in a:\n  if x is not None: g(x)",
+    ),
+    "a copied tail": (
+        "def f(a):\n if a: g()\n else: h()\n k()\n return 1",
+        "def f(a):\n if a:\n  g()\n  k()\n  return 1\n h()\n k()\n return 1",
+    ),
+    "and as nested ifs": (
+        "def f(a, b):\n if a and b: return 1\n return 2",
+        "def f(a, b):\n if a:\n  if b: return 1\n return 2",
+    ),
+    "try-except-finally split in two": (
+        "def f(a):\n try: g(a)\n except E as e: h(e)\n finally: k()\n return 1",
+        "def f(a):\n try:\n  try: g(a)\n  except E as e: h(e)\n finally: k()\n return 1",
+    ),
+    "a return moved out of the try that cannot fail": (
+        "def f(a):\n try:\n  x = g(a)\n except E:\n  return 1\n return x",
+        "def f(a):\n try: x = g(a)\n except E: return 1\n else: return x",
+    ),
+    "call with a list display": (
+        "def f(a, b): return g(*[a, b], **{'k': a})",
+        "def f(a, b): return g(a, b, k=a)",
+    ),
+    "an empty star call": ("def f(): return g(*())", "def f(): return g()"),
+    "a list taken apart again": (
+        "def f(a, b):\n return g([a, b][1], [a, b, 1][0:2], (a, b)[-1])",
+        "def f(a, b):\n return g(b, [a, b], b)",
+    ),
+    "a constant tuple against one that is built": (
+        "def f(a):\n (x, y) = (1, 2)\n return g((x, y), a)",
+        "def f(a):\n x, y = 1, 2\n return g((1, 2), a)",
+    ),
+    "in a display of constants": ("def f(a): return a in {1, 2}", "def f(a): return a in {2, 1}"),
+    "keyword arguments by name and by dict": (
+        "def f(a): return g(k=a, l=1)",
+        "def f(a): return g(**{'k': a, 'l': 1})",
+    ),
+    "globals read in another order": (
+        "def f():\n _x = a\n _y = b\n return g(_x, _y)",
+        "def f():\n _y = b\n _x = a\n return g(_x, _y)",
+    ),
+    "a state machine": (
+        "def f(a):\n g()\n if a: h()\n return k()",
+        """
+        def f(a):
+            _s = 0
+            while True:
+                if _s == 0:
+                    g()
+                    _s = 1 if a else 2
+                elif _s == 1:
+                    h()
+                    _s = 2
+                else:
+                    return k()
+        """,
+    ),
+    "a temporary of ours that holds a bool": (
+        "def f(a, b):\n if a is None or b is None: return g()\n return h()",
+        "def f(a, b):\n _c = a is None\n if not _c: _c = b is None\n if _c: return g()\n return h()",
+    ),
+    "a closure over a cell": (
+        "def f(a):\n x = a()\n def h(): return x\n if a is None: return h\n return h(), x",
+        "def f(a):\n x = a()\n def h(): return x\n if a is not None: return h(), x\n return h",
+    ),
+    "a loop with else": (
+        "def f(a):\n for x in a:\n  if x(): break\n else: return 1\n return 2",
+        "def f(a):\n for x in a:\n  if x(): return 2\n return 1",
+    ),
+    "nested loops with a comprehension": (
+        "def f(a):\n for x in a:\n  y = [z(q) for q in x if not q]\n  if not y: continue\n  g(y)",
+        "def f(a):\n for x in a:\n  y = [z(q) for q in x if not q]\n  if y: g(y)",
+    ),
+    "with and an early return": (
+        "def f(a):\n with a as b:\n  if not b: return 1\n  return g(b)",
+        "def f(a):\n with a as b:\n  if b: return g(b)\n  return 1",
+    ),
+    "a generator": (
+        "def f(a):\n while 1:\n  x = yield a\n  if not x: return\n  a = yield from x",
+        "def f(a):\n while True:\n  x = yield a\n  if x: a = yield from x\n  else: return",
+    ),
+    "async code": (
+        "async def f(a):\n async with a as b:\n  async for x in b:\n   if not x: continue\n   await x",
+        "async def f(a):\n async with a as b:\n  async for x in b:\n   if x: await x",
+    ),
+    "an except star": (
+        "def f(a):\n try: a()\n except* E as e:\n  if not e: g()\n  else: h()",
+        "def f(a):\n try: a()\n except* E as e:\n  if e: h()\n  else: g()",
+    ),
+    "a match statement": (
+        "def f(a):\n match a:\n  case {'k': v, **r}: return v\n  case [x, *_]: return x\n  case C(y=1): return 2",
+        "def f(a):\n match a:\n  case {'k': v, **r}: return v\n  case [x, *_]: return x\n  case C(y=1): return 2\n return None",
+    ),
+    "endless loops": ("def f():\n while True: pass", "def f():\n while 1:\n  while 1: pass"),
+    "a dead store before the return": (
+        "def f(a):\n x = g(a)\n return x",
+        "def f(a):\n x = g(a)\n y = x\n return y",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", SAME)
+def test_the_same_program_written_differently_is_proved(title: str) -> None:
+    first, second = SAME[title]
+    a, b = function_code(first), function_code(second)
+    for left, right in ((a, b), (b, a)):
+        own = set(left.co_varnames) ^ set(right.co_varnames)
+        verdict = prove(left, right, own_names=own)
+        assert verdict.holds, str(verdict)
+
+
+def test_the_pairs_of_a_proof_map_the_original_to_the_copy() -> None:
+    a = function_code("def f(a):\n if not a: return g(1)\n return h(2)")
+    b = function_code("def f(a):\n if a: return h(2)\n return g(1)")
+    pairs = dict(prove(a, b).pairs)
+    calls = [[at for at in range(0, len(code.co_code), 2) if code.co_code[at] == 171] for code in (a, b)]
+    assert pairs[calls[0][0]] == calls[1][1] and pairs[calls[0][1]] == calls[1][0]
+
+
+def test_installed_globals_are_an_assumption_only_where_they_are_needed() -> None:
+    a = function_code("def f(x): return __compiled_fn_1(__import_torch.enter(), x)")
+    b = function_code("def f(x):\n _t = __import_torch.enter()\n return __compiled_fn_1(_t, x)")
+
+    def installed(name: str) -> bool:
+        return name.startswith("__")
+
+    assert not prove(a, b).holds
+    assert Assumption.INSTALLED_GLOBALS_CONSTANT in prove(a, b, constant_globals=installed).assumptions
+    assert prove(a, a.replace(co_name="f2"), constant_globals=installed).grade is Grade.PROVED
+
+
+def test_a_value_that_only_the_original_kept_in_a_temporary_may_go_earlier_and_that_is_said() -> None:
+    a = function_code("def f(x):\n tmp = g(x)\n h(tmp)\n k()\n return 1")
+    b = function_code("def f(x):\n tmp = g(x)\n h(tmp)\n del tmp\n k()\n return 1")
+    assert prove(a, b, own_names={"tmp"}).assumptions == (Assumption.EARLY_RELEASE,)
+    assert prove(a, b).grade is Grade.REFUTED, "the user's own names keep what they hold"
+    assert prove(b, a, own_names={"tmp"}).grade is Grade.REFUTED, "holding a value longer is never allowed"
+
+
+def test_a_frame_that_can_see_its_local_names_keeps_them() -> None:
+    a = function_code("def f(x):\n tmp = x\n return locals()")
+    b = function_code("def f(x):\n other = x\n return locals()")
+    assert not prove(a, b, own_names={"tmp"}).holds
+    assert prove(a, function_code("def f(x):\n tmp = x\n return locals()"), own_names={"tmp"}).holds
+
+
+def test_long_straight_code_takes_linear_time() -> None:
+    import time
+
+    def seconds(size: int) -> float:
+        source = "def f(x):\n" + "".join(f" x = x.a{i % 7}(x, {i})\n" for i in range(size)) + " return x"
+        a, b = function_code(source), function_code(source + "\n")
+        b = b.replace(co_consts=b.co_consts + (None,))
+        begun = time.perf_counter()
+        assert prove(a, b).grade is Grade.PROVED
+        return time.perf_counter() - begun
+
+    small, large = min(seconds(500) for _ in range(3)), seconds(8000)
+    assert large < 16 * small * 4
+
+
+def test_many_silent_branches_in_a_row_do_not_multiply() -> None:
+    lines = "".join(f" if a{i} is None: a{i} = D{i}\n" for i in range(40))
+    flipped = "".join(f" if a{i} is not None: pass\n else: a{i} = D{i}\n" for i in range(40))
+    head = "def f(" + ", ".join(f"a{i}" for i in range(40)) + "):\n"
+    a, b = function_code(head + lines + " return a1"), function_code(head + flipped + " return a1")
+    assert prove(a, b).grade is Grade.PROVED
+
+
+def test_a_long_list_of_calls_takes_linear_time() -> None:
+    source = "def f(g):\n return [" + ", ".join(f"g({i})" for i in range(6000)) + "]"
+    a = function_code(source)
+    assert prove(a, a.replace(co_consts=a.co_consts + (None,))).grade is Grade.PROVED
