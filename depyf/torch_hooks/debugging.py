@@ -21,6 +21,8 @@ _TERMINAL_DEBUGGERS = (
     "IPython.core.debugger.set_trace",
 )
 
+_MOST_FILES = 12  # that the message at the pause lists
+
 
 @contextmanager
 def debug() -> Iterator[None]:
@@ -101,7 +103,10 @@ def _invitation(files: list[Path]) -> str:
     if not files:
         return "debug(): paused. Set breakpoints in the files of a prepare_debug folder, then continue."
     lines = ["debug(): paused. The code that runs is in these files; set breakpoints there, then continue:"]
-    return "\n".join(lines + [f"    {path}" for path in files])
+    lines += [f"    {path}" for path in files[:_MOST_FILES]]
+    if len(files) > _MOST_FILES:
+        lines.append(f"    ... and {len(files) - _MOST_FILES} more in {files[0].parent}")
+    return "\n".join(lines)
 
 
 def _tell(message: str) -> None:
