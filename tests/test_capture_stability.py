@@ -12,6 +12,7 @@ PROGRAM = Path(__file__).with_name("capture_program.py")
 
 def run(folder, cache, *backends):
     environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache), "PYTHONHASHSEED": "random"}
+    environment["PYTHONPATH"] = str(PROGRAM.parent.parent)
     environment.pop("TORCH_TRACE", None)
     subprocess.run(
         [sys.executable, str(PROGRAM), str(folder), *backends],

@@ -1,0 +1,68 @@
+"""Backend x grad x shapes x function or module: same results, valid files, and the code that runs is linked."""
+
+from __future__ import annotations
+
+import capture_tools as tools
+import pytest
+import torch
+
+RUNNING = {
+    ("eager", False): {"Captured_Graph"},
+    ("eager", True): {"Captured_Graph"},
+    ("aot_eager", False): {"Forward_graph"},
+    ("aot_eager", True): {"Forward_graph", "Backward_graph"},
+    ("inductor", False): {"kernel"},
+    ("inductor", True): {"kernel"},
+}
+
+
+class Toy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, a, b):
+        x = a / (torch.abs(a) + self.scale)
+        if b.sum() < 0:
+            b = b * -1
+        return x * b
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_inductor_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
+        yield
+
+
+def program(target, grad, dynamic):
+    results = []
+    for size in (10, 10, 12, 12) if dynamic else (10, 10):
+        for sign in (1, -1):
+            a = torch.linspace(-1, 1, size, requires_grad=grad)
+            out = target(a, sign * torch.ones(size))
+            results.append(out.detach().clone())
+            if grad:
+                out.sum().backward()
+                results.append(a.grad.clone())
+    return results
+
+
+@pytest.mark.parametrize("kind", ["function", "module"])
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("grad", [False, True], ids=["no_grad", "grad"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_every_combination_runs_from_files_that_are_true(tmp_path, backend, grad, dynamic, kind):
+    target = tools.toy_example if kind == "function" else Toy().requires_grad_(grad)
+    run = lambda compiled: program(compiled, grad, dynamic)  # noqa: E731
+    results, record, _ = tools.dump(tmp_path / "d", target, run, backend, dynamic=dynamic or None)
+    assert tools.same(results, program(target, grad, dynamic))
+    tools.assert_all_parse(tmp_path / "d")
+    assert len(record.frames) >= 3 and not record.problems
+    assert [frame.file for frame in record.frames if frame.installed != "replaced"] == []
+    assert {frame.grade for frame in record.frames} <= {"PROVED", "PROVED_UNDER"}
+    for graph in record.graphs:
+        parts = [part for part in graph.stages + graph.kernels if part.runs]
+        assert {part.stage for part in parts} == RUNNING[backend, grad], graph
+        assert all(part.linked or part.instead for part in parts), graph
+        assert len(graph.kernels) == (0 if backend != "inductor" else 2 if grad else 1)
