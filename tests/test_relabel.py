@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depyf.decompiler.disassembly import annotated_disassembly
+from depyf.decompiler.listing import annotated_disassembly
 from depyf.decompiler.relabel import (
     adopt_lines,
     encode_line_deltas,

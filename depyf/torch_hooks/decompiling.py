@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Mapping, Tuple
 
-from depyf.decompiler.disassembly import annotated_disassembly
+from depyf.decompiler.listing import annotated_disassembly
 from depyf.torch_hooks.names import parameter_names, stable_text
 from depyf.torch_hooks.problems import Problems
 
