@@ -1,74 +1,50 @@
-"""The last rung of the ladder: a listing of instructions that is a valid Python file.
-
-Each instruction is one statement, a string, on a line of its own.  Nothing is gained by running it; but a
-debugger can set a breakpoint there (it refuses to on comments), and code that is relabelled to such a file
-can be stepped instruction by instruction.
-"""
+"""The last rung of the ladder: a code object as annotated disassembly, in a file that is valid Python."""
 
 from __future__ import annotations
 
-import dis
-import keyword
 from types import CodeType
-from typing import List, Mapping, Tuple
+from typing import List, Tuple
 
-from .reprs import stable_repr
+from . import syntax as s
+from .build import docstring_of, parameters
+from .decode.raw import raw_instructions
+from .printer import SyntaxLimits, print_source
+from .python_facts import RUNNING_VERSION
 
-Lines = Tuple[Tuple[int, int], ...]
 
+def disassembly(code: CodeType, reason: str, renames: dict[str, str] | None = None) -> Tuple[str, Tuple[Tuple[int, int], ...]]:
+    """(text, lines): a `def` with the instructions as comments; `lines` maps offsets to lines of the text.
 
-def annotated_disassembly(code: CodeType, renames: Mapping[str, str]) -> Tuple[str, Lines]:
-    """Text of the listing, and (offset, line) for each instruction.
-
-    `renames` maps a name in the code to the one to show.  Names and constants are shown without addresses, so
-    that two runs give the same text.
+    The text says that it is not source and why; running it raises.
     """
-    text: List[str] = [_signature(code)]
-    text.append('    """Instructions as they run; no source was found that is proved to equal them."""')
-    lines: List[Tuple[int, int]] = []
-    source_line = None
-    for instruction in dis.get_instructions(code):
-        if instruction.starts_line is not None and instruction.starts_line is not source_line:
-            source_line = _line_number(instruction)
-            text.append(f"    # line {source_line} of the original file")
-        mark = ">>" if instruction.is_jump_target else "  "
-        shown = f"{mark} {instruction.offset:4d} {instruction.opname:<24} {_argument(instruction, renames)}"
-        text.append("    " + repr(shown.rstrip()))
-        lines.append((instruction.offset, len(text)))
-    return "\n".join(text) + "\n", tuple(lines)
+    name = code.co_name if code.co_name.isidentifier() else "function"
+    header = s.FunctionDef(name, parameters(code), [s.Pass()])
+    signature = print_source(header, features=SyntaxLimits.of(RUNNING_VERSION)).text.splitlines()[0]
+    lines: List[str] = [
+        "# This function is shown as instructions, not as source: no text was proved to be equal to it.",
+        *(f"# {line}" for line in reason.splitlines()[:5]),
+        signature,
+    ]
+    if docstring_of(code):
+        lines.append("    # (the function has a docstring)")
+    where: List[Tuple[int, int]] = []
+    for raw in raw_instructions(code, RUNNING_VERSION):
+        where.append((raw.offset, len(lines) + 1))
+        lines.append(f"    # {raw.offset:5} {raw.opname:30} {_argument(code, raw.opname, raw.arg, renames or {})}".rstrip())
+    lines.append(f"    raise NotImplementedError({name!r} ' is shown as instructions only')")
+    return "\n".join(lines) + "\n", tuple(where)
 
 
-def _line_number(instruction: dis.Instruction) -> object:
-    """The source line; from 3.13 on `starts_line` is a bool and the number has its own field."""
-    return getattr(instruction, "line_number", instruction.starts_line)
-
-
-def _argument(instruction: dis.Instruction, renames: Mapping[str, str]) -> str:
-    if instruction.arg is None:
-        return ""
-    if isinstance(instruction.argval, str) and instruction.opname != "LOAD_CONST":
-        return renames.get(instruction.argval, instruction.argval)
-    if instruction.argrepr.startswith("to "):
-        return instruction.argrepr
-    if instruction.argval is instruction.arg:
-        return instruction.argrepr or str(instruction.arg)
-    return stable_repr(instruction.argval)
-
-
-def _signature(code: CodeType) -> str:
-    """A `def` line with the parameters of the code; names that no source can spell get a plain stand-in."""
-    names = [name if name.isidentifier() else f"_{index}" for index, name in enumerate(code.co_varnames)]
-    positional = names[: code.co_argcount]
-    if code.co_posonlyargcount:
-        positional.insert(code.co_posonlyargcount, "/")
-    position = code.co_argcount + code.co_kwonlyargcount
-    keywords = names[code.co_argcount : position]
-    star: List[str] = []
-    if code.co_flags & 0x04:
-        star = ["*" + names[position]]
-        position += 1
-    elif keywords:
-        star = ["*"]
-    double = ["**" + names[position]] if code.co_flags & 0x08 else []
-    name = code.co_name if code.co_name.isidentifier() and not keyword.iskeyword(code.co_name) else "function"
-    return f"def {name}({', '.join(positional + star + keywords + double)}):"
+def _argument(code: CodeType, opname: str, arg: int, renames: dict[str, str]) -> str:
+    if opname in ("LOAD_CONST", "RETURN_CONST", "KW_NAMES"):
+        const = code.co_consts[arg]
+        plain = isinstance(const, (int, float, str, bytes, bool, tuple, type(None)))
+        return ascii(const) if plain else f"<{type(const).__name__}>"
+    if opname == "LOAD_GLOBAL" or (opname == "LOAD_ATTR" and RUNNING_VERSION >= (3, 12)):
+        name = code.co_names[arg >> 1]
+        return renames.get(name, name)
+    if opname.endswith(("_NAME", "_ATTR", "_METHOD", "_GLOBAL")) and arg < len(code.co_names):
+        return code.co_names[arg]
+    if opname.endswith("_FAST") and arg < len(code.co_varnames):
+        return code.co_varnames[arg]
+    return str(arg) if arg else ""

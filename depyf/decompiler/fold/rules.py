@@ -10,8 +10,12 @@ from ..undo.copies import _same_op as same_op
 from .expressions import comparison, effect
 
 
-def fold(graph: Graph) -> None:
-    """Apply the rules until none applies. Innermost expressions first; a change looks again at what it touched."""
+def fold(graph: Graph, expressions: bool = True) -> None:
+    """Apply the rules until none applies. Innermost expressions first; a change looks again at what it touched.
+
+    Without `expressions` only straight lines are joined: every branch stays a statement.
+    """
+    rules = RULES if expressions else (join_straight,)
     for block in graph.blocks:
         _prepare(graph, block)
     order = graph.reachable()
@@ -23,7 +27,7 @@ def fold(graph: Graph) -> None:
         queued.discard(block)
         if block.number < 0:
             continue
-        while any(rule(block) for rule in RULES):
+        while any(rule(block) for rule in rules):
             for pred in block.preds:
                 if pred not in queued:
                     queued.add(pred)

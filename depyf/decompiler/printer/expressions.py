@@ -29,6 +29,7 @@ from .precedence import (
     NAMED,
     NOT,
     OR,
+    OR_CHAIN,
     POWER,
     TEST,
     TUPLE,
@@ -126,7 +127,7 @@ def call_arguments(args: Sequence[s.Expression], keywords: Sequence[s.keyword]) 
 
 def bool_op(node: s.BoolOp, level: int, limits: SyntaxLimits) -> Parts:
     """`a and (b and c)` is printed `a and b and c`, which evaluates the same things to the same value."""
-    own = AND if node.op == "and" else OR
+    own = AND if node.op == "and" else OR_CHAIN
     word = node.op + " "
     parts: Parts = []
     for value in node.values:

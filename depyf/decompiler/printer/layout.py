@@ -2,7 +2,8 @@
 
 The printer marks every place where a line may break. Marks are strings, so that joining the pieces gives the
 text on one line; only when that is too long do the marks matter. The rule is the usual one: a bracket that
-fits on its line stays there, any other is opened, one item to a line.
+fits on its line stays there, any other is opened, one item to a line. Brackets nested so deep that their items
+would start in the right half of the page stay closed.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def lay_out(pieces: Sequence[str], indent: str, width: int, step: str) -> str:
             column += len(piece)
             continue
         if piece.depth > 0:
-            opened.append(column + need > width)
-            margins.append(margins[-1] + step if opened[-1] else margins[-1])
+            margin = margins[-1] + step
+            opened.append(column + need > width and len(margin) <= width // 2)
+            margins.append(margin if opened[-1] else margins[-1])
         broken = opened[-1]
         if piece.depth < 0:
             opened.pop()

@@ -40,7 +40,7 @@ def return_(node: s.Return, limits: SyntaxLimits) -> Parts:
 
 
 def delete(node: s.Delete, limits: SyntaxLimits) -> Parts:
-    return ["del ", OPEN_OPTIONAL, *listed([(target, TEST) for target in node.targets]), CLOSE_OPTIONAL]
+    return ["del ", *listed([(target, TEST) for target in node.targets], ", ")]
 
 
 def assign(node: s.Assign, limits: SyntaxLimits) -> Parts:
@@ -79,21 +79,20 @@ def assert_(node: s.Assert, limits: SyntaxLimits) -> Parts:
     return ["assert ", (node.test, TEST), *message]
 
 
-def _aliases(names: Sequence[s.alias]) -> Parts:
-    return listed([item.name if item.asname is None else f"{item.name} as {item.asname}" for item in names])
+def _aliases(names: Sequence[s.alias], separator: str) -> Parts:
+    texts = [item.name if item.asname is None else f"{item.name} as {item.asname}" for item in names]
+    return listed(texts, separator)
 
 
 def import_(node: s.Import, limits: SyntaxLimits) -> Parts:
-    # No parentheses are allowed here, so the marks must go.
-    names = "".join([str(part) for part in _aliases(node.names)])
-    return ["lazy import " if node.is_lazy else "import ", names]
+    return ["lazy import " if node.is_lazy else "import ", *_aliases(node.names, ", ")]
 
 
 def import_from(node: s.ImportFrom, limits: SyntaxLimits) -> Parts:
     start = f"{'lazy ' if node.is_lazy else ''}from {'.' * (node.level or 0)}{node.module or ''} import "
     if len(node.names) == 1:
-        return [start, *_aliases(node.names)]
-    return [start, OPEN_OPTIONAL, *_aliases(node.names), CLOSE_OPTIONAL]
+        return [start, *_aliases(node.names, COMMA)]
+    return [start, OPEN_OPTIONAL, *_aliases(node.names, COMMA), CLOSE_OPTIONAL]
 
 
 def global_(node: s.Global, limits: SyntaxLimits) -> Parts:

@@ -69,7 +69,7 @@ class _Proof:
         if first.holds or constant is None or not any(constant(name) for name in a.co_names):
             return first
         second = self._attempt(program_a, program_b, own_names, constant)
-        return second if second.holds else first
+        return second
 
     def _attempt(
         self, a: Program, b: Program, own_names: FrozenSet[str], constant: Callable[[str], bool] | None

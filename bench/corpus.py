@@ -1,0 +1,71 @@
+"""Scoreboard: decompile recorded (original, transformed) pairs of code objects and say what became of them.
+
+    python bench/corpus.py FOLDER_OF_MARSHAL_FILES [--show N] [--only NAME]
+
+A folder holds `*.marshal` files, each a marshalled list of pairs, as a Dynamo bytecode hook can record them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import glob
+import marshal
+import os
+import re
+import sys
+import time
+from types import CodeType
+from typing import Dict, List, Tuple
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from depyf.decompiler.pipeline import decompile_frame
+
+
+def load(folder: str) -> List[Tuple[CodeType, CodeType]]:
+    """All distinct pairs."""
+    pairs: Dict[bytes, Tuple[CodeType, CodeType]] = {}
+    for path in sorted(glob.glob(os.path.join(folder, "*.marshal"))):
+        with open(path, "rb") as file:
+            for pair in marshal.load(file):
+                key = re.sub(rb"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f_]*", b"", marshal.dumps(pair))
+                pairs.setdefault(key, pair)
+    return sorted(pairs.values(), key=lambda pair: len(pair[1].co_code))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--show", type=int, default=0, help="print this many failures in full")
+    parser.add_argument("--which", default="", help="only failures whose message contains this")
+    parser.add_argument("--originals", action="store_true", help="decompile the originals instead")
+    options = parser.parse_args()
+    grades: collections.Counter[str] = collections.Counter()
+    reasons: Dict[str, List[str]] = {}
+    shown = 0
+    pairs = load(options.folder)
+    begin = time.perf_counter()
+    for original, transformed in pairs:
+        if options.originals:
+            result = decompile_frame(original, constant_globals=None)
+        else:
+            result = decompile_frame(transformed, reference=original)
+        grades[f"{result.verdict.grade.name} ({result.rung})"] += 1
+        if result.proved:
+            continue
+        why = re.sub(r"_[0-9a-f]{8}_[0-9a-f_]{20,}|0x[0-9a-f]+", "", str(result.verdict).split("; statements:")[0])
+        why = re.sub(r"\d+", "N", re.sub(r"<code object .*", "<code>", why))[:150]
+        reasons.setdefault(why, []).append(f"{transformed.co_name} ({len(transformed.co_code)} bytes)")
+        if shown < options.show and options.which in str(result.verdict):
+            shown += 1
+            print("=" * 80, "\n", result.verdict, "\n", result.source)
+    seconds = time.perf_counter() - begin
+    for why, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        print(f"{len(names):5}  {why}   e.g. {names[0]}")
+    proved = sum(count for name, count in grades.items() if name.startswith("PROVED"))
+    print(f"{proved} of {len(pairs)} proved, {seconds:.1f} s, {dict(grades)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""The last touches to a body: values that waited for a name, and forms that a person would write."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional
+
+from .. import syntax as s
+from ..undo import Unstructured
+from .ops import AssertionErrorName, Inplace, IterOf, is_none, negate
+from .values import FunctionValue, Value
+
+
+def resolve(body: List[s.Statement]) -> List[s.Statement]:
+    """Replace the values that still stand in the tree by their names or expressions, in place."""
+    work: List[Any] = list(body)
+    while work:
+        node = work.pop()
+        for slot in node.__slots__:
+            child = getattr(node, slot, None)
+            if isinstance(child, s.Node):
+                final = _resolved(child)
+                if final is not child:
+                    setattr(node, slot, final)
+                if not isinstance(final, s.Constant):
+                    work.append(final)
+            elif isinstance(child, (list, tuple)) and child and slot != "names":
+                new = [_resolved(item) if isinstance(item, s.Node) else item for item in child]
+                if slot in ("body", "orelse", "finalbody", "handlers"):
+                    work.extend(new)
+                else:
+                    setattr(node, slot, new)
+                    work.extend(item for item in new if isinstance(item, s.Node) and not isinstance(item, s.Constant))
+    return body
+
+
+def _resolved(node: Any) -> Any:
+    while isinstance(node, Value):
+        if node.name is not None:
+            return s.Name(node.name)
+        if isinstance(node, FunctionValue) and not isinstance(node.node, s.Lambda):
+            raise Unstructured("a function is used before it has a name")
+        node = node.node
+    if type(node) is Inplace:
+        raise Unstructured("an in-place operation inside an expression")
+    if type(node) is IterOf:
+        raise Unstructured("an iterator that no loop runs over")
+    return node
+
+
+def finish_body(body: List[s.Statement]) -> List[s.Statement]:
+    """The body of a function as a person would write it."""
+    work: List[List[s.Statement]] = [body]
+    while work:
+        current = work.pop()
+        _tidy(current)
+        for statement in current:
+            work.extend(bodies(statement))
+    _drop_final_returns(body)
+    return body
+
+
+def bodies(statement: s.Statement) -> List[List[s.Statement]]:
+    """The bodies directly inside a statement."""
+    if isinstance(statement, (s.If, s.For, s.While, s.AsyncFor)):
+        return [statement.body, statement.orelse]
+    if isinstance(statement, (s.With, s.AsyncWith)):
+        return [statement.body]
+    if isinstance(statement, (s.Try, s.TryStar)):
+        return [statement.body, *(h.body for h in statement.handlers), statement.orelse, statement.finalbody]
+    return []
+
+
+def _tidy(body: List[s.Statement]) -> None:
+    """Rewrite the statements of one body; what an `if` that always leaves has as its else comes after it."""
+    position = 0
+    while position < len(body):
+        statement = body[position]
+        if isinstance(statement, s.If):
+            if not statement.body and statement.orelse:
+                statement.test = negate(statement.test)
+                statement.body, statement.orelse = statement.orelse, []
+            assertion = _as_assert(statement)
+            if assertion is not None:
+                body[position : position + 1] = [assertion, *statement.orelse]
+                continue
+            if statement.orelse and position == len(body) - 1 and ends(statement.body):
+                rest = statement.orelse
+                statement.orelse = []
+                body.extend(rest)
+            elif statement.orelse and position == len(body) - 1 and _short_end(statement.orelse):
+                statement.test = negate(statement.test)
+                rest = statement.body
+                statement.body, statement.orelse = statement.orelse, []
+                body.extend(rest)
+        elif isinstance(statement, s.Try):
+            _join_try(statement)
+            if statement.orelse and statement.handlers and not statement.finalbody:
+                if position == len(body) - 1 and all(ends(handler.body) for handler in statement.handlers):
+                    body.extend(statement.orelse)
+                    statement.orelse = []
+        position += 1
+
+
+def _short_end(body: List[s.Statement]) -> bool:
+    return len(body) == 1 and isinstance(body[0], (s.Raise, s.Return, s.Continue, s.Break)) and not _is_bare_return(body[0])
+
+
+def _is_bare_return(statement: s.Statement) -> bool:
+    return isinstance(statement, s.Return) and statement.value is None
+
+
+def ends(body: List[s.Statement]) -> bool:
+    """Whether control never reaches the end of a body."""
+    while body:
+        last = body[-1]
+        if isinstance(last, (s.Return, s.Raise, s.Break, s.Continue)):
+            return True
+        if isinstance(last, s.If) and last.orelse and ends(last.body):
+            body = last.orelse
+            continue
+        return False
+    return False
+
+
+def _as_assert(statement: s.If) -> Optional[s.Statement]:
+    """`if not x: raise AssertionError(m)` with the interpreter's own AssertionError is an assert."""
+    if len(statement.body) != 1 or not isinstance(statement.body[0], s.Raise):
+        return None
+    raised = statement.body[0].exc
+    test = negate(statement.test)
+    if isinstance(raised, AssertionErrorName):
+        return s.Assert(test, None, origin=statement.origin)
+    if isinstance(raised, s.Call) and isinstance(raised.func, AssertionErrorName) and len(raised.args) == 1:
+        return s.Assert(test, raised.args[0], origin=statement.origin)
+    return None
+
+
+def _join_try(statement: s.Try) -> None:
+    """try: (try: ... except: ...) finally: ... is one statement."""
+    if statement.finalbody and not statement.handlers and len(statement.body) == 1:
+        inner = statement.body[0]
+        if isinstance(inner, s.Try) and inner.handlers and not inner.finalbody:
+            statement.body, statement.handlers, statement.orelse = inner.body, inner.handlers, inner.orelse
+
+
+def _drop_final_returns(body: List[s.Statement]) -> None:
+    """`return None` where the function ends anyway need not be said."""
+    work = [body]
+    while work:
+        current = work.pop()
+        if current and _is_bare_return(current[-1]):
+            current.pop()
+            if current:
+                work.append(current)
+            continue
+        if not current:
+            continue
+        last = current[-1]
+        if isinstance(last, s.If):
+            work.extend([last.body, last.orelse])
+            if not last.body and not last.orelse:
+                last.body.append(s.Pass())
+        elif isinstance(last, (s.With, s.AsyncWith)):
+            work.append(last.body)
+
+
+__all__ = ["bodies", "ends", "finish_body", "is_none", "resolve"]

@@ -1,0 +1,309 @@
+"""Functions inside functions: `def`, `lambda`, comprehensions; and the frame of the function itself."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Callable, List, Mapping, Optional, Sequence
+
+from .. import syntax as s
+from ..microops import Program
+from ..undo import Unstructured
+from .constants import Placeholders
+from .finish import finish_body, resolve
+from .names import Names
+from .ops import IterOf
+from .statements import Statements, trampoline
+from .values import Cell, Fresh, FreshDict, FunctionValue, Value
+
+CO_VARARGS, CO_VARKEYWORDS, CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x4, 0x8, 0x20, 0x80, 0x200
+COMPREHENSIONS = {"<listcomp>": s.ListComp, "<setcomp>": s.SetComp, "<dictcomp>": s.DictComp, "<genexpr>": s.GeneratorExp}
+
+
+class Settings:
+    """What the whole decompilation shares."""
+
+    def __init__(
+        self,
+        structure: Callable[[CodeType], Any],
+        renames: Mapping[str, str],
+        constant_globals: Callable[[str], bool],
+    ) -> None:
+        self.structure = structure  # code -> (program, region tree)
+        self.renames = renames
+        self.constant_globals = constant_globals
+        self.placeholders = Placeholders()
+        self.bare_iterators = False  # whether a loop runs over an iterator that it did not make
+
+
+class Builder(Statements):
+    """Builds the body of one code object."""
+
+    def __init__(self, program: Program, settings: Settings) -> None:
+        self.program = program
+        self.code = program.code
+        self.settings = settings
+        self.placeholders = settings.placeholders
+        self.declared = {}
+        super().__init__(Names(self.code, settings.renames.values()))
+        self.is_comprehension = self.code.co_name in COMPREHENSIONS
+        self.cells = frozenset(self.code.co_cellvars) | frozenset(self.code.co_freevars)
+
+    def build(self, tree: Any) -> List[s.Statement]:
+        """The statements of the function, docstring and declarations first."""
+        trampoline(self.sequence(tree))
+        if self.values and self.falls:
+            raise Unstructured("values are left on the stack")
+        body = finish_body(resolve(self.out))
+        head: List[s.Statement] = []
+        docstring = docstring_of(self.code)
+        if docstring is not None:
+            head.append(s.Expr(s.Constant(docstring)))
+        free = [name for name in self.code.co_freevars if self.rebinds(name)]
+        if self.declared.get("global"):
+            head.append(s.Global(self.declared["global"]))
+        if free:
+            head.append(s.Nonlocal(free))
+        return head + body
+
+    def rebinds(self, name: str) -> bool:
+        """Whether the function assigns to a free variable."""
+        return any(op.kind in ("STORE_CELL", "DELETE_CELL") and op.arg == name for op in self.program.ops)
+
+    # -- names
+
+    def variable(self, name: str) -> str:
+        if not name.isidentifier():
+            stand_in = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+            return f"__implicit{stand_in}"
+        return name
+
+    def global_name(self, name: str) -> str:
+        return self.settings.renames.get(name, name)
+
+    def is_constant_global(self, name: str) -> bool:
+        return self.settings.constant_globals(name)
+
+    def note_bare_iterator(self) -> None:
+        self.settings.bare_iterators = True
+
+    # -- making functions
+
+    def check_closure(self, closure: Value, code: CodeType) -> None:
+        """The cells handed to a function are those of the same names."""
+        if not isinstance(closure, Fresh) or closure.refs:
+            raise Unstructured("a closure of an unknown form")
+        cells = [item.variable if isinstance(item, Cell) else None for item in closure.items]
+        if cells != list(code.co_freevars):
+            raise Unstructured("a closure over renamed cells")
+
+    def make_function(
+        self, code: CodeType, defaults: Optional[Value], kwdefaults: Optional[Value], annotations: Optional[Value]
+    ) -> None:
+        """MAKE_FUNCTION: the function's parts are computed now, its text is decided when it is used."""
+        given = [value for value in (defaults, kwdefaults, annotations) if value is not None]
+        nodes = iter(self.take(*given))
+        parts = [next(nodes) if value is not None else None for value in (defaults, kwdefaults, annotations)]
+        value = FunctionValue(code, parts, self.offset)
+        value.kills, self.killed = self.killed, []
+        if code.co_name == "<lambda>":
+            value.node = self.lambda_node(value)
+        elif code.co_name in COMPREHENSIONS:
+            pass
+        self.add_pending(value)
+        self.push(value)
+
+    def inner(self, code: CodeType) -> List[s.Statement]:
+        """The statements of a nested code object."""
+        program, tree = self.settings.structure(code)
+        return Builder(program, self.settings).build(tree)
+
+    def lambda_node(self, value: FunctionValue) -> s.Expression:
+        body = as_expression(self.inner(value.code))
+        return s.Lambda(parameters(value.code, value.parts), body)
+
+    def define_function(self, value: FunctionValue, name: str) -> bool:
+        code = value.code
+        if code.co_name != name or code.co_name.startswith("<"):
+            return False
+        self.take(value, final=True)
+        make = s.AsyncFunctionDef if code.co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR) else s.FunctionDef
+        body = self.inner(code)
+        returns = annotation(value.parts[2], "return")
+        self.emit(make(name, parameters(code, value.parts), body or [s.Pass()], value.decorators, returns))
+        return True
+
+    def decorate(self, decorator: Value, function: FunctionValue) -> bool:
+        """`@decorator` before a `def`; the call is written with the definition."""
+        if function.code.co_name.startswith("<") or function.refs or function.name is not None:
+            return False
+        nodes = self.take(decorator, function)
+        decorated = FunctionValue(function.code, function.parts, function.offset)
+        decorated.decorators = [nodes[0], *function.decorators]
+        self.add_pending(decorated)
+        self.push(decorated)
+        return True
+
+    def call_comprehension(self, function: FunctionValue, arguments: List[Value]) -> bool:
+        """A comprehension: a function made, called with an iterator, and gone."""
+        code = function.code
+        if code.co_name not in COMPREHENSIONS or len(arguments) != 1 or function.refs:
+            return False
+        _, source = self.take(function, arguments[0])
+        if isinstance(source, IterOf):
+            source = source.args[0]
+        else:
+            raise Unstructured("a comprehension over something that was not made an iterator")
+        program, tree = self.settings.structure(code)
+        self.event(comprehension_node(code, ComprehensionBuilder(program, self.settings).build(tree), source))
+        return True
+
+
+class Element(s.Expression):
+    """What a comprehension collects: `key` only for dicts."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: s.Expression, key: Optional[s.Expression] = None) -> None:
+        self.value = value
+        self.key = key
+
+
+class ComprehensionBuilder(Builder):
+    """Builds the body of a comprehension: what it collects becomes `Element` statements."""
+
+    def op_list_append(self, op: Any) -> None:
+        (node,) = self.take(self.pop(), final=True)
+        self.emit(s.Expr(Element(node)))
+
+    def op_set_add(self, op: Any) -> None:
+        self.op_list_append(op)
+
+    def op_map_add(self, op: Any) -> None:
+        key, value = self.take(*self.pop_many(2), final=True)
+        self.emit(s.Expr(Element(value, key)))
+
+    def op_yield(self, op: Any) -> None:
+        (node,) = self.take(self.pop(), final=True)
+        self.emit(s.Expr(Element(node)))
+        self.silent(s.Constant(None))
+
+    def build(self, tree: Any) -> List[s.Statement]:
+        trampoline(self.sequence(tree))
+        return resolve(self.out)
+
+
+def comprehension_node(code: CodeType, body: Sequence[s.Statement], source: s.Expression) -> s.Expression:
+    """`[element for ... in source if ...]` from the loops that compute it."""
+    generators: List[s.comprehension] = []
+    statements: Sequence[s.Statement] = body
+    while True:
+        first = statements[0] if statements else None
+        if isinstance(first, (s.For, s.AsyncFor)) and not first.orelse:
+            iterable = source if not generators else first.iter
+            generators.append(s.comprehension(first.target, iterable, [], int(isinstance(first, s.AsyncFor))))
+            statements = first.body
+        elif isinstance(first, s.If) and generators and len(statements) == 1:
+            test, then = first.test, first.body
+            if first.orelse:
+                if then and not isinstance(then[0], s.Continue):
+                    raise Unstructured("a comprehension with an else")
+                test, then = s.UnaryOp("not", test), first.orelse
+            generators[-1].ifs = [*generators[-1].ifs, test]
+            statements = then
+        else:
+            break
+    element = first.value if isinstance(first, s.Expr) else None
+    if not isinstance(element, Element) or not generators:
+        raise Unstructured("a comprehension of an unknown form")
+    if code.co_name == "<dictcomp>":
+        return s.DictComp(element.key or s.Constant(None), element.value, generators)
+    return COMPREHENSIONS[code.co_name](element.value, generators)  # type: ignore[call-arg,arg-type,no-any-return]
+
+
+def as_expression(body: Sequence[s.Statement]) -> s.Expression:
+    """A lambda's body: its returns, joined by conditional expressions."""
+    if len(body) >= 1 and isinstance(body[0], s.If):
+        then = as_expression(body[0].body)
+        orelse = as_expression(body[0].orelse or body[1:])
+        return s.IfExp(body[0].test, then, orelse)
+    if not body:
+        return s.Constant(None)
+    first = body[0]
+    if isinstance(first, s.Return):
+        return first.value or s.Constant(None)
+    if isinstance(first, s.Expr) and len(body) == 1:
+        raise Unstructured("a lambda that ends in a statement")
+    raise Unstructured("a lambda with statements")
+
+
+def docstring_of(code: CodeType) -> Optional[str]:
+    """The docstring that a function made from `code` has."""
+    if code.co_name.startswith("<") or not code.co_flags & 0x1:
+        return None
+    first = code.co_consts[0] if code.co_consts else None
+    return first if isinstance(first, str) else None
+
+
+def parameters(code: CodeType, parts: Sequence[Optional[s.Expression]] = (None, None, None)) -> s.arguments:
+    """The parameter list of a code object, with defaults and annotations where they are known."""
+    defaults, kwdefaults, annotations = parts
+
+    def argument(name: str) -> s.arg:
+        return s.arg(name if name.isidentifier() else "__implicit" + name.replace(".", "_"), annotation(annotations, name))
+
+    names = code.co_varnames
+    positional, keyword_only = code.co_argcount, code.co_kwonlyargcount
+    position = positional + keyword_only
+    star = double_star = None
+    if code.co_flags & CO_VARARGS:
+        star = argument(names[position])
+        position += 1
+    if code.co_flags & CO_VARKEYWORDS:
+        double_star = argument(names[position])
+    keyword_names = names[positional : positional + keyword_only]
+    return s.arguments(
+        [argument(name) for name in names[: code.co_posonlyargcount]],
+        [argument(name) for name in names[code.co_posonlyargcount : positional]],
+        star,
+        [argument(name) for name in keyword_names],
+        [keyword_default(kwdefaults, name) for name in keyword_names],
+        double_star,
+        list(elements(defaults)),
+    )
+
+
+def elements(node: Optional[s.Expression]) -> Sequence[s.Expression]:
+    """The elements of a tuple expression."""
+    if node is None:
+        return ()
+    if isinstance(node, s.Tuple):
+        return node.elts
+    if isinstance(node, s.Constant) and isinstance(node.value, tuple):
+        return [s.Constant(item) for item in node.value]
+    raise Unstructured("default values of an unknown form")
+
+
+def keyword_default(node: Optional[s.Expression], name: str) -> Optional[s.Expression]:
+    """The default of a keyword-only parameter."""
+    if node is None:
+        return None
+    if isinstance(node, s.Dict):
+        for key, value in zip(node.keys, node.values):
+            if isinstance(key, s.Constant) and key.value == name:
+                return value
+        return None
+    raise Unstructured("keyword defaults of an unknown form")
+
+
+def annotation(node: Optional[s.Expression], name: str) -> Optional[s.Expression]:
+    """The annotation of a parameter, from the tuple of names and values that MAKE_FUNCTION takes."""
+    if node is None:
+        return None
+    flat = elements(node)
+    for key, value in zip(flat[0::2], flat[1::2]):
+        if isinstance(key, s.Constant) and key.value == name:
+            return value
+    return None
+
+
+__all__ = ["Builder", "FreshDict", "Settings", "docstring_of", "parameters"]

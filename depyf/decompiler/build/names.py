@@ -1,0 +1,51 @@
+"""Names for values that need one: telling, and never one that the code uses already."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from types import CodeType
+from typing import Iterable, Set
+
+from .. import syntax as s
+
+
+class Names:
+    """Hands out names for one function."""
+
+    def __init__(self, code: CodeType, also_taken: Iterable[str] = ()) -> None:
+        self.taken: Set[str] = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names, *also_taken}
+        self.invented: Set[str] = set()
+
+    def fresh(self, node: s.Expression) -> str:
+        """A new name for the value of `node`."""
+        base = suggestion(node)
+        name, number = base, 0
+        while name in self.taken or keyword.iskeyword(name) or not name.isidentifier():
+            name = f"{base}_{number}"
+            number += 1
+        self.taken.add(name)
+        self.invented.add(name)
+        return name
+
+
+def suggestion(node: s.Expression) -> str:
+    """What a reader might call the value of `node`."""
+    if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) and isinstance(node.slice.value, (int, str)):
+        inner = suggestion(node.value)
+        return _clean(f"{inner}_{node.slice.value}".replace("-", "last_"))
+    if isinstance(node, s.Attribute):
+        return _clean(node.attr)
+    if isinstance(node, s.Name):
+        return _clean(node.id)
+    if isinstance(node, s.Call):
+        inner = suggestion(node.func)
+        return inner if inner == "value" else f"{inner}_result"
+    if isinstance(node, (s.List, s.ListComp)):
+        return "items"
+    return "value"
+
+
+def _clean(text: str) -> str:
+    text = re.sub(r"\W", "_", text).strip("_") or "value"
+    return text if not text[0].isdigit() else f"value_{text}"

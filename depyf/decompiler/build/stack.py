@@ -1,0 +1,283 @@
+"""The symbolic stack, and the order of effects.
+
+`pending` lists the values whose computation has not been written yet, in the order in which it happened. A
+value may be written inside a larger expression only if everything that happened since belongs to that same
+expression, in order: that is, if the values used are the last ones pending. Otherwise they are written as
+assignments to temporaries first. So the order of effects is right by construction.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Sequence
+
+from .. import syntax as s
+from ..undo import Unstructured
+from .names import Names
+from .values import Fresh, FreshDict, FunctionValue, Marker, Null, Slot, Value
+
+
+class Stack:
+    """Values, what is pending, and the statements written so far."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.values: List[Value] = []
+        self.pending: List[Value] = []
+        self.out: List[s.Statement] = []
+        self.killed: List[str] = []  # temporaries that are not used after the statement being written
+        self.offset = -1
+        self.temporaries: List[str] = []
+
+    # -- the stack itself
+
+    def push(self, value: Value) -> None:
+        """Push a value."""
+        value.refs += 1
+        self.values.append(value)
+
+    def pop(self) -> Value:
+        """Pop a value."""
+        if not self.values:
+            raise Unstructured("the stack is empty")
+        value = self.values.pop()
+        value.refs -= 1
+        return value
+
+    def pop_many(self, count: int) -> List[Value]:
+        """Pop `count` values, the deepest first."""
+        values = [self.pop() for _ in range(count)]
+        values.reverse()
+        return values
+
+    def silent(self, node: s.Expression) -> None:
+        """Push a value that is computed without effect."""
+        self.push(Value(node, self.offset))
+
+    def event(self, node: s.Expression) -> Value:
+        """Push a value whose computation has an effect, just now."""
+        value = Value(node, self.offset)
+        value.kills, self.killed = self.killed, []
+        self.add_pending(value)
+        self.push(value)
+        return value
+
+    def add_pending(self, value: Value) -> None:
+        """Note that `value` was computed just now."""
+        value.pending = True
+        self.pending.append(value)
+
+    # -- using values
+
+    def take(self, *values: Value, final: bool = False) -> List[s.Expression]:
+        """The expressions for values that were popped, to be written in this order in one larger expression.
+
+        `final`: the larger expression is a statement of its own, written at once.
+        """
+        used: List[Value] = []
+        for value in values:
+            self._collect(value, used)
+        spilled = [value for value in used if value.kills and not final]
+        last = used
+        if spilled:
+            last = used[used.index(spilled[-1]) + 1 :]
+        if last or spilled:
+            self._detach(used, last)
+        for value in last:
+            self.killed.extend(value.kills)
+            value.kills = []
+        return [self.node(value) for value in values]
+
+    def _collect(self, value: Value, used: List[Value]) -> None:
+        """Gather the pending values below `value` that are used for the last time, in the order of the text."""
+        if value.name is not None:
+            if value.refs == 0 and value.name in self.temporaries:
+                self.killed.append(value.name)
+            return
+        if isinstance(value, (Marker, Null, Slot)):
+            raise Unstructured(f"{type(value).__name__} used as a value")
+        items = value.items
+        if items is not None:
+            if value.refs > 0:
+                self.give_name(value)
+                return
+            for item in items:
+                item.refs -= 1
+                self._collect(item, used)
+            return
+        if value.pending and value.refs == 0:
+            if len(value.targets) > 1 or any(not isinstance(t, s.Name) for t in value.targets):
+                self.spill_until(value)
+                return
+            used.append(value)
+
+    def _detach(self, used: List[Value], last: List[Value]) -> None:
+        """Take the values `last` off the end of `pending`; name what is in the way, and the rest of `used`."""
+        pending = self.pending
+        count = 0
+        while count < len(last) and count < len(pending) and pending[-1 - count] is last[-1 - count]:
+            count += 1
+        for value in used[: len(used) - count]:
+            if value.pending:
+                self.spill_until(value)
+        if count:
+            del self.pending[-count:]
+            for value in last[len(last) - count :]:
+                value.pending = False
+
+    def node(self, value: Value) -> s.Expression:
+        """The expression that stands for `value` in the text."""
+        if value.name is not None:
+            return s.Name(value.name)
+        if value.pending:
+            return value  # resolved when it is known whether it has got a name
+        if isinstance(value, Fresh):
+            nodes = [self.node(item) for item in value.items]
+            return s.List(nodes) if value.kind == "list" else s.Tuple(nodes)
+        if isinstance(value, FreshDict):
+            return s.Dict(list(value.keys), [self.node(item) for item in value.items])
+        if isinstance(value, FunctionValue):
+            return value
+        if value.targets:
+            return s.NamedExpr(value.targets[0], value.node)
+        return value.node
+
+    # -- writing
+
+    def emit(self, statement: s.Statement) -> None:
+        """Write a statement whose values have been taken; what is still pending happened before it."""
+        killed, self.killed = self.killed, []
+        self.flush()
+        statement.origin = self.offset
+        self.out.append(statement)
+        if killed and not isinstance(statement, (s.Return, s.Raise)):
+            self.delete(killed)
+
+    def delete(self, names: Sequence[str]) -> None:
+        """Unbind temporaries after their last use, as the original's stack would let go of them."""
+        self.out.append(s.Delete([s.Name(name) for name in dict.fromkeys(names)], origin=self.offset))
+
+    def flush(self) -> None:
+        """Write everything pending."""
+        while self.pending:
+            self._write(self.pending.pop(0))
+
+    def spill_until(self, value: Value) -> None:
+        """Write everything pending up to and including `value`."""
+        while value.pending:
+            self._write(self.pending.pop(0))
+
+    def _write(self, value: Value) -> None:
+        value.pending = False
+        kills, value.kills = value.kills, []
+        if value.dead and not value.targets:
+            self.out.append(s.Expr(value.node, origin=value.offset))
+        else:
+            targets: List[s.Expression] = list(value.targets)
+            if value.targets and isinstance(value.targets[0], s.Name) and not value.dead:
+                value.name = value.targets[0].id
+            elif not value.dead:
+                value.name = self.new_name(value.node)
+                targets.append(s.Name(value.name))
+            self.out.append(s.Assign(targets, value.node, origin=value.offset))
+            value.targets = []
+        if kills:
+            self.delete(kills)
+
+    def new_name(self, node: s.Expression) -> str:
+        """A name for a temporary."""
+        name = self.names.fresh(node)
+        self.temporaries.append(name)
+        return name
+
+    def give_name(self, value: Value) -> None:
+        """Make a fresh container, or a silent value, a temporary: from now on the text refers to it by name."""
+        if value.name is not None:
+            return
+        if value.pending:
+            self.spill_until(value)
+            return
+        killed, self.killed = self.killed, []
+        items = value.items
+        if items is not None:
+            held, value.refs = value.refs, 0
+            nodes = self.take(*_referenced(items))
+            node: s.Expression
+            if isinstance(value, Fresh):
+                node = s.List(nodes) if value.kind == "list" else s.Tuple(nodes)
+            else:
+                assert isinstance(value, FreshDict)
+                node = s.Dict(list(value.keys), nodes)
+            value.refs = held
+        else:
+            node = value.node
+        self.flush()
+        value.name = self.new_name(node)
+        self.out.append(s.Assign([s.Name(value.name)], node, origin=value.offset))
+        self.killed = killed + self.killed
+
+    def discard(self, value: Value) -> None:
+        """A value was popped and is not used: what it held is let go of; an effect not yet written stays."""
+        if value.refs > 0:
+            return
+        if value.name is not None:
+            if value.name in self.temporaries:
+                self.flush()
+                self.delete([value.name])
+            return
+        items = value.items
+        if items is not None:
+            for item in items:
+                item.refs -= 1
+                self.discard(item)
+        elif value.pending:
+            value.dead = True
+
+    def all_values(self) -> Iterator[Value]:
+        """Every value on the stack, those inside fresh containers included."""
+        work = list(self.values)
+        seen = set()
+        while work:
+            value = work.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            yield value
+            work.extend(value.items or ())
+
+    def before_rebinding(self, variable: str) -> None:
+        """The variable is about to change: values on the stack that read it get a name while they can."""
+        for value in list(self.all_values()):
+            if value.name == variable:
+                value.name = self.new_name(s.Name(variable))
+                self.flush()
+                self.out.append(s.Assign([s.Name(value.name)], s.Name(variable), origin=self.offset))
+            elif value.name is None and not value.pending and value.items is None and reads(value.node, variable):
+                self.give_name(value)
+        if any(reads(value.node, variable) for value in self.pending):
+            self.flush()
+
+
+def _referenced(items: Sequence[Value]) -> Sequence[Value]:
+    """The elements of a container that is written now: the container's own references end."""
+    for item in items:
+        item.refs -= 1
+    return items
+
+
+def reads(node: s.Node, variable: str) -> bool:
+    """Whether an expression reads a variable."""
+    work: List[s.Node] = [node]
+    while work:
+        current = work.pop()
+        if isinstance(current, s.Name):
+            if current.id == variable:
+                return True
+        elif isinstance(current, Value):
+            if current.name == variable:
+                return True
+            if current.name is None:
+                work.append(current.node)
+                work.extend(current.items or ())
+        elif not isinstance(current, s.Constant):
+            work.extend(s.children(current))
+    return False

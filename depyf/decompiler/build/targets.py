@@ -1,0 +1,376 @@
+"""Assignments: stores, unpacking, augmented and chained assignment, and operations on fresh lists."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence
+
+from .. import syntax as s
+from ..microops import Op
+from ..undo import Unstructured
+from .constants import Placeholders
+from .stack import Stack
+from .values import Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, Marker, Null, Pattern, Slot, Value
+
+
+class Targets(Stack):
+    """Everything that binds or changes something."""
+
+    placeholders: Placeholders
+    declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
+
+    # -- given by the builder
+
+    def variable(self, name: str) -> str:
+        """How a local, cell or free variable is spelled."""
+        raise NotImplementedError
+
+    def global_name(self, name: str) -> str:
+        """How a global is spelled."""
+        raise NotImplementedError
+
+    def is_constant_global(self, name: str) -> bool:
+        """Whether the global is known not to change while the frame runs."""
+        raise NotImplementedError
+
+    def define_function(self, value: FunctionValue, name: str) -> bool:
+        """Write a `def` or `class` statement for a function stored under `name`, if that is what it is."""
+        raise NotImplementedError
+
+    # -- variables
+
+    def declare(self, op: Op) -> None:
+        """Note the declaration that a store or delete needs."""
+        if op.kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            names = self.declared.setdefault("global", [])
+            if self.global_name(op.arg) not in names:
+                names.append(self.global_name(op.arg))
+
+    def op_store_variable(self, op: Op) -> None:
+        """STORE_LOCAL, STORE_CELL, STORE_GLOBAL, STORE_NAME"""
+        self.declare(op)
+        name = self.global_name(op.arg) if "GLOBAL" in op.kind else self.variable(op.arg)
+        value = self.pop()
+        if isinstance(value, Null):
+            raise Unstructured("a variable is cleared")
+        self.before_rebinding(name)
+        self.store(value, s.Name(name))
+
+    def store_together(self, ops: Sequence[Op], position: int) -> int:
+        """`a, b = x, y`: stores of values that were all computed before. Returns how many ops were used."""
+        count = 0
+        while position + count < len(ops) and ops[position + count].kind in STORES:
+            count += 1
+        count = min(count, len(self.values))
+        plain = 0
+        while plain < count and self.is_plain_value(self.values[-1 - plain]):
+            plain += 1
+        if plain < 2 or plain > 3:
+            return 0
+        run = ops[position : position + plain]
+        values = [self.pop() for _ in run]
+        for op in run:
+            self.declare(op)
+        names = [self.global_name(op.arg) if "GLOBAL" in op.kind else self.variable(op.arg) for op in run]
+        nodes = self.take(*values, final=True)
+        for name in names:
+            self.before_rebinding(name)
+        self.emit(s.Assign([s.Tuple([s.Name(name) for name in names])], s.Tuple(nodes)))
+        return plain
+
+    @staticmethod
+    def is_plain_value(value: Value) -> bool:
+        """A value that is on the stack once and is nothing special."""
+        special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
+        return value.refs == 1 and not isinstance(value, special) and not value.targets
+
+    def store(self, value: Value, target: s.Expression) -> None:
+        """Assign a popped value."""
+        if isinstance(value, Slot):
+            self.store_target(value, target)
+        elif isinstance(value, ImportedName):
+            self.store_imported(value, target)
+        elif isinstance(value, ImportValue):
+            self.store_module(value, target)
+        elif value.refs > 0 and value.name is None and not isinstance(value, (Marker, Null)):
+            if value.items is not None or isinstance(value, FunctionValue):
+                self.store_shared(value, target)
+                return
+            value.targets.append(target)
+            if not value.pending:
+                self.add_pending(value)
+        elif value.targets:
+            value.targets.append(target)
+            self.finish_targets(value)
+        elif isinstance(value, FunctionValue) and isinstance(target, s.Name) and self.define_function(value, target.id):
+            pass
+        else:
+            self.assign(value, target)
+
+    def store_shared(self, value: Value, target: s.Expression) -> None:
+        """A fresh container goes into a variable and stays in use: the variable is its name."""
+        if not isinstance(target, s.Name):
+            self.give_name(value)
+            self.emit(s.Assign([target], self.node(value)))
+            return
+        held, value.refs = value.refs, 0
+        (node,) = self.take(value, final=True)
+        value.refs = held
+        self.emit(s.Assign([target], node))
+        value.name = target.id
+
+    def assign(self, value: Value, target: s.Expression) -> None:
+        """`target = value`, or `target op= value`."""
+        (node,) = self.take(value, final=True)
+        if type(node).__name__ == "Inplace":
+            assert isinstance(node, s.BinOp)
+            if isinstance(target, s.Name) and isinstance(node.left, s.Name) and node.left.id == target.id:
+                self.emit(s.AugAssign(target, node.op, node.right))
+                return
+            raise Unstructured("an in-place operation whose result goes elsewhere")
+        self.emit(s.Assign([target], node))
+
+    def finish_targets(self, value: Value) -> None:
+        """Write `a = b = value` once the last target is known."""
+        targets, value.targets = value.targets, []
+        (node,) = self.take(value, final=True)
+        self.emit(s.Assign(targets, node))
+
+    def op_store_attr(self, op: Op) -> None:
+        """STORE_ATTR"""
+        value, owner = self.pop_many(2)
+        if self.augmented(value, (owner,), op.arg):
+            return
+        self.store_into(value, (owner,), lambda nodes: s.Attribute(nodes[0], op.arg))
+
+    def op_store_subscr(self, op: Op) -> None:
+        """STORE_SUBSCR"""
+        value, owner, key = self.pop_many(3)
+        if self.fold_store(value, owner, key) or self.augmented(value, (owner, key), None):
+            return
+        self.store_into(value, (owner, key), lambda nodes: s.Subscript(nodes[0], nodes[1]))
+
+    def store_into(self, value: Value, places: Sequence[Value], make: Any) -> None:
+        """Assign to an attribute or an item. Python computes the value first, then the place."""
+        if isinstance(value, (Slot, ImportedName, ImportValue)) or value.refs > 0 or value.targets:
+            self.store(value, make(self.take(*places)))
+            return
+        nodes = self.take(value, *places, final=True)
+        if type(nodes[0]).__name__ == "Inplace":
+            raise Unstructured("an in-place operation whose result goes elsewhere")
+        self.emit(s.Assign([make(nodes[1:])], nodes[0]))
+
+    def augmented(self, value: Value, places: Sequence[Value], attribute: Optional[str]) -> bool:
+        """`x.y += v` and `x[k] += v`: the place was computed once and used twice."""
+        node = value.node
+        if type(node).__name__ != "Inplace" or value.refs or value.name is not None or not value.pending:
+            return False
+        assert isinstance(node, s.BinOp)
+        read = node.left
+        parts: Sequence[Any]
+        if attribute is not None:
+            if not isinstance(read, s.Attribute) or read.attr != attribute:
+                return False
+            parts = (read.value,)
+        else:
+            if not isinstance(read, s.Subscript):
+                return False
+            parts = (read.value, read.slice)
+        if not all(self.is_read_of(part, place) for part, place in zip(parts, places)):
+            return False
+        waiting = [place for place in places if place.pending]
+        if self.pending[-len(waiting) - 1 :] != [*waiting, value] or any(place.refs for place in places):
+            raise Unstructured("the place of an augmented assignment is in use")
+        del self.pending[-len(waiting) - 1 :]
+        nodes = []
+        for place in places:
+            place.pending = False
+            nodes.extend(self.take(place, final=True))
+        target = s.Attribute(nodes[0], attribute) if attribute is not None else s.Subscript(nodes[0], nodes[1])
+        self.emit(s.AugAssign(target, node.op, node.right))
+        return True
+
+    def is_read_of(self, part: s.Expression, place: Value) -> bool:
+        """Whether an expression inside the value is this very place."""
+        if part is place or part is place.node:
+            return True
+        return isinstance(part, s.Name) and part.id == place.name
+
+    # -- unpacking
+
+    def op_unpack(self, op: Op) -> None:
+        """UNPACK, UNPACK_EX"""
+        before, after = op.arg if op.kind == "UNPACK_EX" else (op.arg, -1)
+        count = before + 1 + after
+        star = before if after >= 0 else -1
+        value = self.pop()
+        if star < 0 and self.fold_unpack(value, count):
+            return
+        if isinstance(value, Slot):
+            pattern = Pattern(count, star, value)
+        else:
+            if value.refs > 0 and not value.targets:
+                self.give_name(value)
+            targets, value.targets = value.targets, []
+            (node,) = self.take(value, final=True)
+            killed, self.killed = self.killed, []
+            self.flush()
+            pattern = Pattern(count, star, (node, targets, killed, self.offset))
+        if count == 0:
+            self.close_pattern(pattern)
+        for index in range(count - 1, -1, -1):
+            self.push(Slot(pattern, index, op.offset))
+
+    def store_target(self, slot: Slot, target: Optional[s.Expression]) -> None:
+        """Give a slot its target; None drops the element."""
+        pattern = slot.pattern
+        if slot.refs > 0 or slot.index != len(pattern.targets):
+            raise Unstructured("unpacked values are stored out of order")
+        if target is None:
+            if pattern.source == "with":
+                pattern.is_done = True
+                return
+            raise Unstructured("an unpacked value is dropped")
+        if slot.index == pattern.star:
+            target = s.Starred(target)
+        pattern.targets.append(target)
+        if len(pattern.targets) == pattern.count:
+            self.close_pattern(pattern)
+
+    def close_pattern(self, pattern: Pattern) -> None:
+        """All targets are known."""
+        pattern.is_done = True
+        source = pattern.source
+        if source in ("for", "with"):
+            return
+        target = s.Tuple(pattern.targets)
+        if isinstance(source, Slot):
+            self.store_target(source, target)
+            return
+        node, targets, killed, _ = source
+        self.killed = killed + self.killed
+        self.emit(s.Assign([*targets, target], node))
+
+    # -- imports
+
+    def store_module(self, value: ImportValue, target: s.Expression) -> None:
+        """`import a.b`, `import a as x`"""
+        if value.fromlist or value.level or not isinstance(target, s.Name):
+            raise Unstructured("an import of an unknown form")
+        top = value.module.partition(".")[0]
+        alias = s.alias(value.module) if target.id == top else s.alias(value.module, target.id)
+        if alias.asname is not None and "." in value.module:
+            raise Unstructured("an import of an unknown form")
+        self.emit(s.Import([alias]))
+
+    def store_imported(self, value: ImportedName, target: s.Expression) -> None:
+        """`from m import n as x`, `import a.b as x`"""
+        source = value.source
+        if not isinstance(target, s.Name):
+            raise Unstructured("an import into something that is not a variable")
+        if source.fromlist is None:
+            self.emit(s.Import([s.alias(source.module, target.id)]))
+            return
+        same = target.id == value.attribute
+        source.aliases.append(s.alias(value.attribute) if same else s.alias(value.attribute, target.id))
+
+    def finish_import(self, value: ImportValue) -> None:
+        """The module is dropped after its names were taken."""
+        if value.fromlist is None:
+            return
+        self.emit(s.ImportFrom(value.module or None, value.aliases, value.level))
+
+    # -- operations on fresh lists, which happen now and leave nothing to write
+
+    def fold_subscript(self, container: Value, key: Value) -> bool:
+        """`[a, b][0]`, `[a, b][0:1]`"""
+        index = self.known_key(container, key)
+        if index is None:
+            return False
+        assert isinstance(container, Fresh)
+        try:
+            found = container.items[index]
+        except IndexError:
+            return False
+        if isinstance(found, list):
+            for item in found:
+                item.refs += 1
+            self.push(Fresh(container.kind, list(found), self.offset))
+        else:
+            self.push(found)
+        self.discard(container)
+        return True
+
+    def fold_delete(self, container: Value, key: Value) -> bool:
+        """`del x[-1]`"""
+        index = self.known_key(container, key)
+        if index is None or not isinstance(container, Fresh) or container.kind != "list":
+            return False
+        gone = container.items[index] if isinstance(index, slice) else [container.items[index]]
+        del container.items[index]
+        for item in gone:
+            item.refs -= 1
+            self.discard(item)
+        return True
+
+    def fold_store(self, value: Value, container: Value, key: Value) -> bool:
+        """`x[0:0] = [a]`, `x[0] = a`"""
+        index = self.known_key(container, key)
+        if index is None or not isinstance(container, Fresh) or container.kind != "list":
+            return False
+        if isinstance(index, slice):
+            if not isinstance(value, Fresh) or value.name is not None:
+                return False
+            added = list(value.items)
+            for item in added:
+                item.refs += 1
+            gone = container.items[index]
+            container.items[index] = added
+            self.discard(value)
+        else:
+            if not -len(container.items) <= index < len(container.items):
+                return False
+            gone = [container.items[index]]
+            value.refs += 1
+            container.items[index] = value
+        for item in gone:
+            item.refs -= 1
+            self.discard(item)
+        return True
+
+    def fold_unpack(self, value: Value, count: int) -> bool:
+        """`a, b = [x, y]` with both known; a tuple that is unpacked at once is left to the statement."""
+        if not isinstance(value, Fresh) or value.name is not None or len(value.items) != count:
+            return False
+        if value.kind == "tuple" and value.refs == 0:
+            return False
+        for item in reversed(value.items):
+            self.push(item)
+        self.discard(value)
+        return True
+
+    @staticmethod
+    def known_key(container: Value, key: Value) -> Any:
+        """An index or slice that can be applied now, or None."""
+        if not isinstance(container, Fresh) or container.name is not None or key.pending or key.name is not None:
+            return None
+        if any(isinstance(item.node, s.Starred) for item in container.items):
+            return None
+        node = key.node
+        if isinstance(node, s.Constant) and key.items is None and type(node.value) is int:
+            return node.value
+        if isinstance(node, s.Slice):
+            bounds = [_bound(part) for part in (node.lower, node.upper, node.step)]
+            if all(bound is None or type(bound) is int for bound in bounds) and bounds[2] is None:
+                return slice(*bounds)
+        return None
+
+
+def _bound(node: Optional[s.Expression]) -> Any:
+    if node is None:
+        return None
+    return node.value if isinstance(node, s.Constant) else "unknown"
+
+
+STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
+
+__all__ = ["FreshDict", "Targets"]

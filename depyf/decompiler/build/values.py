@@ -1,0 +1,188 @@
+"""What the symbolic stack holds while statements are built.
+
+A value is *pending* when computing it has an effect that has not been written yet: it is written where it is
+used, or, if something else has to happen first, as an assignment to a temporary. `refs` counts the places on
+the stack and inside fresh containers that hold the value.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, List, Optional, Sequence
+
+from .. import syntax as s
+
+
+class Value(s.Expression):
+    """A computed value. It may stand in a syntax tree until it is known whether it gets a name."""
+
+    __slots__ = ("node", "pending", "name", "refs", "dead", "targets", "kills", "offset")
+
+    def __init__(self, node: s.Expression, offset: int = -1) -> None:
+        self.node = node
+        self.pending = False
+        self.name: Optional[str] = None  # the temporary that holds it
+        self.refs = 0
+        self.dead = False  # dropped before it was written: only its effect counts
+        self.targets: List[s.Expression] = []  # variables that it has been stored to while still in use
+        self.kills: List[str] = []  # temporaries whose last use is in `node`
+        self.offset = offset
+
+    @property
+    def items(self) -> Optional[List[Value]]:
+        """The elements of a fresh container."""
+        return None
+
+    def clone(self) -> Value:
+        """A copy for another path; containers are copied by `fork`."""
+        new = object.__new__(type(self))
+        for cls in type(self).__mro__:
+            for slot in getattr(cls, "__slots__", ()):
+                if hasattr(self, slot):
+                    setattr(new, slot, getattr(self, slot))
+        new.targets = list(self.targets)
+        new.kills = []
+        return new
+
+
+class Fresh(Value):
+    """A list or tuple made here that nothing else knows of: its elements are known."""
+
+    __slots__ = ("_items", "kind")
+
+    def __init__(self, kind: str, items: List[Value], offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.kind = kind  # "list" or "tuple"
+        self._items = items
+
+    @property
+    def items(self) -> List[Value]:
+        return self._items
+
+    @items.setter
+    def items(self, items: List[Value]) -> None:
+        self._items = items
+
+
+class FreshDict(Value):
+    """A dict made here; `keys` has None where another mapping is unpacked into it."""
+
+    __slots__ = ("keys", "_items")
+
+    def __init__(self, keys: List[Optional[s.Expression]], items: List[Value], offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.keys = keys
+        self._items = items
+
+    @property
+    def items(self) -> List[Value]:
+        return self._items
+
+    @items.setter
+    def items(self, items: List[Value]) -> None:
+        self._items = items
+
+
+class Null(Value):
+    """The NULL that calls push."""
+
+    __slots__ = ()
+
+
+class Marker(Value):
+    """Something of the interpreter's own: an iterator, an exit method, an exception, the exception state."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        super().__init__(s.Constant(None))
+        self.what = what
+
+
+class Cell(Value):
+    """A cell, on its way into a closure."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: str) -> None:
+        super().__init__(s.Name(variable))
+        self.variable = variable
+
+
+class Pattern:
+    """An assignment that is still collecting its targets. `finish(target)` is called when it has them all."""
+
+    __slots__ = ("count", "star", "targets", "source", "is_done")
+
+    def __init__(self, count: int, star: int, source: Any) -> None:
+        self.count = count
+        self.star = star  # index of the starred target, or -1
+        self.targets: List[s.Expression] = []
+        self.source = source  # a Slot of an outer pattern, or the value that is unpacked
+        self.is_done = False
+
+
+class Slot(Value):
+    """One element that an unpacking, a for loop or a with statement gives; it waits for its target."""
+
+    __slots__ = ("pattern", "index")
+
+    def __init__(self, pattern: Pattern, index: int, offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.pattern = pattern
+        self.index = index
+
+
+class FunctionValue(Value):
+    """A function that is being made. Its syntax depends on what happens to it."""
+
+    __slots__ = ("code", "parts", "decorators")
+
+    def __init__(self, code: CodeType, parts: Any, offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.code = code
+        self.parts = parts  # defaults, keyword defaults, annotations
+        self.decorators: List[s.Expression] = []
+
+
+class ImportValue(Value):
+    """A module that is being imported."""
+
+    __slots__ = ("module", "level", "fromlist", "aliases", "path", "root")
+
+    def __init__(self, module: str, level: int, fromlist: Any, offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.module = module
+        self.level = level
+        self.fromlist = fromlist
+        self.aliases: List[s.alias] = []
+
+
+class ImportedName(Value):
+    """What `from m import n` takes out of a module."""
+
+    __slots__ = ("source", "attribute")
+
+    def __init__(self, source: ImportValue, attribute: str, offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.source = source
+        self.attribute = attribute
+
+
+def fork(stack: Sequence[Value]) -> List[Value]:
+    """A copy of the stack for another path: containers and counts are its own, sharing inside is kept."""
+    memo: dict[int, Value] = {}
+
+    def copy(value: Value) -> Value:
+        known = memo.get(id(value))
+        if known is not None:
+            return known
+        new = value.clone()
+        memo[id(value)] = new
+        if isinstance(new, (Fresh, FreshDict)):
+            new.items = [copy(item) for item in new.items]
+        if isinstance(new, FreshDict):
+            new.keys = list(new.keys)
+        return new
+
+    return [copy(value) for value in stack]

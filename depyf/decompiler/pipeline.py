@@ -1,0 +1,226 @@
+"""The stages in order, and the ladder: the first rung whose text is proved is the one that is shown.
+
+    code object -> decode -> (simplify) -> flow -> undo -> fold -> structure -> build -> printer
+                -> recompile -> prove
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Tuple
+
+from . import syntax as s
+from .build import Builder, Settings, parameters
+from .decode import decode
+from .disassembly import disassembly
+from .flow import build_graph
+from .fold import fold
+from .microops import Program
+from .printer import SyntaxLimits, Unspellable, max_depth, print_source
+from .prove import Grade, Verdict, prove
+from .python_facts import RUNNING_VERSION
+from .recompile import CannotRecompile, compile_like, share_nested
+from .simplify import drop_unread_locals
+from .structure import Sequence, structure
+from .structure.guards import draw_returns_in, insert_guards
+from .undo import Unstructured, assign_regions, undo_copies
+
+log = logging.getLogger("depyf")
+WIDTH = 110
+DEEPEST_INDENTATION = 95  # CPython accepts 100 levels
+
+Names = Mapping[str, Tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Decompilation:
+    """What became of one code object."""
+
+    source: str  # valid Python; for a proved one, the text that was compiled
+    code: Optional[CodeType]  # recompiled from `source`, like the reference; None unless proved
+    verdict: Verdict
+    rung: str  # "idioms", "statements", "disassembly"
+    lines: Tuple[Tuple[int, int], ...]  # (offset in the input code, line in source), sorted
+
+    @property
+    def proved(self) -> bool:
+        """Whether the text may stand in for the code."""
+        return self.verdict.holds
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One way to structure a program. Later rungs are less pretty and need less."""
+
+    name: str
+    folds_expressions: bool
+    drops_locals: bool
+
+
+RUNGS = (
+    Rung("idioms", True, True),
+    Rung("idioms", True, False),
+    Rung("statements", False, True),
+    Rung("statements", False, False),
+)
+
+
+def is_installed_by_dynamo(name: str) -> bool:
+    """Globals that Dynamo puts into the function's module for the frames it makes."""
+    return name.startswith(("__compiled_fn_", "__resume_at_", "__import_"))
+
+
+def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
+    """decode's result -> region tree"""
+    graph = build_graph(program)
+    regions = assign_regions(graph)
+    undo_copies(graph, regions)
+    draw_returns_in(graph)
+    insert_guards(graph, regions)
+    fold(graph, expressions=rung.folds_expressions)
+    return structure(graph, regions)
+
+
+def decompile_frame(
+    code: CodeType,
+    *,
+    reference: Optional[CodeType] = None,
+    filename: str = "<depyf>",
+    renames: Mapping[str, str] = {},
+    hints: Names = {},
+    constant_globals: Optional[Callable[[str], bool]] = is_installed_by_dynamo,
+) -> Decompilation:
+    """Source for a function's code object, proved equal to it or said not to be.
+
+    `reference`: the code that `code` was made from; locals that it has not are the generator's own.
+    `renames`: global name in the code -> name to show. `hints`: global name of a function -> its parameters.
+    """
+    invented: Collection[str] = ()
+    if reference is not None:
+        known = {*reference.co_varnames, *reference.co_cellvars, *reference.co_freevars}
+        invented = [name for name in code.co_varnames if name not in known]
+    failures: List[str] = []
+    worst: Optional[Verdict] = None
+    for rung in RUNGS:
+        if rung.drops_locals is False and not invented:
+            continue
+        try:
+            attempt = _Attempt(code, rung, invented, renames, hints, constant_globals)
+            result = attempt.run(filename)
+        except (Unstructured, Unspellable, CannotRecompile, SyntaxError) as error:
+            failures.append(f"{rung.name}: {error}")
+            continue
+        except Exception as error:
+            log.debug("decompiling %s failed", code.co_name, exc_info=True)
+            failures.append(f"{rung.name}: {type(error).__name__}: {error}")
+            continue
+        if result.proved:
+            return result
+        worst = result.verdict
+        failures.append(f"{rung.name}: {result.verdict}")
+    reason = "; ".join(dict.fromkeys(failures)) or "nothing was tried"
+    text, lines = disassembly(code, reason, dict(renames))
+    verdict = worst if worst is not None else Verdict(Grade.UNPROVED, reason=reason)
+    return Decompilation(text, None, verdict, "disassembly", lines)
+
+
+class _Attempt:
+    """One rung tried on one code object."""
+
+    def __init__(
+        self,
+        code: CodeType,
+        rung: Rung,
+        invented: Collection[str],
+        renames: Mapping[str, str],
+        hints: Names,
+        constant_globals: Optional[Callable[[str], bool]],
+    ) -> None:
+        self.code = code
+        self.rung = rung
+        self.invented = invented
+        self.renames = renames
+        self.hints = hints
+        self.constant_globals = constant_globals
+        self.program = decode(code)
+
+    def function(self) -> Tuple[s.Statement, Settings]:
+        """The definition of the function."""
+        program = self.program
+        if self.rung.drops_locals:
+            program = drop_unread_locals(program, self.invented)
+        is_constant = self.constant_globals or (lambda name: False)
+        settings = Settings(self.nested, self.renames, is_constant)
+        body = Builder(program, settings).build(region_tree(program, self.rung))
+        name = self.code.co_name if self.code.co_name.isidentifier() else "function"
+        is_async = self.code.co_flags & (0x80 | 0x200)
+        make = s.AsyncFunctionDef if is_async else s.FunctionDef
+        return make(name, parameters(self.code), body or [s.Pass()], origin=0), settings
+
+    def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
+        """For code objects inside this one."""
+        program = decode(code)
+        return program, region_tree(program, self.rung)
+
+    def run(self, filename: str) -> Decompilation:
+        """Build, print, compile back and prove."""
+        function, settings = self.function()
+        if max_depth(function) > DEEPEST_INDENTATION:
+            raise Unstructured("nested too deeply for Python's parser")
+        limits = SyntaxLimits.of(RUNNING_VERSION)
+        printed = print_source(s.Module([function]), features=limits, width=WIDTH)
+        back: Dict[str, str] = {shown: real for real, shown in self.renames.items()}
+        back.update(_implicit_names(self.code))
+        recompiled = compile_like(
+            function,
+            self.code,
+            filename=filename,
+            shown_line=1,
+            constants=settings.placeholders.values,
+            names=back,
+            print_width=WIDTH,
+        )
+        verdict = self.prove(recompiled)
+        if verdict.holds and any(isinstance(const, CodeType) for const in self.code.co_consts):
+            shared = share_nested(recompiled, self.code)
+            again = self.prove(shared)
+            if again.holds:
+                recompiled = shared
+        code = recompiled if verdict.holds else None
+        return Decompilation(printed.text, code, verdict, self.rung.name, _lines(recompiled, verdict))
+
+    def prove(self, recompiled: CodeType) -> Verdict:
+        """Compare with the original."""
+        return prove(
+            self.code,
+            recompiled,
+            constant_globals=self.constant_globals,
+            own_names=self.invented,
+            program_a=self.program,
+        )
+
+
+def _implicit_names(code: CodeType) -> Dict[str, str]:
+    """Stand-ins for names that no source can spell."""
+    found: Dict[str, str] = {}
+    work: List[Any] = [code]
+    while work:
+        current = work.pop()
+        for name in (*current.co_varnames, *current.co_cellvars, *current.co_freevars):
+            if not name.isidentifier():
+                found["__implicit" + "".join(c if c.isalnum() or c == "_" else "_" for c in name)] = name
+        work.extend(const for const in current.co_consts if isinstance(const, CodeType))
+    return found
+
+
+def _lines(code: CodeType, verdict: Verdict) -> Tuple[Tuple[int, int], ...]:
+    """(offset in the original, line of the text) from the operations that the proof matched."""
+    line_at: Dict[int, int] = {}
+    for start, end, line in code.co_lines():
+        if line is not None:
+            for offset in range(start, end, 2):
+                line_at[offset] = line
+    found = {a: line_at[b] for a, b in verdict.pairs if b in line_at}
+    return tuple(sorted(found.items()))

@@ -1,0 +1,173 @@
+"""Recompile: source text -> a code object that can stand in for the original.
+
+The compiler sees the text that is shown, but for two things that no text can say: constants without a
+spelling are bytes literals of the same length there, and generated names have their shown form. Both are put
+back into the code object. Free variables need a function around the text; the line numbers are kept.
+"""
+
+from __future__ import annotations
+
+import warnings
+from types import CodeType
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from . import syntax as s
+from .printer import SyntaxLimits, print_source
+from .python_facts import RUNNING_VERSION
+
+FUTURE_FLAGS = 0x1FF0000  # __future__ features recorded in co_flags
+CO_NESTED = 0x10
+
+
+class CannotRecompile(Exception):
+    """The text does not compile to a code object of the needed form."""
+
+
+def stand_in(name: str) -> bytes:
+    """The bytes constant that the compiler sees for a placeholder; its literal is as long as the name."""
+    return name[3:].encode()
+
+
+def compile_like(
+    function: s.Statement,
+    original: CodeType,
+    *,
+    filename: str,
+    shown_line: int,
+    constants: Sequence[Any] = (),
+    names: Mapping[str, str] = {},
+    print_width: Optional[int] = None,
+) -> CodeType:
+    """Compile the definition `function` to a code object like `original`.
+
+    `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones.
+    """
+    body: List[s.Statement] = [function]
+    wrapped = bool(original.co_freevars)
+    if wrapped:
+        empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
+        body = [s.FunctionDef("__around__", s.arguments(), [empty, function])]
+    width = None if print_width is None else print_width + (4 if wrapped else 0)
+    text = print_source(
+        _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
+    ).text
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = compile(text, filename, "exec", flags=original.co_flags & FUTURE_FLAGS, dont_inherit=True, optimize=0)
+    code = _only_code(module)
+    if wrapped:
+        code = _only_code(code)
+    shift = shown_line - code.co_firstlineno
+    if hasattr(function, "decorator_list") and function.decorator_list:
+        raise CannotRecompile("a decorated definition")
+    put_back = PutBack(dict(names), {stand_in(f"__constant_{i}"): value for i, value in enumerate(constants)}, shift)
+    code = put_back.code(code)
+    return _like(code, original)
+
+
+def _shown(name: str, names: Mapping[str, str]) -> str:
+    for shown, real in names.items():
+        if real == name:
+            return shown
+    return name
+
+
+def _only_code(code: CodeType) -> CodeType:
+    found = [const for const in code.co_consts if isinstance(const, CodeType)]
+    if len(found) != 1:
+        raise CannotRecompile(f"{len(found)} code objects where one was expected")
+    return found[0]
+
+
+def _with_stand_ins(module: s.Module, constants: Sequence[Any]) -> s.Module:
+    """The tree with bytes literals in place of placeholders (in place, and undone by `Placeholder` itself)."""
+    if not constants:
+        return module
+    return _replace(module, lambda node: s.Constant(stand_in(node.name)) if isinstance(node, s.Placeholder) else node)
+
+
+def _replace(root: Any, change: Callable[[Any], Any]) -> Any:
+    """A copy of a tree with some of its nodes changed; iterative."""
+    copies: Dict[int, Any] = {}
+    work: List[Tuple[Any, bool]] = [(root, False)]
+    while work:
+        node, is_ready = work.pop()
+        if not is_ready:
+            work.append((node, True))
+            work.extend((child, False) for child in s.children(node))
+            continue
+        changed = change(node)
+        if changed is node:
+            new = object.__new__(type(node))
+            for slot in node.__slots__:
+                value = getattr(node, slot)
+                if isinstance(value, s.Node):
+                    value = copies[id(value)]
+                elif isinstance(value, (list, tuple)):
+                    value = [copies[id(item)] if isinstance(item, s.Node) else item for item in value]
+                setattr(new, slot, value)
+            changed = new
+        copies[id(node)] = changed
+    return copies[id(root)]
+
+
+class PutBack:
+    """Puts real names and constants into a code object and those nested in it."""
+
+    def __init__(self, names: Dict[str, str], constants: Dict[bytes, Any], shift: int) -> None:
+        self.names = names
+        self.constants = constants
+        self.shift = shift
+
+    def code(self, code: CodeType) -> CodeType:
+        """The code object as it should be."""
+        return code.replace(
+            co_names=self._names(code.co_names),
+            co_varnames=self._names(code.co_varnames),
+            co_cellvars=self._names(code.co_cellvars),
+            co_freevars=self._names(code.co_freevars),
+            co_consts=tuple([self._constant(const) for const in code.co_consts]),
+            co_firstlineno=max(code.co_firstlineno + self.shift, 1),
+        )
+
+    def _names(self, names: Tuple[str, ...]) -> Tuple[str, ...]:
+        return tuple([self.names.get(name, name) for name in names])
+
+    def _constant(self, value: Any) -> Any:
+        if isinstance(value, CodeType):
+            return self.code(value)
+        if isinstance(value, bytes) and value in self.constants:
+            return self.constants[value]
+        if isinstance(value, tuple) and self.constants:
+            return tuple([self._constant(item) for item in value])
+        return value
+
+
+def _like(code: CodeType, original: CodeType) -> CodeType:
+    """Name, flags and cells as in the original."""
+    changes: Dict[str, Any] = {"co_name": original.co_name}
+    if hasattr(original, "co_qualname"):
+        changes["co_qualname"] = original.co_qualname
+    both = code.co_flags ^ original.co_flags
+    if both & ~(CO_NESTED | FUTURE_FLAGS) == 0:
+        changes["co_flags"] = original.co_flags
+    code = code.replace(**changes)
+    if code.co_cellvars != original.co_cellvars or code.co_freevars != original.co_freevars:
+        from .cells import with_cells
+
+        code = with_cells(code, original.co_cellvars, original.co_freevars)
+    return code
+
+
+def share_nested(code: CodeType, original: CodeType) -> CodeType:
+    """The code with the original's own nested code objects, matched by name and order."""
+    theirs: Dict[str, List[CodeType]] = {}
+    for const in original.co_consts:
+        if isinstance(const, CodeType):
+            theirs.setdefault(const.co_name, []).append(const)
+    consts: List[Any] = []
+    for const in code.co_consts:
+        if isinstance(const, CodeType) and theirs.get(const.co_name):
+            const = theirs[const.co_name].pop(0)
+        consts.append(const)
+    return code.replace(co_consts=tuple(consts))

@@ -1,0 +1,42 @@
+"""Simplify: locals that a code generator invented and never reads again are taken out of the program.
+
+Dynamo stores the functions it calls in temporaries and deletes them afterwards. A local that is written and
+deleted but never read says nothing to a reader. (That its value is then released earlier is an assumption that
+the proof states.)
+"""
+
+from __future__ import annotations
+
+from typing import Collection, List
+
+from .microops import Handler, Op, Program
+
+
+def drop_unread_locals(program: Program, invented: Collection[str]) -> Program:
+    """The program without the stores and deletes of invented locals that are never read."""
+    read = {op.arg for op in program.ops if op.kind in ("LOAD_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CLOSURE")}
+    unread = set(invented) - read
+    if not unread:
+        return program
+    ops = program.ops
+    targets = {op.target for op in ops if op.target >= 0} | {handler.target for handler in program.handlers}
+    new_index: List[int] = []
+    kept: List[Op] = []
+    for index, op in enumerate(ops):
+        new_index.append(len(kept))
+        if op.kind == "DELETE_LOCAL" and op.arg in unread:
+            continue
+        if op.kind == "STORE_LOCAL" and op.arg in unread:
+            copied = index not in targets and kept and kept[-1].kind == "COPY" and kept[-1].arg == 1
+            if copied and ops[index - 1].kind == "COPY":
+                kept.pop()
+                new_index[-2:] = [len(kept), len(kept)]
+                continue
+            op = Op("POP", None, op.offset, -1, op.handler)
+        kept.append(Op(op.kind, op.arg, op.offset, op.target, op.handler))
+    new_index.append(len(kept))
+    for op in kept:
+        if op.target >= 0:
+            op.target = new_index[op.target]
+    handlers = tuple(Handler(new_index[h.target], h.depth, h.lasti) for h in program.handlers)
+    return Program(tuple(kept), handlers, program.code, program.version)
