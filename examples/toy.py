@@ -44,9 +44,9 @@ def main() -> None:
         for _ in range(100):
             compiled(torch.randn(10), torch.randn(10))
 
-    print(f"\nThe whole story:     {folder / 'full_code_for_toy_example_0.py'}")
     entry = folder / "__transformed_code_0_for_toy_example.py"
-    print(f"The decompiled frame: {entry}\n")
+    print(f"\nThe whole story is in {folder / 'full_code_for_toy_example_0.py'}")
+    print(f"The entry frame, as Dynamo rewrote it, is in {entry}:\n")
     print(entry.read_text())
 
 

@@ -84,7 +84,7 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
         title = f"Resume function {_shown_name(function)}   ({place})\n"
         title += f"What is left of {whole} after a graph break."
         if function.source_origin == "decompiled":
-            title += " Dynamo made it as bytecode; this is its decompiled source."
+            title += "\nDynamo made it as bytecode; this is its decompiled source."
     lines = ["", "", *python_text.heading(title, "="), ""]
     if function.source_origin in ("file", "decompiled") and function.source.strip():
         return lines + python_text.code_or_comment(function.source)
