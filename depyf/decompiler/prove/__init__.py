@@ -68,8 +68,7 @@ class _Proof:
         constant = self.constant_globals
         if first.holds or constant is None or not any(constant(name) for name in a.co_names):
             return first
-        second = self._attempt(program_a, program_b, own_names, constant)
-        return second
+        return self._attempt(program_a, program_b, own_names, constant)
 
     def _attempt(
         self, a: Program, b: Program, own_names: FrozenSet[str], constant: Callable[[str], bool] | None
@@ -86,16 +85,15 @@ class _Proof:
 
         try:
             simulation = _simulation(a, b, terms, own_names, constant, same_code)
-            outer = terms.const("the exception handled by the caller")
-            start = [
-                entry_side(plan, terms, parameters(a.code), outer)
-                for plan in (simulation.plan_a, simulation.plan_b)
-            ]
-            simulation.run(Pair(*start))
+            names = parameters(a.code)
+            simulation.run(Pair(entry_side(terms, names), entry_side(terms, names)))
         except Diverged as found:
             return Verdict(Grade.REFUTED, divergence=found.divergence)
         except Unsupported as reason:
             return Verdict(Grade.UNPROVED, reason=str(reason))
+        except (LookupError, ValueError, AssertionError, RecursionError) as error:
+            # Instructions in an order that no machine could run; a proof must not fail loudly for that.
+            return Verdict(Grade.UNPROVED, reason=f"cannot be followed: {error!r}")
         assumed |= simulation.assumed
         assumptions = tuple([assumption for assumption in Assumption if assumption in assumed])
         grade = Grade.PROVED_UNDER if assumptions else Grade.PROVED
@@ -122,16 +120,16 @@ def _simulation(
         own_names = frozenset()
         if set(a.code.co_varnames) != set(b.code.co_varnames):
             raise Unsupported("the frame looks at its local names, and they are not the same")
+    own_names = own_names.difference(parameters(a.code), a.code.co_cellvars, a.code.co_freevars)
     users = {*a.code.co_varnames, *a.code.co_cellvars, *a.code.co_freevars} - own_names
-    is_constant = constant or _never
+    read_by_original = {op.arg for op in a.ops if op.kind == "LOAD_GLOBAL"} if constant else set()
 
     def is_temp(name: str) -> bool:
         return name not in users
 
+    def is_constant(name: str) -> bool:
+        return constant is not None and name in read_by_original and constant(name)
+
     plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL)
     plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL)
     return Bisimulation(plan_a, plan_b, terms, same_code)
-
-
-def _never(name: str) -> bool:
-    return False

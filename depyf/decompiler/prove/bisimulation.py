@@ -179,6 +179,9 @@ class Bisimulation:
                 results = [terms.symbol(properties & ~NOT, origin) for _ in range(pushes)]
                 a.stack += results if not properties & NOT else [terms.negated(results[0])]
                 b.stack += results if not event_b[5] & NOT else [terms.negated(results[0])]
+            if key[0] == "CHECK_EG_MATCH":
+                # The part that matched, if any, is now what is being handled.
+                a.exc = b.exc = terms.symbol(0, "the group being handled")
             a.pc += 1
             b.pc += 1
         elif mode == TRUTH:
@@ -284,8 +287,9 @@ class Bisimulation:
 
     def compare_operands(self, pair: Pair, event_a: Event, event_b: Event) -> None:
         """The operands are the same values; containers among them are shared from now on."""
+        makes_function = event_a[0][0] == "MAKE_FUNCTION"
         if len(event_a[1]) != len(event_b[1]) or not self.correspondence.escape(
-            pair.a, pair.b, zip(event_a[1], event_b[1])
+            pair.a, pair.b, zip(event_a[1], event_b[1]), compare_codes=makes_function
         ):
             raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
 
@@ -317,12 +321,12 @@ class Bisimulation:
         return f"{name}({', '.join(self.terms.text(operand) for operand in operands[:8])})"
 
 
-def entry_side(plan: Plan, terms: Terms, arguments: Tuple[str, ...], outer: int) -> Side:
+def entry_side(terms: Terms, arguments: Tuple[str, ...]) -> Side:
     """The machine at the first instruction: parameters are bound, nothing else is."""
     side = Side()
     for name in arguments:
         side.locals[name] = terms.known.get(("argument", name)) or _argument(terms, name)
-    side.exc = outer
+    side.exc = terms.outer
     return side
 
 

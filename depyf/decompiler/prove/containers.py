@@ -68,9 +68,12 @@ class Containers:
 
     def plain_key(self, term: int) -> bool:
         """Whether `term` is a constant that hashes and compares without surprises."""
-        return (
-            term > 0 and bool(self.terms.kinds[term] & CONST) and type(self.terms.data[term]) in _PLAIN_KEYS
-        )
+        if term <= 0:
+            return False
+        kind = self.terms.kinds[term]
+        if not kind & CONST or (kind & SINGLETON and term != self.terms.none):
+            return False
+        return type(self.terms.data[term]) in _PLAIN_KEYS
 
     def _index(self, term: int, size: int) -> int | None:
         """`term` as an index of a sequence of `size` elements, if it is constant and in range."""

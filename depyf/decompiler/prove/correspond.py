@@ -24,16 +24,29 @@ class Correspondence:
         self.same_code = same_code
         self.assumed: Set[Assumption] = set()
 
-    def escape(self, a: Side, b: Side, wanted: Iterable[Tuple[int, int]], commit: bool = True) -> bool:
-        """Whether all pairs of values correspond; if so, and if told to, their containers become shared."""
-        found = self._match(a, b, list(wanted))
+    def escape(
+        self,
+        a: Side,
+        b: Side,
+        wanted: Iterable[Tuple[int, int]],
+        *,
+        commit: bool = True,
+        compare_codes: bool = False,
+    ) -> bool:
+        """Whether all pairs of values correspond; if so, and if told to, their containers become shared.
+
+        Code objects are the same only if they are one object, unless what they do is to be compared.
+        """
+        found = self._match(a, b, list(wanted), compare_codes)
         if found is None:
             return False
         if commit:
             self._share(a, b, found)
         return True
 
-    def _match(self, a: Side, b: Side, work: List[Tuple[int, int]]) -> List[Tuple[int, int]] | None:
+    def _match(
+        self, a: Side, b: Side, work: List[Tuple[int, int]], compare_codes: bool
+    ) -> List[Tuple[int, int]] | None:
         """The pairs of containers that must become one, or None if the values do not correspond."""
         to_b: Dict[int, int] = {}
         to_a: Dict[int, int] = {}
@@ -44,12 +57,7 @@ class Correspondence:
             if x == y or (x, y) in seen:
                 continue
             if x >= 0 or y >= 0:
-                if (
-                    x >= 0
-                    and y >= 0
-                    and self.terms.kinds[x] & self.terms.kinds[y] & CODE
-                    and self.same_code(x, y)
-                ):
+                if compare_codes and min(x, y) >= 0 and self._codes(x, y) and self.same_code(x, y):
                     continue
                 return None
             left, right = a.heap[x], b.heap[y]
@@ -62,6 +70,9 @@ class Correspondence:
             work.extend(zip(left.items, right.items))
         return list(seen)
 
+    def _codes(self, x: int, y: int) -> bool:
+        return bool(self.terms.kinds[x] & self.terms.kinds[y] & CODE)
+
     def _as_term(self, side: Side, value: int) -> int:
         """A tuple whose parts have all become terms is a term."""
         if value < 0 and side.heap[value].kind == PACK:
@@ -72,6 +83,8 @@ class Correspondence:
         return value
 
     def _share(self, a: Side, b: Side, pairs: List[Tuple[int, int]]) -> None:
+        if pairs:
+            a.touched = b.touched = True
         packs = []
         for x, y in pairs:
             if a.heap[x].kind == PACK:

@@ -34,7 +34,9 @@ class Joins:
         for o, n in ((old.a, new.a), (old.b, new.b)):
             if len(o.stack) != len(n.stack):
                 raise Unsupported("the stack has two depths at one place")
-            if o.captured != n.captured or not o.reads <= n.reads or not n.locals.keys() <= o.locals.keys():
+            if not o.reads <= n.reads or not n.locals.keys() <= o.locals.keys() | o.captured:
+                return False
+            if o.captured != n.captured and not (n.captured < o.captured and o.captured.isdisjoint(n.dirty)):
                 return False
             if not n.temps.keys() <= o.temps.keys() or not set(n.dirty) <= set(o.dirty):
                 return False
@@ -108,6 +110,8 @@ class Joins:
         if terms.kinds[fact] & SYMBOL:
             return chosen.get(fact)
         if not terms.kinds[fact] & IS:
+            return fact
+        if any(not terms.kinds[part] & (CONST | SYMBOL) for part in terms.data[fact]):
             return fact
         parts = [part if terms.kinds[part] & CONST else chosen.get(part) for part in terms.data[fact]]
         if parts[0] is None or parts[1] is None:

@@ -47,6 +47,7 @@ class Terms:
         "lasti",
         "none",
         "null",
+        "outer",
         "true",
     )
 
@@ -59,7 +60,8 @@ class Terms:
         self.true = self.const(True)
         self.false = self.const(False)
         self.null = self._shared("NULL", CONST | SINGLETON | ONE, "NULL")
-        self.lasti = self._shared("lasti", CONST, "lasti")
+        self.lasti = self._shared("lasti", CONST | SINGLETON | ONE, "lasti")
+        self.outer = self._shared("outer", CONST | SINGLETON | ONE, "what the caller handles")
         self.assertion_error = self._shared("AssertionError", CONST | SINGLETON | ONE, AssertionError)
 
     def symbol(self, properties: int = 0, origin: Any = None) -> int:
@@ -118,11 +120,13 @@ class Terms:
         """A slice of two or three terms; `a:b` and `a:b:None` are one."""
         if len(parts) == 2:
             parts += (self.none,)
-        return self._shared(("slice", parts), SLICE, parts)
+        term = self._shared(("slice", parts), SLICE, parts)
+        self.depths[term] = 1 + max([self.depths.get(part, 0) for part in parts])
+        return term
 
     def elements_of_set(self, items: Tuple[int, ...]) -> int:
         """What `in` can tell of a set display: its constant elements, in no order."""
-        return self._shared(("elements", items), CONST, "a set of constants")
+        return self._shared(("elements", items), CONST | SINGLETON | ONE, "a set of constants")
 
     def identity(self, x: int, y: int) -> int:
         """The term `x is y`, a bool."""
