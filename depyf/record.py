@@ -143,6 +143,7 @@ class SessionRecord:
     graphs: Tuple[GraphRecord, ...] = ()
     files: Tuple[str, ...] = ()  # names of every file written, manifest.json aside
     problems: Tuple[str, ...] = ()  # what went wrong inside depyf, one line each
+    lone_breaks: Tuple[GraphBreak, ...] = ()  # of compilations that gave no frame: the function runs as is
 
     def function(self, key: str) -> FunctionRecord:
         """The function with that key; KeyError when there is none."""

@@ -200,6 +200,18 @@ def test_the_summary_is_short_and_says_what_to_open(tmp_path, capsys):
     assert lines[2].strip() == f"open first: {tmp_path / 'd' / 'full_code_for_toy_example_0.py'}"
 
 
+def test_a_graph_break_that_leaves_a_function_uncompiled_is_in_the_summary(tmp_path, capsys):
+    def loop(x):
+        for _ in range(2):
+            x = x + 1
+            torch._dynamo.graph_break()
+        return x
+
+    dump(tmp_path / "d", loop, lambda f: [f(torch.ones(2))])
+    error = capsys.readouterr().err
+    assert "0 frames" in error and f"graph break at {__file__}:{loop.__code__.co_firstlineno + 3}" in error
+
+
 def test_nothing_compiled_is_said_plainly(tmp_path, capsys):
     with depyf.prepare_debug(str(tmp_path / "d")):
         pass

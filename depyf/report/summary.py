@@ -22,7 +22,7 @@ def render(record: SessionRecord, folder: str) -> str:
         lines.append(f"  graph break at {_place(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
         lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see manifest.json")
-    if not record.frames:
+    if not record.frames and not breaks:
         lines.append("  nothing was compiled inside the context; was the function compiled before it?")
     first = next((function.full_code_file for function in record.functions if function.full_code_file), None)
     if first is None and record.frames:
@@ -36,12 +36,9 @@ def render(record: SessionRecord, folder: str) -> str:
 
 def _breaks(record: SessionRecord) -> List[GraphBreak]:
     """Each graph break once: the frames after a break, and recompilations, report it again."""
-    found = {
-        (_place(graph_break), graph_break.reason): graph_break
-        for frame in record.frames
-        for graph_break in frame.graph_breaks
-    }
-    return list(found.values())
+    every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
+    every.extend(record.lone_breaks)
+    return list({(_place(graph_break), graph_break.reason): graph_break for graph_break in every}.values())
 
 
 def _place(graph_break: GraphBreak) -> str:

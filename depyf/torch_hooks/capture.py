@@ -224,6 +224,12 @@ class Capture:
             graphs=self._graphs.records,
             files=tuple(sorted(self.folder.files)),
             problems=tuple(self.problems.lines),
+            lone_breaks=tuple(
+                graph_break
+                for compilation in self._compilations.all
+                if compilation.frame is None
+                for graph_break in compilation.breaks
+            ),
         )
 
     def set_full_code_file(self, key: str, name: str) -> None:
