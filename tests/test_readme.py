@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,10 @@ def test_the_guards_in_the_readme_are_those_of_the_demo(demo):
     threads = r"get_num_threads\(\) == \d+"  # varies with the machine
     story = (folder / "full_code_for_toy_example_0.py").read_text()
     assert re.sub(threads, "", block) in re.sub(threads, "", story)
+
+
+def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
+    _, folder = demo
+    start = README.index("    def toy_example(a, b):\n        tmp")
+    shown = textwrap.dedent(README[start : README.index("\n\n", start)])
+    assert (folder / "__transformed_code_0_for_toy_example.py").read_text().startswith(shown)
