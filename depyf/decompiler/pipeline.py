@@ -22,7 +22,7 @@ from .printer import SyntaxLimits, Unspellable, max_depth, print_source
 from .prove import Grade, Verdict, prove
 from .python_facts import RUNNING_VERSION
 from .recompile import CannotRecompile, compile_like, share_nested
-from .simplify import drop_unread_locals
+from .simplify import drop_final_deletes, drop_unread_locals
 from .structure import Sequence, structure
 from .structure.guards import draw_returns_in, insert_guards
 from .undo import Unstructured, assign_regions, undo_copies
@@ -151,6 +151,7 @@ class _Attempt:
         program = self.program
         if self.rung.drops_locals:
             program = drop_unread_locals(program, self.invented)
+            program = drop_final_deletes(program, self.invented)
         is_constant = self.constant_globals or (lambda name: False)
         settings = Settings(self.nested, self.renames, is_constant)
         body = Builder(program, settings).build(region_tree(program, self.rung))

@@ -103,7 +103,7 @@ def _replace(root: Any, change: Callable[[Any], Any]) -> Any:
                 value = getattr(node, slot)
                 if isinstance(value, s.Node):
                     value = copies[id(value)]
-                elif isinstance(value, (list, tuple)):
+                elif isinstance(value, (list, tuple)) and not isinstance(node, s.Constant):
                     value = [copies[id(item)] if isinstance(item, s.Node) else item for item in value]
                 setattr(new, slot, value)
             changed = new

@@ -12,6 +12,42 @@ from typing import Collection, List
 from .microops import Handler, Op, Program
 
 
+_SILENT = frozenset({"CONST", "SWAP", "COPY", "POP", "BUILD_LIST", "BUILD_TUPLE", "LOAD_LOCAL", "JUMP", "PUSH_NULL"})
+
+
+def drop_final_deletes(program: Program, invented: Collection[str]) -> Program:
+    """The program without deletes of invented locals that only the return follows: the frame ends anyway."""
+    ops = program.ops
+    gone = set()
+    for index, op in enumerate(ops):
+        if op.kind != "DELETE_LOCAL" or op.arg not in invented:
+            continue
+        following = index + 1
+        while following < len(ops) and (
+            (ops[following].kind in _SILENT and ops[following].target < 0) or ops[following].kind == "DELETE_LOCAL"
+        ):
+            following += 1
+        if following < len(ops) and ops[following].kind == "RETURN":
+            gone.add(index)
+    return without(program, gone) if gone else program
+
+
+def without(program: Program, gone: Collection[int]) -> Program:
+    """The program without some of its ops, none of which jumps."""
+    new_index: List[int] = []
+    kept: List[Op] = []
+    for index, op in enumerate(program.ops):
+        new_index.append(len(kept))
+        if index not in gone:
+            kept.append(Op(op.kind, op.arg, op.offset, op.target, op.handler))
+    new_index.append(len(kept))
+    for op in kept:
+        if op.target >= 0:
+            op.target = new_index[op.target]
+    handlers = tuple(Handler(new_index[h.target], h.depth, h.lasti) for h in program.handlers)
+    return Program(tuple(kept), handlers, program.code, program.version)
+
+
 def drop_unread_locals(program: Program, invented: Collection[str]) -> Program:
     """The program without the stores and deletes of invented locals that are never read."""
     read = {op.arg for op in program.ops if op.kind in ("LOAD_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CLOSURE")}

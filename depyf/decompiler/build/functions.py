@@ -46,7 +46,7 @@ class Builder(Statements):
         self.declared = {}
         super().__init__(Names(self.code, settings.renames.values()))
         self.is_comprehension = self.code.co_name in COMPREHENSIONS
-        self.cells = frozenset(self.code.co_cellvars) | frozenset(self.code.co_freevars)
+        self.captured = {op.arg for op in program.ops if op.kind == "LOAD_CLOSURE"}
 
     def build(self, tree: Any) -> List[s.Statement]:
         """The statements of the function, docstring and declarations first."""
@@ -82,6 +82,9 @@ class Builder(Statements):
 
     def is_constant_global(self, name: str) -> bool:
         return self.settings.constant_globals(name)
+
+    def is_private_cell(self, name: str) -> bool:
+        return name in self.code.co_cellvars and name not in self.captured
 
     def note_bare_iterator(self) -> None:
         self.settings.bare_iterators = True

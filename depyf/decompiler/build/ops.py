@@ -46,7 +46,7 @@ class Ops(Targets):
         value = self.pop()
         if isinstance(value, ImportValue) and value.refs == 0:
             self.finish_import(value)
-        elif isinstance(value, Slot):
+        elif isinstance(value, Slot) and value.name is None:
             self.store_target(value, None)
         elif isinstance(value, (Marker, Null)):
             pass
@@ -80,7 +80,11 @@ class Ops(Targets):
         self.silent(s.Name(self.variable(op.arg)))
 
     def op_load_cell(self, op: Op) -> None:
-        self.event(s.Name(self.variable(op.arg)))
+        node = s.Name(self.variable(op.arg))
+        if self.is_private_cell(op.arg):
+            self.silent(node)
+        else:
+            self.event(node)
 
     def op_load_closure(self, op: Op) -> None:
         self.push(Cell(self.variable(op.arg)))

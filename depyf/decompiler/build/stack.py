@@ -8,16 +8,20 @@ assignments to temporaries first. So the order of effects is right by constructi
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Iterator, List, Sequence
 
 from .. import syntax as s
 from ..undo import Unstructured
+from .constants import Placeholders
 from .names import Names
-from .values import Fresh, FreshDict, FunctionValue, Marker, Null, Slot, Value
+from .values import Cell, Fresh, FreshDict, FunctionValue, Marker, Null, Pattern, Slot, Value
 
 
 class Stack:
     """Values, what is pending, and the statements written so far."""
+
+    placeholders: Placeholders
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -89,16 +93,18 @@ class Stack:
 
     def _collect(self, value: Value, used: List[Value]) -> None:
         """Gather the pending values below `value` that are used for the last time, in the order of the text."""
+        if value.name is None and isinstance(value, Slot):
+            self.name_slots(value.pattern)
         if value.name is not None:
-            if value.refs == 0 and value.name in self.temporaries:
-                self.killed.append(value.name)
+            self.let_go(value)
             return
-        if isinstance(value, (Marker, Null, Slot)):
+        if isinstance(value, (Marker, Null)):
             raise Unstructured(f"{type(value).__name__} used as a value")
         items = value.items
         if items is not None:
             if value.refs > 0:
                 self.give_name(value)
+                self.let_go(value)
                 return
             for item in items:
                 item.refs -= 1
@@ -107,8 +113,14 @@ class Stack:
         if value.pending and value.refs == 0:
             if len(value.targets) > 1 or any(not isinstance(t, s.Name) for t in value.targets):
                 self.spill_until(value)
+                self.let_go(value)
                 return
             used.append(value)
+
+    def let_go(self, value: Value) -> None:
+        """A named value is used: if for the last time, its temporary goes after the statement."""
+        if value.refs == 0 and value.name in self.temporaries:
+            self.killed.append(value.name)
 
     def _detach(self, used: List[Value], last: List[Value]) -> None:
         """Take the values `last` off the end of `pending`; name what is in the way, and the rest of `used`."""
@@ -119,6 +131,7 @@ class Stack:
         for value in used[: len(used) - count]:
             if value.pending:
                 self.spill_until(value)
+            self.let_go(value)
         if count:
             del self.pending[-count:]
             for value in last[len(last) - count :]:
@@ -131,14 +144,21 @@ class Stack:
         if value.pending:
             return value  # resolved when it is known whether it has got a name
         if isinstance(value, Fresh):
+            cells = [item.variable for item in value.items if isinstance(item, Cell) and item.name is None]
+            if value.kind == "tuple" and cells and len(cells) == len(value.items) and cells == sorted(set(cells)):
+                return cells_node(cells)
             nodes = [self.node(item) for item in value.items]
             return s.List(nodes) if value.kind == "list" else s.Tuple(nodes)
         if isinstance(value, FreshDict):
             return s.Dict(list(value.keys), [self.node(item) for item in value.items])
         if isinstance(value, FunctionValue):
             return value
+        if isinstance(value, Cell):
+            return s.Subscript(cells_node([value.variable]), s.Constant(0))
         if value.targets:
             return s.NamedExpr(value.targets[0], value.node)
+        if isinstance(value.node, s.Constant) and type(value.node.value) is CodeType:
+            return self.placeholders.node(value.node.value)
         return value.node
 
     # -- writing
@@ -215,6 +235,10 @@ class Stack:
         self.out.append(s.Assign([s.Name(value.name)], node, origin=value.offset))
         self.killed = killed + self.killed
 
+    def name_slots(self, pattern: Pattern) -> None:
+        """Unpacked values are used before they are stored: give each a temporary."""
+        raise NotImplementedError
+
     def discard(self, value: Value) -> None:
         """A value was popped and is not used: what it held is let go of; an effect not yet written stays."""
         if value.refs > 0:
@@ -242,10 +266,14 @@ class Stack:
                 continue
             seen.add(id(value))
             yield value
-            work.extend(value.items or ())
+            if value.name is None:
+                work.extend(value.items or ())
 
-    def before_rebinding(self, variable: str) -> None:
-        """The variable is about to change: values on the stack that read it get a name while they can."""
+    def before_rebinding(self, variable: str, stored: Value | None = None) -> None:
+        """The variable is about to change: values on the stack that read it get a name while they can.
+
+        `stored`, which is about to go into the variable, has been popped and is computed before it changes.
+        """
         for value in list(self.all_values()):
             if value.name == variable:
                 value.name = self.new_name(s.Name(variable))
@@ -253,8 +281,26 @@ class Stack:
                 self.out.append(s.Assign([s.Name(value.name)], s.Name(variable), origin=self.offset))
             elif value.name is None and not value.pending and value.items is None and reads(value.node, variable):
                 self.give_name(value)
-        if any(reads(value.node, variable) for value in self.pending):
-            self.flush()
+        own = set(map(id, pending_inside(stored)))
+        for value in list(self.pending):
+            if id(value) not in own and value.pending and reads(value.node, variable):
+                self.spill_until(value)
+
+
+def pending_inside(value: Value | None) -> Iterator[Value]:
+    """The pending values that a popped value is made of."""
+    work = [value] if value is not None else []
+    while work:
+        current = work.pop()
+        if current.pending:
+            yield current
+        work.extend(current.items or ())
+
+
+def cells_node(variables: Sequence[str]) -> s.Expression:
+    """The tuple of the cells of some variables: a function that reads them has it as its closure."""
+    names: List[s.Expression] = [s.Name(name) for name in variables]
+    return s.Attribute(s.Lambda(s.arguments(), names[0] if len(names) == 1 else s.Tuple(names)), "__closure__")
 
 
 def _referenced(items: Sequence[Value]) -> Sequence[Value]:

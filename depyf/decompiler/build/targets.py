@@ -7,7 +7,6 @@ from typing import Any, Dict, List, Optional, Sequence
 from .. import syntax as s
 from ..microops import Op
 from ..undo import Unstructured
-from .constants import Placeholders
 from .stack import Stack
 from .values import Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, Marker, Null, Pattern, Slot, Value
 
@@ -15,7 +14,6 @@ from .values import Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, 
 class Targets(Stack):
     """Everything that binds or changes something."""
 
-    placeholders: Placeholders
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
 
     # -- given by the builder
@@ -30,6 +28,10 @@ class Targets(Stack):
 
     def is_constant_global(self, name: str) -> bool:
         """Whether the global is known not to change while the frame runs."""
+        raise NotImplementedError
+
+    def is_private_cell(self, name: str) -> bool:
+        """Whether a cell variable is never captured here: it is like a local then."""
         raise NotImplementedError
 
     def define_function(self, value: FunctionValue, name: str) -> bool:
@@ -52,7 +54,7 @@ class Targets(Stack):
         value = self.pop()
         if isinstance(value, Null):
             raise Unstructured("a variable is cleared")
-        self.before_rebinding(name)
+        self.before_rebinding(name, value)
         self.store(value, s.Name(name))
 
     def store_together(self, ops: Sequence[Op], position: int) -> int:
@@ -66,6 +68,9 @@ class Targets(Stack):
             plain += 1
         if plain < 2 or plain > 3:
             return 0
+        when = [self.pending.index(value) for value in self.values[-1 : -1 - plain : -1] if value.pending]
+        if when != sorted(when):
+            return 0  # not computed in the order of the targets: separate statements
         run = ops[position : position + plain]
         values = [self.pop() for _ in run]
         for op in run:
@@ -85,7 +90,7 @@ class Targets(Stack):
 
     def store(self, value: Value, target: s.Expression) -> None:
         """Assign a popped value."""
-        if isinstance(value, Slot):
+        if isinstance(value, Slot) and value.name is None:
             self.store_target(value, target)
         elif isinstance(value, ImportedName):
             self.store_imported(value, target)
@@ -217,19 +222,39 @@ class Targets(Stack):
             pattern = Pattern(count, star, (node, targets, killed, self.offset))
         if count == 0:
             self.close_pattern(pattern)
-        for index in range(count - 1, -1, -1):
-            self.push(Slot(pattern, index, op.offset))
+        pattern.slots = [Slot(pattern, index, op.offset) for index in range(count)]
+        for slot in reversed(pattern.slots):
+            self.push(slot)
+
+    def name_slots(self, pattern: Pattern) -> None:
+        if pattern.targets or pattern.source in ("for", "with"):
+            raise Unstructured("unpacked values are used while they are stored")
+        outer = pattern.source
+        if isinstance(outer, Slot):
+            self.name_slots(outer.pattern)
+            pattern.source = (self.node(outer), [], [], outer.offset)
+        node, _, _, offset = pattern.source
+        held = {slot.index: slot for slot in pattern.slots}
+        for index, slot in sorted(held.items()):
+            slot.name = self.new_name(s.Subscript(node, s.Constant(index)))
+            target: s.Expression = s.Name(slot.name)
+            pattern.targets.append(s.Starred(target) if index == pattern.star else target)
+        self.flush()
+        self.close_pattern(pattern)
 
     def store_target(self, slot: Slot, target: Optional[s.Expression]) -> None:
         """Give a slot its target; None drops the element."""
         pattern = slot.pattern
-        if slot.refs > 0 or slot.index != len(pattern.targets):
-            raise Unstructured("unpacked values are stored out of order")
-        if target is None:
-            if pattern.source == "with":
-                pattern.is_done = True
-                return
-            raise Unstructured("an unpacked value is dropped")
+        if target is None and pattern.source == "with":
+            pattern.is_done = True
+            return
+        if slot.refs > 0 or slot.index != len(pattern.targets) or target is None:
+            self.name_slots(pattern)
+            if target is not None:
+                self.assign(slot, target)
+            else:
+                self.discard(slot)
+            return
         if slot.index == pattern.star:
             target = s.Starred(target)
         pattern.targets.append(target)

@@ -112,7 +112,7 @@ class Cell(Value):
 class Pattern:
     """An assignment that is still collecting its targets. `finish(target)` is called when it has them all."""
 
-    __slots__ = ("count", "star", "targets", "source", "is_done")
+    __slots__ = ("count", "star", "targets", "source", "is_done", "slots")
 
     def __init__(self, count: int, star: int, source: Any) -> None:
         self.count = count
@@ -120,6 +120,7 @@ class Pattern:
         self.targets: List[s.Expression] = []
         self.source = source  # a Slot of an outer pattern, or the value that is unpacked
         self.is_done = False
+        self.slots: List[Slot] = []
 
 
 class Slot(Value):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Dict, List, Optional, Tuple
 
-from ..microops import ENDS, Handler, Op, Program
+from ..microops import CLOSURE, ENDS, Handler, Op, Program
 from ..python_facts import RUNNING_VERSION, Version, facts_for
 from .raw import ExceptionRange, exception_ranges, raw_instructions
 from .translate import Translator, translated_opnames
@@ -36,6 +36,7 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     _drop_generator_start(ops)
     _drop_generator_handler(ops, handlers)
     _fold_send_loops(ops)
+    _fold_closure_reads(ops)
     return _compact(ops, handlers, code, version)
 
 
@@ -91,6 +92,18 @@ def _fold_send_loops(ops: List[Op]) -> None:
         op.kind, op.target = "YIELD_FROM", -1
         if [o.kind for o in ops[target : target + 2]] == ["SWAP", "POP"] and ops[target].offset == ops[target + 1].offset:
             ops[target].kind = ops[target + 1].kind = _GONE
+
+
+def _fold_closure_reads(ops: List[Op]) -> None:
+    """`(lambda: x).__closure__` is the tuple of cells that the function was made with: no need to make it.
+
+    Source has no other way to say a cell; Dynamo's code handles cells as values.
+    """
+    for index in range(len(ops) - 2):
+        code, make, read = ops[index : index + 3]
+        if make.kind == "MAKE_FUNCTION" and make.arg == CLOSURE and read.kind == "LOAD_ATTR" and code.kind == "CONST":
+            if read.arg == "__closure__":
+                code.kind = make.kind = read.kind = _GONE
 
 
 def _compact(ops: List[Op], handlers: List[Handler], code: CodeType, version: Version) -> Program:

@@ -27,7 +27,7 @@ INTRINSICS_2 = (
 
 # Instructions without a meaning of their own at this level.
 DROPPED = frozenset({
-    "CACHE", "NOP", "RESUME", "PRECALL", "COPY_FREE_VARS", "MAKE_CELL", "NOT_TAKEN", "ASYNC_GEN_WRAP",
+    "CACHE", "NOP", "RESUME", "PRECALL", "COPY_FREE_VARS", "NOT_TAKEN", "ASYNC_GEN_WRAP",
     "RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR",
 })  # fmt: skip
 
@@ -92,7 +92,7 @@ class Translator:
         self.offset = 0
         cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
         self.slots = code.co_varnames + cells + code.co_freevars
-        self.cells = frozenset(code.co_cellvars) | frozenset(code.co_freevars)
+        self.cells = set(code.co_freevars)  # and the variables that a MAKE_CELL has made cells of
         self.kwnames: Any = None
 
     def translate(self, raw: Raw) -> None:
@@ -319,6 +319,10 @@ def _pair(first: str, second: str) -> Callable[[Translator, Raw], None]:
     return translate
 
 
+def _make_cell(t: Translator, raw: Raw) -> None:
+    t.cells.add(t.slots[raw.arg])
+
+
 def _return_generator(t: Translator, raw: Raw) -> None:
     t.emit("RETURN_GENERATOR")
 
@@ -338,7 +342,7 @@ _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
     "LOAD_FAST_LOAD_FAST": _pair("LOAD_LOCAL", "LOAD_LOCAL"),
     "STORE_FAST_LOAD_FAST": _pair("STORE_LOCAL", "LOAD_LOCAL"),
     "STORE_FAST_STORE_FAST": _pair("STORE_LOCAL", "STORE_LOCAL"),
-    "RETURN_GENERATOR": _return_generator,
+    "RETURN_GENERATOR": _return_generator, "MAKE_CELL": _make_cell,
 }  # fmt: skip
 
 def translated_opnames() -> List[str]:

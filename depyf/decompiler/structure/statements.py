@@ -39,6 +39,9 @@ def structure(graph: Graph, regions: List[Region]) -> Sequence:
 class _Structurer:
     def __init__(self, graph: Graph, regions: List[Region]) -> None:
         self.graph = graph
+        for block in graph.blocks:
+            if isinstance(block.term, Guarded):
+                block.term.region.guard = block  # a block before it may have swallowed the guard
         self.clauses: Dict[Region, List[Clause]] = {}
         self.swallowed: Dict[Region, Tuple[bool, Block]] = {}
         for region in regions:
