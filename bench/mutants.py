@@ -2,9 +2,10 @@
 
     python bench/mutants.py [--functions N] [--each N] [--seed N] [--show N]
 
-Each mutant differs from its function in one micro-op: a branch is flipped, two operands are swapped, a constant gets
-another type, a `del` is dropped, a handler is lost, ... A mutant that is still proved is either the same program
-(both arms of the branch return None) or a hole in the prover: `--show` prints them, to be read by a person.
+Each mutant differs from its function in one micro-op: a branch is flipped, two operands are swapped, a
+constant gets another type, a `del` is dropped, a handler is lost, ... A mutant that is still proved is either
+the same program (both arms of the branch return None) or a hole in the prover: `--show` prints them, to be
+read by a person.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-from reflexive import codes, standard_library
+from reflexive import codes, standard_library  # noqa: E402
 
-from depyf.decompiler.decode import decode
-from depyf.decompiler.microops import BRANCHES, ENDS, Handler, Op, Program
-from depyf.decompiler.prove import _Proof
+from depyf.decompiler.decode import decode  # noqa: E402
+from depyf.decompiler.microops import BRANCHES, ENDS, Handler, Op, Program  # noqa: E402
+from depyf.decompiler.prove import _Proof  # noqa: E402
 
 FLIPPED = {
     "BRANCH_TRUE": "BRANCH_FALSE", "BRANCH_FALSE": "BRANCH_TRUE",
@@ -87,56 +88,56 @@ def other_constant(value: Any) -> Any:
     if isinstance(value, bytes):
         return bytes(reversed(value)) + b"x"
     if isinstance(value, tuple):
-        return tuple([*value[:-1], other_constant(value[-1])]) if value else (None,)
+        return (*value[:-1], other_constant(value[-1])) if value else (None,)
     return None
 
 
 Mutation = Callable[[Program, int, Op, random.Random], Optional[Program]]
 
 
-def _flip(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _flip(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     return changed(p, at, kind=FLIPPED[op.kind]) if op.kind in BRANCHES else None
 
 
-def _swap_operands(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _swap_operands(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     two = op.kind in ("BINARY", "INPLACE", "COMPARE", "SUBSCR", "CONTAINS", "STORE_ATTR")
     if two or (op.kind == "CALL" and op.arg[0] >= 2):
         return inserted(p, at, [Op("SWAP", 2)])
     return None
 
 
-def _constant(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _constant(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     if op.kind != "CONST" or hasattr(op.arg, "co_code"):
         return None
     return changed(p, at, arg=other_constant(op.arg))
 
 
-def _drop_delete(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _drop_delete(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     return changed(p, at, kind="JUMP", arg=None, target=at + 1) if op.kind == "DELETE_LOCAL" else None
 
 
-def _drop_store(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _drop_store(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     return changed(p, at, kind="POP", arg=None) if op.kind == "STORE_LOCAL" else None
 
 
-def _drop_attribute_store(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _drop_attribute_store(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     if op.kind != "STORE_ATTR":
         return None
     return inserted(changed(p, at, kind="POP", arg=None), at, [Op("POP")])
 
 
-def _other_local(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _other_local(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     names = [name for name in p.code.co_varnames if name != op.arg]
     return changed(p, at, arg=r.choice(names)) if op.kind in ("LOAD_LOCAL", "STORE_LOCAL") and names else None
 
 
-def _other_name(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _other_name(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     if op.kind in ("LOAD_GLOBAL", "LOAD_ATTR", "STORE_ATTR", "IMPORT_NAME", "IMPORT_FROM", "LOAD_NAME"):
         return changed(p, at, arg=op.arg + "_")
     return None
 
 
-def _operator(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _operator(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     if op.kind in ("BINARY", "INPLACE") and r.random() < 0.5:
         return changed(p, at, kind="INPLACE" if op.kind == "BINARY" else "BINARY")
     if op.kind in ("BINARY", "INPLACE"):
@@ -148,7 +149,7 @@ def _operator(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program
     return None
 
 
-def _lose_handler(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _lose_handler(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     raising = op.kind in (
         "CALL",
         "LOAD_ATTR",
@@ -162,27 +163,27 @@ def _lose_handler(p: Program, at: int, op: Op, r: random.Random) -> Optional[Pro
     return changed(p, at, handler=-1) if op.handler >= 0 and raising else None
 
 
-def _other_target(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _other_target(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     if op.target < 0:
         return None
     targets = sorted({other.target for other in p.ops if other.target >= 0} - {op.target})
     return changed(p, at, target=r.choice(targets)) if targets else None
 
 
-def _twice(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _twice(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     if op.kind not in ("LOAD_ATTR", "GET_ITER", "UNARY"):
         return None
     return inserted(p, at, [Op("COPY", 1), Op(op.kind, op.arg), Op("POP")])
 
 
-def _keywords(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _keywords(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     if op.kind != "CALL" or not isinstance(op.arg[1], tuple):
         return None
     argc, names, layout = op.arg
     return changed(p, at, arg=(argc, names[1:] or None, layout))
 
 
-def _keep_a_copy(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _keep_a_copy(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     """A name of ours keeps what is on top of the stack."""
     if (
         op.kind not in ("CALL", "STORE_LOCAL", "STORE_ATTR")
@@ -193,7 +194,7 @@ def _keep_a_copy(p: Program, at: int, op: Op, r: random.Random) -> Optional[Prog
     return inserted(p, at, [Op("COPY", 1), Op("STORE_LOCAL", "kept by a mutant")])
 
 
-def _swap_statements(p: Program, at: int, op: Op, r: random.Random) -> Optional[Program]:
+def _swap_statements(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     """Two neighbouring reads of globals or attributes of locals change places with what they read."""
     ops = p.ops[at : at + 4]
     if [o.kind for o in ops] != ["LOAD_LOCAL", "LOAD_ATTR", "LOAD_LOCAL", "LOAD_ATTR"]:
@@ -215,7 +216,7 @@ MUTATIONS: Dict[str, Mutation] = {
 
 
 def plainly_same(a: Program, b: Program) -> bool:
-    """Whether the two differ only in jumps to jumps and in copies of the same ops: no cleverness, no mistakes."""
+    """Whether the two differ only in jumps to jumps and in copies of the same ops."""
 
     def landed(program: Program, at: int) -> int:
         seen = 0
@@ -231,7 +232,7 @@ def plainly_same(a: Program, b: Program) -> bool:
             continue
         related.add((x, y))
         left, right = a.ops[x], b.ops[y]
-        if left.kind != right.kind or left.arg is not right.arg and left.arg != right.arg:
+        if left.kind != right.kind or (left.arg is not right.arg and left.arg != right.arg):
             return False
         if type(left.arg) is not type(right.arg) or (left.handler < 0) != (right.handler < 0):
             return False

@@ -141,7 +141,9 @@ class Bisimulation:
             return None
         if a.dirty or b.dirty:
             self.compare_locals(pair)
+        used = None
         if event_a[1] != event_b[1]:
+            used = self.correspondence.held(a, event_a[1])  # before the containers among them escape
             self.compare_operands(pair, event_a, event_b)
         if a.exc != b.exc:
             raise self.diverged(
@@ -156,7 +158,7 @@ class Bisimulation:
         self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
         if mode == LEAVE:
             return None
-        self.compare_lifetimes(pair, event_a, event_b)
+        self.compare_lifetimes(pair, event_a, event_b, used)
         handler_a, handler_b = self.plan_a.handlers[a.pc], self.plan_b.handlers[b.pc]
         if handler_a is not None or handler_b is not None:
             self.enter_handlers(pair, handler_a, handler_b)
@@ -293,8 +295,10 @@ class Bisimulation:
         ):
             raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
 
-    def compare_lifetimes(self, pair: Pair, event_a: Event, event_b: Event) -> None:
-        """B holds no value longer than A."""
+    def compare_lifetimes(
+        self, pair: Pair, event_a: Event, event_b: Event, used: Dict[int, None] | None
+    ) -> None:
+        """B holds no value longer than A. `used`: what the event's operands hold, if it is known already."""
         a, b = pair.a, pair.b
         rest_a = a.stack[: len(a.stack) - event_a[2]]
         rest_b = b.stack[: len(b.stack) - event_b[2]]
@@ -302,7 +306,9 @@ class Bisimulation:
             rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)
         ):
             return
-        value = self.correspondence.kept_too_long(pair, rest_a, rest_b, event_a[1])
+        if used is None:
+            used = self.correspondence.held(a, event_a[1])
+        value = self.correspondence.kept_too_long(pair, rest_a, rest_b, used)
         if value:
             text = self.terms.text(value)
             raise self.diverged(pair, f"has let go of {text}", f"still holds {text}")

@@ -159,10 +159,10 @@ class Correspondence:
                 work.extend(side.heap[value].items)
         return leaves
 
-    def kept_too_long(self, pair: Pair, rest_a: List[int], rest_b: List[int], operands: List[int]) -> int:
+    def kept_too_long(self, pair: Pair, rest_a: List[int], rest_b: List[int], used: Dict[int, None]) -> int:
         """A value that B still holds at an event when A does not, or 0. Notes what has to be assumed.
 
-        `rest_*` is the stack without the operands. The user's locals agree, so they count for both.
+        `rest_*` is the stack without the operands, `used` what the operands hold. The user's locals agree, so they count for both.
         """
         a, b = pair.a, pair.b
         own_a = self.held(a, [*rest_a, *a.temps.values()])
@@ -172,7 +172,6 @@ class Correspondence:
         users = self.held(a, a.locals.values())
         late = [value for value in own_b if value not in own_a and value not in users]
         if late:
-            used = self.held(a, operands)
             for value in late:
                 if value not in used:
                     return value

@@ -155,6 +155,8 @@ class Joins:
 
     def _share_what_changed_shape(self, old: Pair, new: Pair) -> None:
         """Containers that differ in shape on the two paths become shared, where both machines have them."""
+        if not (old.a.heap or old.b.heap or new.a.heap or new.b.heap):
+            return
         for pair in (old, new):
             pair.a.settle()
             pair.b.settle()
