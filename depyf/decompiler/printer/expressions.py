@@ -72,7 +72,7 @@ def attribute(node: s.Attribute, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def subscript(node: s.Subscript, level: int, limits: SyntaxLimits) -> Parts:
-    index = node.slice
+    index = _taken_apart(node.slice)
     walrus = NAMED if limits.bare_walrus_in_index else TEST
     if isinstance(index, s.Tuple) and index.elts:
         starred = any(isinstance(item, s.Starred) for item in index.elts)
@@ -84,6 +84,18 @@ def subscript(node: s.Subscript, level: int, limits: SyntaxLimits) -> Parts:
         if any(isinstance(item, s.Slice) for item in index.elts):
             raise Unspellable("before Python 3.11 an index holds `*` or `:`, not both")
     return [(node.value, ATOM), "[", OPEN, (index, walrus), CLOSE_PLAIN, "]"]
+
+
+def _taken_apart(index: s.Expression) -> s.Expression:
+    """A constant index as the compiler found it: a tuple, or a slice (which Python 3.14 makes a constant)."""
+    if isinstance(index, s.Constant):
+        value = index.value
+        if type(value) is tuple:
+            return s.Tuple([_taken_apart(s.Constant(item)) for item in value])
+        if type(value) is slice:
+            bounds = (value.start, value.stop, value.step)
+            return s.Slice(*[None if bound is None else s.Constant(bound) for bound in bounds])
+    return index
 
 
 def slice_(node: s.Slice, level: int, limits: SyntaxLimits) -> Parts:

@@ -62,10 +62,10 @@ Piece = Union[str, Literal, Quoted, FString]  # a str is code inside the braces,
 def spell_fstring(string: FString, limits: SyntaxLimits) -> str:
     """The text of an outermost f-string. Raises `Unspellable` where the target Python has none for it."""
     text = _spell_within(string, ())
+    if limits.nested_quotes_in_fstrings and (text is None or not text.isprintable()):
+        return _spell_freely(string)
     if text is not None:
         return text
-    if limits.nested_quotes_in_fstrings:
-        return _spell_freely(string)
     raise Unspellable("before Python 3.12 no f-string can hold these quotes or backslashes inside its braces")
 
 

@@ -2,7 +2,7 @@
 
 The printer marks every place where a line may break. Marks are strings, so that joining the pieces gives the
 text on one line; only when that is too long do the marks matter. The rule is the usual one: a bracket that
-fits on its line stays there, any other is opened, one item to a line. Brackets nested so deep that their items
+fits on its line stays there, any other is opened, one item to a line. Brackets so deep that their items
 would start in the right half of the page stay closed.
 """
 

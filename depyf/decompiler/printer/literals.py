@@ -82,7 +82,7 @@ def _spell_complex(value: complex) -> tuple[str, int]:
 def _spell_part(value: float) -> str:
     """A real or imaginary part: a float without a fraction of zero, as `repr` has it."""
     text = _spell_float(value)
-    return text[:-2] if text.endswith(".0") else text
+    return text[:-2] if text.endswith(".0") and text != "-0.0" else text  # -0 is an int, without a sign
 
 
 def _bits(real: float, imag: float) -> bytes:
@@ -109,9 +109,10 @@ def escaped(value: str, quote: str) -> str:
 def _escape_quotes(body: str, quote: str) -> str:
     if len(quote) == 1:
         return body.replace(quote, "\\" + quote)
-    mark = quote[0]
-    body = body.replace(quote, ("\\" + mark) * 3)
-    return body[:-1] + "\\" + mark if body.endswith(mark) else body
+    last = "\\" + quote[0]
+    if body.endswith(quote[0]):
+        return body[:-1].replace(quote, last * 3) + last
+    return body.replace(quote, last * 3)
 
 
 def docstring(value: str, indent: str, limits: SyntaxLimits) -> str:

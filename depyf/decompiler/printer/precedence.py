@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 # The levels that places ask for. The first three are no steps of one ladder: a bare `yield` or tuple stands
-# only where YIELD or TUPLE is asked for, and `:=` stands bare only where exactly NAMED is asked for. OR_CHAIN is
-# what the operands of `or` ask for, AND what those of `and` do: an operand of the same kind joins the chain.
+# only where YIELD or TUPLE is asked for, and `:=` stands bare only where exactly NAMED is asked for.
+# OR_CHAIN is what the operands of `or` ask for, AND what those of `and` do: one of the same kind joins in.
 YIELD, TUPLE, NAMED, TEST, OR, OR_CHAIN, AND, NOT, COMPARE = range(9)
 BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, TERM, FACTOR, POWER, AWAIT, ATOM = range(9, 19)
 
