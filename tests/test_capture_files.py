@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import subprocess
+import sys
 import types
 
 import capture_tools as tools
@@ -158,6 +160,9 @@ def test_bytecode_files_load_with_plain_pickle_and_with_dill(tmp_path):
     with open(folder / f"{record.frames[0].file}.original_bytecode", "rb") as stream:
         code = pickle.load(stream)
     assert code.co_code == tools.toy_example.__code__.co_code
+    check = "import pickle, sys; c = pickle.load(open(sys.argv[1], 'rb')); assert 'depyf' not in sys.modules"
+    for name in record.frames[0].bytecode_files:
+        subprocess.run([sys.executable, "-I", "-c", check, str(folder / name)], check=True)
     revived = types.FunctionType(code, tools.toy_example.__globals__)
     assert same(run_toy(revived), run_toy(tools.toy_example))
 
@@ -179,6 +184,19 @@ def test_two_functions_that_share_one_kernel_module_say_which_file_is_linked(tmp
         return
     assert kernels[1].instead == (kernels[0].file,)
     assert kernels[0].file in (tmp_path / "d" / kernels[1].file).read_text().splitlines()[0]
+
+
+def test_a_later_session_in_another_folder_takes_the_links_over(tmp_path):
+    run = lambda f: [f(torch.ones(3, 4), torch.ones(3, 4))]  # noqa: E731
+    for backend in ("eager", "inductor"):
+        for name in ("one", "two"):
+            folder = tmp_path / backend / name
+            _, record, compiled = dump(folder, tools.straight, run, backend)
+            path = folder / record.graphs[0].running_files[0]
+            line = statement_lines(path, {"eager": "forward", "inductor": "call"}[backend])[-1]
+            with breakpoints((path, line)) as debugger:
+                run(compiled)
+            assert len(debugger.hits) == 1, (backend, name)
 
 
 def test_odd_function_names_give_file_names_that_every_file_system_takes(tmp_path):

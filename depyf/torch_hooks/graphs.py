@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, List, Sequence, Tuple
 
 from depyf.record import GraphRecord, StageRecord
 from depyf.torch_hooks import link
@@ -98,7 +99,6 @@ class Graphs:
         self._problems = problems
         self._earlier = tuple(earlier)
         self._graphs: List[Graph] = []
-        self._module_links: Dict[str, str] = {}  # file that Inductor loaded -> our file that it is linked to
 
     @property
     def records(self) -> Tuple[GraphRecord, ...]:
@@ -154,11 +154,9 @@ class Graphs:
             if not functions:
                 continue
             part.runs = True
-            if link.link_module(functions, self._folder.of(part.file)):
-                part.linked = True
-                self._module_links[part.module_file] = part.file
-            elif not part.linked:
-                part.same_as = self._module_links.get(part.module_file, "")
+            linked_to = os.path.basename(link.link_module(functions, self._folder.of(part.file)))
+            part.linked = linked_to == part.file
+            part.same_as = "" if part.linked else linked_to
 
     def _link_graph_modules(self, graph: Graph, stages: Tuple[str, ...], modules: Sequence[Any]) -> None:
         parts = [part for part in graph.stages if part.stage in stages]

@@ -68,24 +68,30 @@ def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> bool:
     return False
 
 
-def link_module(functions: Sequence[FunctionType], path: str) -> List[FunctionType]:
-    """Link the functions of a generated module to a copy of its text at `path`; returns those linked."""
-    linked = []
+def link_module(functions: Sequence[FunctionType], path: str) -> str:
+    """Link the functions of a generated module to a copy of its text at `path`.
+
+    Returns the path that they are linked to: another one when they were linked into the same folder before,
+    for another graph that runs the same module.  A link of an earlier session, into another folder, is replaced.
+    """
+    folder = os.path.dirname(path)
+    for function in functions:
+        if is_linked_into(function, folder):
+            return function.__code__.co_filename
     for function in functions:
         for sibling in _functions_of(function.__globals__):
-            if sibling.__code__.co_filename == function.__globals__.get("__file__"):
+            if not is_linked_into(sibling, folder):
                 sibling.__code__ = move(sibling.__code__, path)
-                linked.append(sibling)
-    return linked
+    return path
 
 
 def _functions_of(namespace: Dict[str, Any]) -> Iterator[FunctionType]:
-    """Functions of a module, and of the classes it defines."""
+    """Functions that a module defines, in its classes too; not those that it imports."""
     for value in list(namespace.values()):
-        if type(value) is FunctionType:
-            yield value
-        elif type(value) is type and value.__module__ == namespace.get("__name__"):
-            yield from (member for member in vars(value).values() if type(member) is FunctionType)
+        members = vars(value).values() if type(value) is type else (value,)
+        for member in members:
+            if type(member) is FunctionType and member.__globals__ is namespace:
+                yield member
 
 
 def is_linked_into(function: FunctionType, folder: str) -> bool:
