@@ -72,7 +72,8 @@ def link_module(functions: Sequence[FunctionType], path: str) -> str:
     """Link the functions of a generated module to a copy of its text at `path`.
 
     Returns the path that they are linked to: another one when they were linked into the same folder before,
-    for another graph that runs the same module.  A link of an earlier session, into another folder, is replaced.
+    for another graph that runs the same module.  A link into another folder, by an earlier session, is
+    replaced.
     """
     folder = os.path.dirname(path)
     for function in functions:
