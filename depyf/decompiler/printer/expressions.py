@@ -87,15 +87,17 @@ def subscript(node: s.Subscript, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def _taken_apart(index: s.Expression) -> s.Expression:
-    """A constant index as the compiler found it: a tuple, or a slice (which Python 3.14 makes a constant)."""
-    if isinstance(index, s.Constant):
-        value = index.value
-        if type(value) is tuple:
-            return s.Tuple([_taken_apart(s.Constant(item)) for item in value])
-        if type(value) is slice:
-            bounds = (value.start, value.stop, value.step)
-            return s.Slice(*[None if bound is None else s.Constant(bound) for bound in bounds])
-    return index
+    """A constant index as the source has it: a tuple, or a slice (a constant from Python 3.14 on)."""
+    if isinstance(index, s.Constant) and type(index.value) is tuple:
+        return s.Tuple([_slice_or_constant(item) for item in index.value])
+    return _slice_or_constant(index.value) if isinstance(index, s.Constant) else index
+
+
+def _slice_or_constant(value: object) -> s.Expression:
+    if type(value) is not slice:
+        return s.Constant(value)
+    bounds = (value.start, value.stop, value.step)
+    return s.Slice(*[None if bound is None else s.Constant(bound) for bound in bounds])
 
 
 def slice_(node: s.Slice, level: int, limits: SyntaxLimits) -> Parts:

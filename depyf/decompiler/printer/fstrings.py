@@ -49,11 +49,13 @@ class FString:
 
     def __init__(self, prefix: str, pieces: Sequence[Piece]) -> None:
         self.prefix = prefix
-        self.pieces = list(pieces)
-        for index in range(len(pieces) - 1, 0, -1):  # "{{" would be a brace
-            after = pieces[index]
-            if isinstance(pieces[index - 1], FieldOpen) and isinstance(after, str) and after[:1] == "{":
-                self.pieces.insert(index, " ")
+        self.pieces: list[Piece] = []
+        for piece in pieces:
+            if isinstance(piece, str) and piece[:1] == "{" and self.pieces:
+                if isinstance(self.pieces[-1], FieldOpen):
+                    self.pieces.append(" ")  # two braces would be one
+            if piece:  # marks for line breaks are empty
+                self.pieces.append(piece)
 
 
 Piece = Union[str, Literal, Quoted, FString]  # a str is code inside the braces, quotes excepted
@@ -81,6 +83,10 @@ def _spell_literal(literal: Literal, quote: str) -> str:
     text = escaped(literal.value, quote)
     if literal.in_spec:
         return text.replace("{", "\\x7b").replace("}", "\\x7d")
+    return _doubled_braces(text)
+
+
+def _doubled_braces(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -114,15 +120,20 @@ def _spell_pieces(pieces: Sequence[Piece], quote: str, around: tuple[str, ...]) 
             text = _spell_constant(piece.value, inside)
         elif not around:
             text = _spell_literal(piece, quote)
-        elif _can_stand_raw(piece.value, quote, around):
-            text = _spell_literal(piece, quote) if piece.value.isprintable() else piece.value
-            text = None if "\\" in text else text
         else:
-            text = None
+            text = _spell_inner_literal(piece, quote, around)
         if text is None:
             return None
         out.append(text)
     return "".join(out)
+
+
+def _spell_inner_literal(literal: Literal, quote: str, around: tuple[str, ...]) -> str | None:
+    """Text outside the braces of an f-string that is itself inside braces: without backslashes."""
+    value = literal.value
+    if not _can_stand_raw(value, quote, around) or (literal.in_spec and ("{" in value or "}" in value)):
+        return None
+    return _doubled_braces(value)
 
 
 def _spell_constant(value: str | bytes, around: tuple[str, ...]) -> str | None:

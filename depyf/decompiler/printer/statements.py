@@ -6,7 +6,7 @@ A simple statement is one line. A compound statement is a series of clauses, eac
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterator, NamedTuple, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Sequence
 
 from .. import syntax as s
 from .expressions import call_arguments, in_operand, parameters
@@ -26,7 +26,6 @@ class Clause(NamedTuple):
 
 
 Clauses = Iterator[Clause]
-Compound = Union[s.If, s.While, s.For, s.AsyncFor, s.With, s.AsyncWith, s.Try, s.TryStar, s.Match]
 
 # ---- simple statements
 
