@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from .. import syntax as s
@@ -412,7 +413,7 @@ class Ops(Targets):
         nodes = self.take(callee, *arguments)
         names: Sequence[str] = kwnames or ()
         positional = nodes[1 : len(nodes) - len(names)]
-        keywords = [s.keyword(name, node) for name, node in zip(names, nodes[len(nodes) - len(names) :])]
+        keywords = keyword_nodes(names, nodes[len(nodes) - len(names) :])
         self.event(s.Call(nodes[0], positional, keywords))
 
     def pop_callee(self, layout: str, arguments: List[Value]) -> Value:
@@ -590,6 +591,13 @@ class AssertionErrorName(s.Name):
     __slots__ = ()
 
 
+def keyword_nodes(names: Sequence[str], nodes: Sequence[s.Expression]) -> List[s.keyword]:
+    """Keyword arguments; names that are reserved words, or no names at all, go in by `**`."""
+    if all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
+        return [s.keyword(name, node) for name, node in zip(names, nodes)]
+    return [s.keyword(None, s.Dict([s.Constant(name) for name in names], list(nodes)))]
+
+
 def bool_op(operator: str, values: List[s.Expression]) -> s.BoolOp:
     """`a and b`, with a chain of the same operator at the end joined in."""
     last = values[-1]
@@ -662,7 +670,9 @@ def _is_set(node: s.Expression) -> bool:
 
 
 def _is_keyword(key: s.Expression) -> bool:
-    return isinstance(key, s.Constant) and isinstance(key.value, str) and key.value.isidentifier()
+    if not isinstance(key, s.Constant) or not isinstance(key.value, str):
+        return False
+    return key.value.isidentifier() and not keyword.iskeyword(key.value)
 
 
 def _unstar(node: s.Expression) -> s.Expression:

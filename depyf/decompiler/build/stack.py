@@ -15,7 +15,7 @@ from .. import syntax as s
 from ..undo import Unstructured
 from .constants import Placeholders
 from .names import Names
-from .values import Cell, Fresh, FreshDict, FunctionValue, Marker, Null, Pattern, Slot, Value
+from .values import Cell, Fresh, FreshDict, FunctionValue, Marker, Null, Pattern, Slot, Value, cells_node
 
 
 class Stack:
@@ -110,8 +110,10 @@ class Stack:
                 item.refs -= 1
                 self._collect(item, used)
             return
-        if value.pending and value.refs == 0:
-            if len(value.targets) > 1 or any(not isinstance(t, s.Name) for t in value.targets):
+        if value.pending and value.refs > 0:
+            value.embedded = True
+        elif value.pending:
+            if value.embedded or len(value.targets) > 1 or any(not isinstance(t, s.Name) for t in value.targets):
                 self.spill_until(value)
                 self.let_go(value)
                 return
@@ -153,8 +155,6 @@ class Stack:
             return s.Dict(list(value.keys), [self.node(item) for item in value.items])
         if isinstance(value, FunctionValue):
             return value
-        if isinstance(value, Cell):
-            return s.Subscript(cells_node([value.variable]), s.Constant(0))
         if value.targets:
             return s.NamedExpr(value.targets[0], value.node)
         if isinstance(value.node, s.Constant) and type(value.node.value) is CodeType:
@@ -275,6 +275,8 @@ class Stack:
         `stored`, which is about to go into the variable, has been popped and is computed before it changes.
         """
         for value in list(self.all_values()):
+            if isinstance(value, Cell) and value.name is None:
+                continue
             if value.name == variable:
                 value.name = self.new_name(s.Name(variable))
                 self.flush()
@@ -295,12 +297,6 @@ def pending_inside(value: Value | None) -> Iterator[Value]:
         if current.pending:
             yield current
         work.extend(current.items or ())
-
-
-def cells_node(variables: Sequence[str]) -> s.Expression:
-    """The tuple of the cells of some variables: a function that reads them has it as its closure."""
-    names: List[s.Expression] = [s.Name(name) for name in variables]
-    return s.Attribute(s.Lambda(s.arguments(), names[0] if len(names) == 1 else s.Tuple(names)), "__closure__")
 
 
 def _referenced(items: Sequence[Value]) -> Sequence[Value]:

@@ -86,7 +86,7 @@ class Targets(Stack):
     def is_plain_value(value: Value) -> bool:
         """A value that is on the stack once and is nothing special."""
         special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
-        return value.refs == 1 and not isinstance(value, special) and not value.targets
+        return value.refs == 1 and value.name is None and not isinstance(value, special) and not value.targets
 
     def store(self, value: Value, target: s.Expression) -> None:
         """Assign a popped value."""

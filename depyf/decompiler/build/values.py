@@ -16,7 +16,7 @@ from .. import syntax as s
 class Value(s.Expression):
     """A computed value. It may stand in a syntax tree until it is known whether it gets a name."""
 
-    __slots__ = ("node", "pending", "name", "refs", "dead", "targets", "kills", "offset")
+    __slots__ = ("node", "pending", "name", "refs", "dead", "embedded", "targets", "kills", "offset")
 
     def __init__(self, node: s.Expression, offset: int = -1) -> None:
         self.node = node
@@ -24,6 +24,7 @@ class Value(s.Expression):
         self.name: Optional[str] = None  # the temporary that holds it
         self.refs = 0
         self.dead = False  # dropped before it was written: only its effect counts
+        self.embedded = False  # stands in an expression already, and is still in use elsewhere
         self.targets: List[s.Expression] = []  # variables that it has been stored to while still in use
         self.kills: List[str] = []  # temporaries whose last use is in `node`
         self.offset = offset
@@ -105,8 +106,14 @@ class Cell(Value):
     __slots__ = ("variable",)
 
     def __init__(self, variable: str) -> None:
-        super().__init__(s.Name(variable))
+        super().__init__(s.Subscript(cells_node([variable]), s.Constant(0)))
         self.variable = variable
+
+
+def cells_node(variables: Sequence[str]) -> s.Expression:
+    """The tuple of the cells of some variables: a function that reads them has it as its closure."""
+    names: List[s.Expression] = [s.Name(name) for name in variables]
+    return s.Attribute(s.Lambda(s.arguments(), names[0] if len(names) == 1 else s.Tuple(names)), "__closure__")
 
 
 class Pattern:
