@@ -188,9 +188,9 @@ def test_long_straight_code_takes_linear_time() -> None:
         source = "def f(x):\n" + "".join(f" x = x.a{i % 7}(x, {i})\n" for i in range(size)) + " return x"
         a, b = function_code(source), function_code(source + "\n")
         b = b.replace(co_consts=b.co_consts + (None,))
-        begun = time.perf_counter()
+        begun = time.process_time()
         assert prove(a, b).grade is Grade.PROVED
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     small, large = min(seconds(500) for _ in range(3)), seconds(8000)
     assert large < 16 * small * 4

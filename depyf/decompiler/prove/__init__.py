@@ -81,7 +81,9 @@ class _Proof:
         def same_code(x: int, y: int) -> bool:
             inner = self._nested_verdict(terms.data[x], terms.data[y])
             assumed.update(inner.assumptions)
-            return inner.holds
+            if not inner.holds:
+                raise _NestedDiffers(terms.data[x].co_name, inner)
+            return True
 
         try:
             simulation = _simulation(a, b, terms, own_names, constant, same_code)
@@ -89,6 +91,8 @@ class _Proof:
             simulation.run(Pair(entry_side(terms, names), entry_side(terms, names)))
         except Diverged as found:
             return Verdict(Grade.REFUTED, divergence=found.divergence)
+        except _NestedDiffers as found:
+            return found.verdict
         except Unsupported as reason:
             return Verdict(Grade.UNPROVED, reason=str(reason))
         except (LookupError, ValueError, AssertionError, RecursionError) as error:
@@ -105,6 +109,19 @@ class _Proof:
         if known is None:
             known = self.nested[key] = self.verdict(a, b, None, nested=True)
         return known
+
+
+class _NestedDiffers(Exception):
+    """A function made on both sides at the same place has another body."""
+
+    def __init__(self, name: str, inner: Verdict) -> None:
+        super().__init__(name)
+        inside = f"in {name}: "
+        found = inner.divergence
+        if found is not None:
+            event_a, event_b = inside + found.event_a, inside + found.event_b
+            found = Divergence(found.offset_a, found.offset_b, event_a, event_b)
+        self.verdict = Verdict(inner.grade, divergence=found, reason=inner.reason and inside + inner.reason)
 
 
 def _simulation(

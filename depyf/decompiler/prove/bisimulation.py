@@ -94,7 +94,9 @@ class Bisimulation:
         if not event_a and not event_b and a.event == b.event:
             if a.dirty or b.dirty:
                 self.forget_agreeing(pair)
-            if pair.crossed and at != (a.pc, b.pc) and a.reads == b.reads and a.captured == b.captured:
+            agree = a.reads == b.reads and a.captured == b.captured and a.released == b.released
+            if pair.crossed and at != (a.pc, b.pc) and agree:
+                a.released, b.released = [], []
                 self.arrive((a.pc, b.pc), pair)
                 return None
             self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
@@ -139,12 +141,10 @@ class Bisimulation:
             self.compare_operands(pair, event_a, event_b)
             self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
             return None
+        if a.released or b.released:
+            self.compare_releases(pair)
         if a.dirty or b.dirty:
             self.compare_locals(pair)
-        used = None
-        if event_a[1] != event_b[1]:
-            used = self.correspondence.held(a, event_a[1])  # before the containers among them escape
-            self.compare_operands(pair, event_a, event_b)
         if a.exc != b.exc:
             raise self.diverged(
                 pair, f"handling {self.terms.text(a.exc)}", f"handling {self.terms.text(b.exc)}"
@@ -155,6 +155,10 @@ class Bisimulation:
                 self.arrive(place, pair)
                 return None
             pair.crossed = False
+        used = None
+        if event_a[1] != event_b[1]:
+            used = self.correspondence.held(a, event_a[1])  # before the containers among them escape
+            self.compare_operands(pair, event_a, event_b)
         self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
         if mode == LEAVE:
             return None
@@ -250,8 +254,6 @@ class Bisimulation:
         """The user's names hold the same in both; anyone can see the fresh containers in them now."""
         a, b = pair.a, pair.b
         escaping: List[Tuple[int, int]] = []
-        if a.dirty != b.dirty:
-            self.assumed.add(Assumption.RELEASE_ORDER)
         for name in {*a.dirty, *b.dirty}:
             x, y = a.locals.get(name, UNBOUND), b.locals.get(name, UNBOUND)
             if x != y:
@@ -277,11 +279,21 @@ class Bisimulation:
         a.dirty, b.dirty = [], []
         pair.handled = None
 
+    def compare_releases(self, pair: Pair) -> None:
+        """Whether both sides let go of the same values in the same order since the last event."""
+        a, b = pair.a, pair.b
+        if a.released != b.released:
+            left = [value for value in a.released if value > 0 and value in b.released]
+            right = [value for value in b.released if value > 0 and value in a.released]
+            if left != right:
+                self.assumed.add(Assumption.RELEASE_ORDER)
+        a.released, b.released = [], []
+
     def forget_agreeing(self, pair: Pair) -> None:
         """Between events the user's names need not agree; where they do they are not compared again."""
         a, b = pair.a, pair.b
-        if a.dirty == b.dirty and a.captured == b.captured:
-            for name in a.dirty:
+        if a.captured == b.captured:
+            for name in {*a.dirty, *b.dirty}:
                 value = a.locals.get(name, UNBOUND)
                 if value < 0 or value != b.locals.get(name, UNBOUND):
                     return

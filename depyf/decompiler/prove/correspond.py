@@ -115,7 +115,7 @@ class Correspondence:
             return False
         a, b = pair.a, pair.b
         if pair.alike_at != (a.rewrites, b.rewrites):
-            pair.alike, pair.alike_at = {}, (a.rewrites, b.rewrites)
+            pair.alike, pair.partners, pair.alike_at = {}, {}, (a.rewrites, b.rewrites)
         work = [(x, y) for x, y in zip(left, right) if x != y]
         nested = False
         while work:
@@ -139,7 +139,7 @@ class Correspondence:
             start = pair.alike.get((x, y), 0)
             if left.keys is not None and right.keys is not None and left.keys[start:] != right.keys[start:]:
                 return [(0, 1)]
-            if (x, y) not in pair.alike and any(known[0] == x or known[1] == y for known in pair.alike):
+            if pair.partners.setdefault(x, y) != y or pair.partners.setdefault(y, x) != x:
                 return [(0, 1)]
             pair.alike[x, y] = len(left.items)
             parts += [(i, j) for i, j in zip(left.items[start:], right.items[start:]) if i != j]
@@ -162,7 +162,8 @@ class Correspondence:
     def kept_too_long(self, pair: Pair, rest_a: List[int], rest_b: List[int], used: Dict[int, None]) -> int:
         """A value that B still holds at an event when A does not, or 0. Notes what has to be assumed.
 
-        `rest_*` is the stack without the operands, `used` what the operands hold. The user's locals agree, so they count for both.
+        `rest_*` is the stack without the operands, `used` what the operands hold. The user's locals agree, so
+        they count for both.
         """
         a, b = pair.a, pair.b
         own_a = self.held(a, [*rest_a, *a.temps.values()])

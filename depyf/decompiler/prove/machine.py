@@ -80,12 +80,14 @@ class Machine:
                 side.event = (key, stack[-looks:] if looks else [], pops, pushes, ADVANCE, properties)
                 return True
             elif how == STORE_USER:
-                value = stack.pop()
+                value, name = stack.pop(), args[pc]
+                if name in names:
+                    side.released.append(names[name])
                 if value == self.terms.null:
-                    names.pop(args[pc], None)
+                    names.pop(name, None)
                 else:
-                    names[args[pc]] = value
-                side.dirty.append(args[pc])
+                    names[name] = value
+                side.dirty.append(name)
             elif how == CALL_OP:
                 side.pc = pc
                 side.event = self.call_event(args[pc], stack)
@@ -106,11 +108,13 @@ class Machine:
                 other = -args[pc]
                 stack[-1], stack[other] = stack[other], stack[-1]
             elif how == STORE_TEMP:
-                value = stack.pop()
+                value, name = stack.pop(), args[pc]
+                if name in temps:
+                    side.released.append(temps[name])
                 if value == self.terms.null:
-                    temps.pop(args[pc], None)
+                    temps.pop(name, None)
                 else:
-                    temps[args[pc]] = value
+                    temps[name] = value
                 side.touched = True
             elif how == JUMP_OP:
                 pc = args[pc]

@@ -28,6 +28,7 @@ def _delete_local(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     if value >= 0 and (value == UNBOUND or (m.terms.kinds[value] & MAYBE and -value not in pair.facts)):
         side.event = unbound_event("DELETE_LOCAL", None if is_temp else name, value)
         return STOP
+    side.released.append(value)
     del names[name]
     if is_temp:
         side.touched = True
@@ -69,6 +70,8 @@ def _store_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     name = plan.arg[side.pc]
     if _is_shared_cell(plan, side, name):
         return plain(side, ("STORE_CELL", name), 1, 1, 0)
+    if name in side.locals:
+        side.released.append(side.locals[name])
     side.locals[name] = side.stack.pop()
     side.dirty.append(name)
     return side.pc + 1
@@ -82,6 +85,7 @@ def _delete_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     if value >= 0 and (value == UNBOUND or (m.terms.kinds[value] & MAYBE and -value not in pair.facts)):
         side.event = unbound_event("DELETE_LOCAL", name, value)
         return STOP
+    side.released.append(value)
     del side.locals[name]
     side.dirty.append(name)
     return side.pc + 1

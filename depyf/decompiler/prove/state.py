@@ -47,6 +47,7 @@ class Side:
         "locals",
         "pc",
         "reads",
+        "released",
         "rewrites",
         "stack",
         "temps",
@@ -62,6 +63,7 @@ class Side:
         self.captured: Set[str] = set()  # own cells that a closure may have seen
         self.reads: Set[str] = set()  # globals and shared cells read since the last event
         self.dirty: List[str] = []  # user's names written since the last event, in order
+        self.released: List[int] = []  # what names let go of since the last event, in order
         self.exc = 0  # the exception being handled (sys.exc_info)
         self.touched = False  # temps or containers changed since the last event
         self.rewrites = 0  # changes of containers other than growth at the end
@@ -120,6 +122,8 @@ class Side:
             other.reads = self.reads.copy()
         if self.dirty:
             other.dirty = self.dirty[:]
+        if self.released:
+            other.released = self.released[:]
         other.exc = self.exc
         other.touched = self.touched
         other.rewrites = self.rewrites
@@ -129,7 +133,7 @@ class Side:
 class Pair:
     """Both machines, and what is known about the values that they share."""
 
-    __slots__ = ("a", "alike", "alike_at", "b", "crossed", "facts", "handled", "seen")
+    __slots__ = ("a", "alike", "alike_at", "b", "crossed", "facts", "handled", "partners", "seen")
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
@@ -143,6 +147,7 @@ class Pair:
         # Containers found alike: (reference in a, in b) -> how many elements; holds while `rewrites` are
         # alike_at.
         self.alike: Dict[Tuple[int, int], int] = {}
+        self.partners: Dict[int, int] = {}  # a's reference -> b's and back, one to one
         self.alike_at = (0, 0)
 
     def copy(self) -> Pair:
