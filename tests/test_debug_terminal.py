@@ -41,11 +41,11 @@ RUNNING_STAGE = {"eager": "Captured_Graph", "aot_eager": "Forward_graph", "induc
 class Terminal:
     """A program with a terminal of its own, and a person who types."""
 
-    def __init__(self, arguments: list[str], folder: Path) -> None:
+    def __init__(self, arguments: list[str]) -> None:
         self.ours, theirs = pty.openpty()
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONBREAKPOINT"}
         environment.update(TERM="dumb", COLUMNS="400", OMP_NUM_THREADS="1", PYTHONPATH=os.pathsep.join(sys.path))
-        environment.update(TORCHINDUCTOR_CACHE_DIR=str(folder / "cache"), NO_COLOR="1")
+        environment.update(NO_COLOR="1")
         self.process = subprocess.Popen(
             arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, preexec_fn=become_foreground
         )
@@ -116,7 +116,7 @@ def test_breakpoints_in_the_frame_and_in_the_running_graph_are_hit(tmp_path, bac
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     folder = tmp_path / "dump"
-    terminal = Terminal([sys.executable, str(program), backend, str(folder)], tmp_path)
+    terminal = Terminal([sys.executable, str(program), backend, str(folder)])
     try:
         terminal.read_until("DUMPED\n")
         pause = terminal.read_until(r"\(Pdb\) ")
@@ -151,7 +151,7 @@ def test_breakpoints_in_the_frame_and_in_the_running_graph_are_hit(tmp_path, bac
 def test_pdb_says_at_the_pause_what_to_do(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import depyf\nwith depyf.debug():\n    print('INSIDE')\n")
-    terminal = Terminal([sys.executable, str(program)], tmp_path)
+    terminal = Terminal([sys.executable, str(program)])
     try:
         assert "Set breakpoints now" in terminal.read_until(r"\(Pdb\) ").rpartition("-> ")[2]
         os.write(terminal.ours, b"c\n")
