@@ -12,7 +12,14 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Tuple
 
 from . import syntax as s
-from .build import Builder, Settings, parameters
+from .build import (
+    COMPREHENSIONS,
+    Builder,
+    Settings,
+    as_expression,
+    parameters,
+    standalone_comprehension,
+)
 from .decode import decode
 from .disassembly import disassembly
 from .flow import build_graph
@@ -154,7 +161,15 @@ class _Attempt:
             program = drop_final_deletes(program, self.invented)
         is_constant = self.constant_globals or (lambda name: False)
         settings = Settings(self.nested, self.renames, is_constant)
-        body = Builder(program, settings).build(region_tree(program, self.rung))
+        tree = region_tree(program, self.rung)
+        if self.code.co_name in COMPREHENSIONS and self.code.co_varnames[:1] == (".0",):
+            return s.Expr(standalone_comprehension(program, tree, settings), origin=0), settings
+        body = Builder(program, settings).build(tree)
+        if self.code.co_name == "<lambda>":
+            try:
+                return s.Expr(s.Lambda(parameters(self.code), as_expression(body)), origin=0), settings
+            except Unstructured:
+                pass  # no compiler made this lambda: it has statements
         name = self.code.co_name if self.code.co_name.isidentifier() else "function"
         is_async = self.code.co_flags & (0x80 | 0x200)
         make = s.AsyncFunctionDef if is_async else s.FunctionDef

@@ -60,7 +60,9 @@ def compile_like(
     shift = shown_line - code.co_firstlineno
     if hasattr(function, "decorator_list") and function.decorator_list:
         raise CannotRecompile("a decorated definition")
-    put_back = PutBack(dict(names), {stand_in(f"__constant_{i}"): value for i, value in enumerate(constants)}, shift)
+    stand_ins = {stand_in(f"__constant_{i}"): value for i, value in enumerate(constants)}
+    prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
+    put_back = PutBack(dict(names), stand_ins, shift, prefix)
     code = put_back.code(code)
     return _like(code, original)
 
@@ -114,14 +116,20 @@ def _replace(root: Any, change: Callable[[Any], Any]) -> Any:
 class PutBack:
     """Puts real names and constants into a code object and those nested in it."""
 
-    def __init__(self, names: Dict[str, str], constants: Dict[bytes, Any], shift: int) -> None:
+    def __init__(self, names: Dict[str, str], constants: Dict[bytes, Any], shift: int, prefix: Tuple[str, str]) -> None:
         self.names = names
         self.constants = constants
         self.shift = shift
+        self.prefix = prefix  # how qualified names begin, and how they should
 
     def code(self, code: CodeType) -> CodeType:
         """The code object as it should be."""
+        changes: Dict[str, Any] = {}
+        qualified = getattr(code, "co_qualname", None)
+        if qualified is not None and qualified.startswith(self.prefix[0]):
+            changes["co_qualname"] = self.prefix[1] + qualified[len(self.prefix[0]) :]
         return code.replace(
+            **changes,
             co_names=self._names(code.co_names),
             co_varnames=self._names(code.co_varnames),
             co_cellvars=self._names(code.co_cellvars),

@@ -1,5 +1,21 @@
 """Build: a region tree -> a syntax tree. The symbolic stack gives expressions, the tree gives statements."""
 
-from .functions import Builder, Settings, docstring_of, parameters
+from .functions import (
+    COMPREHENSIONS,
+    Builder,
+    Settings,
+    as_expression,
+    docstring_of,
+    parameters,
+    standalone_comprehension,
+)
 
-__all__ = ["Builder", "Settings", "docstring_of", "parameters"]
+__all__ = [
+    "COMPREHENSIONS",
+    "Builder",
+    "Settings",
+    "as_expression",
+    "docstring_of",
+    "parameters",
+    "standalone_comprehension",
+]

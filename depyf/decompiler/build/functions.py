@@ -181,6 +181,12 @@ class ComprehensionBuilder(Builder):
     def op_set_add(self, op: Any) -> None:
         self.op_list_append(op)
 
+    def op_build_set(self, op: Any) -> None:
+        if op.arg:
+            super().op_build_set(op)
+        else:
+            self.silent(s.Set([]))
+
     def op_map_add(self, op: Any) -> None:
         key, value = self.take(*self.pop_many(2), final=True)
         self.emit(s.Expr(Element(value, key)))
@@ -221,6 +227,12 @@ def comprehension_node(code: CodeType, body: Sequence[s.Statement], source: s.Ex
     if code.co_name == "<dictcomp>":
         return s.DictComp(element.key or s.Constant(None), element.value, generators)
     return COMPREHENSIONS[code.co_name](element.value, generators)  # type: ignore[call-arg,arg-type,no-any-return]
+
+
+def standalone_comprehension(program: Program, tree: Any, settings: Settings) -> s.Expression:
+    """A comprehension's code object by itself: it runs over an iterator that it is given."""
+    statements = ComprehensionBuilder(program, settings).build(tree)
+    return comprehension_node(program.code, statements, s.Name("__iterator"))
 
 
 def as_expression(body: Sequence[s.Statement]) -> s.Expression:

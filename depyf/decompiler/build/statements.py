@@ -283,8 +283,10 @@ def alike(a: Value, b: Value) -> bool:
     if a.items is not None or b.items is not None:
         if type(a) is not type(b) or a.items is None or b.items is None or len(a.items) != len(b.items):
             return False
-        if isinstance(a, FreshDict):
-            return False
+        if isinstance(a, FreshDict) or isinstance(b, FreshDict):
+            assert isinstance(a, FreshDict) and isinstance(b, FreshDict)
+            keys = [k is l or (k is not None and l is not None and s.same(k, l)) for k, l in zip(a.keys, b.keys)]
+            return all(keys) and all(map(alike, a.items, b.items))
         assert isinstance(a, Fresh) and isinstance(b, Fresh)
         return a.kind == b.kind and all(map(alike, a.items, b.items))
     return s.same(a.node, b.node)

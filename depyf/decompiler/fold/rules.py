@@ -355,7 +355,11 @@ def join_chain(block: Block) -> bool:
         inner = more.term
         if [op.kind for op in clean.ops] != ["POP"] or not isinstance(clean.term, Jump) or not _swallows(block, more):
             continue
-        if not isinstance(inner, Branch) or more is not term.true or not _fails_with_first(inner.test):
+        if not isinstance(inner, Branch) or more is not term.true:
+            continue
+        if not more.ops and isinstance(inner.test, Simple) and inner.test.kind == "none":
+            _spell_none_test(more, inner)
+        if not _fails_with_first(inner.test):
             continue
         if not equivalent(inner.false, clean.term.target):
             continue
@@ -366,6 +370,13 @@ def join_chain(block: Block) -> bool:
         _take_over(block, more)
         return True
     return False
+
+
+def _spell_none_test(block: Block, term: Branch) -> None:
+    """`... is None` at the end of a chained comparison: write the comparison out that the branch does by itself."""
+    assert isinstance(term.test, Simple)
+    block.ops = [Op("CONST", None, block.offset), Op("IS", int(term.test.negate), block.offset)]
+    term.test = Simple("true")
 
 
 def _fails_with_first(test: Test) -> bool:

@@ -112,7 +112,8 @@ class _Structurer:
 
     @staticmethod
     def may_move_in(block: Block) -> bool:
-        return isinstance(block.term, End) and all(op.kind in SILENT for op in block.ops)
+        """Whether a block that lies outside a region cannot raise, so that it may as well be said inside."""
+        return isinstance(block.term, (End, Jump)) and all(op.kind in SILENT for op in block.ops)
 
     def may_be_copied(self, block: Block, source: Block) -> bool:
         """Short ends may be said twice."""
@@ -207,7 +208,8 @@ class _Structurer:
         """
         owned = set(inside)
         index = self.dominance.index
-        outside_children = [c for c in self.dominance.children[header] if c not in inside]
+        handler = header.term.handler if isinstance(header.term, Guarded) else None
+        outside_children = [c for c in self.dominance.children[header] if c not in inside and c is not handler]
         work = [c for block in inside for c in self.dominance.children[block] if c not in inside]
         for child in outside_children:
             if child in work:

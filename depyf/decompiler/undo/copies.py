@@ -129,9 +129,17 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
         return graph.new_block()  # the finally body never ends: nothing comes after it
     first = _continuation(graph, ends[0])
     for other in ends[1:]:
-        if other != ends[0] and _continuation(graph, other) is not first:
+        if other != ends[0] and not _same_end(ends[0], other) and _continuation(graph, other) is not first:
             raise Unstructured("copies of a finally body go on in different places")
     return first
+
+
+def _same_end(a: Cursor, b: Cursor) -> bool:
+    """Whether two places are copies of one that returns or raises at once."""
+    (block, i), (other, j) = _skip_jumps(*a), _skip_jumps(*b)
+    if not isinstance(block.term, End) or not isinstance(other.term, End) or block.regions != other.regions:
+        return False
+    return len(block.ops) - i == len(other.ops) - j and all(map(_same_op, block.ops[i:], other.ops[j:]))
 
 
 def _skip_jumps(block: Block, position: int) -> Cursor:
