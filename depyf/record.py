@@ -7,7 +7,6 @@ no object ids, addresses, times or process ids.
 `to_json` and `from_json` are inverses.  `from_json` evaluates the field annotations, on Python 3.8 too,
 hence `typing.Tuple` and `typing.Optional` instead of the newer spellings.
 """
-# ruff: noqa: UP045
 from __future__ import annotations
 
 import dataclasses
