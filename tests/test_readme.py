@@ -90,3 +90,15 @@ def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
     start = README.index("    def toy_example(a, b):\n        tmp")
     shown = textwrap.dedent(README[start : README.index("\n\n", start)])
     assert (folder / "__transformed_code_0_for_toy_example.py").read_text().startswith(shown)
+
+
+def test_the_session_in_contributing_gives_what_it_shows():
+    import doctest
+
+    pytest.importorskip("torch")
+    lines = [line[4:] for line in CONTRIBUTING.splitlines() if line.startswith("    ")]
+    start = lines.index(">>> from depyf.decompiler import decompile_frame")
+    end = next(index for index in range(start, len(lines)) if lines[index].startswith("$"))
+    test = doctest.DocTestParser().get_doctest("\n".join(lines[start:end]) + "\n", {}, "CONTRIBUTING.md", None, None)
+    report: list[str] = []
+    assert doctest.DocTestRunner().run(test, out=report.append).failed == 0, "".join(report)
