@@ -98,3 +98,11 @@ def test_version_facts_of_torch_live_in_one_module(path):
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_every_module_says_what_it_is(path):
     assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+@pytest.mark.parametrize("room", ["decompiler", "torch_hooks", "report"])
+def test_every_module_is_on_the_map(room):
+    contributing = (PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    parts = [path for path in (PACKAGE / room).iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    names = {path.name if path.suffix else path.name + "/" for path in parts} - {"__init__.py"}
+    assert {name for name in names if f"`{name}`" not in contributing and f"/{name}`" not in contributing} == set()
