@@ -57,4 +57,4 @@ def _log_source(original: CodeType, transformed: CodeType) -> None:
 def _message(original: CodeType, result: Decompilation) -> str:
     """In the form of torch's own entries, with how far the text may be trusted."""
     place = f"{original.co_name} {original.co_filename} line {original.co_firstlineno}"
-    return f"DECOMPILED CODE {place} ({result.verdict.grade.name})\n{result.source}\n"
+    return f"DECOMPILED CODE {place} ({result.verdict.grade.name})\n{result.source.rstrip()}\n"
