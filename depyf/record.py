@@ -95,7 +95,7 @@ class FrameRecord:
     grade: str  # "PROVED" | "PROVED_UNDER" | "UNPROVED" | "REFUTED"
     assumptions: Tuple[str, ...] = ()  # what PROVED_UNDER rests on, one line each
     divergence: str = ""  # where original and decompiled text part ways
-    rung: str = "disassembly"  # "idioms" | "state machine" | "disassembly"
+    rung: str = "disassembly"  # how the text was found: "idioms" ...; "disassembly" is a listing
     guards: Tuple[GuardRecord, ...] = ()
     graphs: Tuple[str, ...] = ()  # names of the graphs it calls: "__compiled_fn_1"
     resumes: Tuple[ResumeCall, ...] = ()
