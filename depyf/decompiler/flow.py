@@ -242,7 +242,7 @@ def line_map(program: Program) -> Dict[int, int]:
         while position < count and entries[position][1] <= op.offset:
             position += 1
         if position < count and entries[position][0] <= op.offset:
-            lines[op.offset] = entries[position][2]
+            lines[op.offset] = int(entries[position][2] or 0)
     return lines
 
 

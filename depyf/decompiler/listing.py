@@ -17,13 +17,14 @@ from .reprs import stable_repr
 Lines = Tuple[Tuple[int, int], ...]
 
 
-def annotated_disassembly(code: CodeType, renames: Mapping[str, str]) -> Tuple[str, Lines]:
-    """Text of the listing, and (offset, line) for each instruction.
+def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: str = "") -> Tuple[str, Lines]:
+    """Text of the listing, and (offset, line) for each instruction; `reason` says why there is no source.
 
     `renames` maps a name in the code to the one to show.  Names and constants are shown without addresses, so
     that two runs give the same text.
     """
-    text: List[str] = [_signature(code)]
+    text: List[str] = ["# Not source: " + reason.replace("\n", " ")] if reason else []
+    text.append(_signature(code))
     text.append('    """Instructions as they run; no source was found that is proved to equal them."""')
     lines: List[Tuple[int, int]] = []
     source_line = None

@@ -15,7 +15,8 @@ Locals          LOAD_LOCAL x, STORE_LOCAL x, DELETE_LOCAL x   (reads and deletes
 Cells           LOAD_CELL x, STORE_CELL x, DELETE_CELL x   contents of a cell or free variable
                 LOAD_CLOSURE x   -> the cell itself    LOAD_CLASS_CELL x   class body: namespace, then the cell
 Names           LOAD_GLOBAL, STORE_GLOBAL, DELETE_GLOBAL; LOAD_NAME, STORE_NAME, DELETE_NAME
-                LOAD_LOCALS -> mapping                 LOAD_FROM_MAPPING_OR_GLOBAL x / LOAD_FROM_MAPPING_OR_CELL x   m -> value
+                LOAD_LOCALS -> mapping
+                LOAD_FROM_MAPPING_OR_GLOBAL x, LOAD_FROM_MAPPING_OR_CELL x   m -> value
 Attributes      LOAD_ATTR n    o -> o.n                STORE_ATTR n   v o ->            DELETE_ATTR n  o ->
                 LOAD_SUPER_ATTR (name, zero_argument)  super cls self -> attribute
 Items           SUBSCR         o k -> o[k]             STORE_SUBSCR   v o k ->          DELETE_SUBSCR  o k ->

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Tuple
 
 from . import syntax as s
@@ -21,9 +21,9 @@ from .build import (
     standalone_comprehension,
 )
 from .decode import decode
-from .disassembly import disassembly
 from .flow import build_graph
 from .fold import fold
+from .listing import annotated_disassembly
 from .microops import Program
 from .printer import SyntaxLimits, Unspellable, max_depth, print_source
 from .prove import Grade, Verdict, prove
@@ -95,8 +95,8 @@ def decompile_frame(
     *,
     reference: Optional[CodeType] = None,
     filename: str = "<depyf>",
-    renames: Mapping[str, str] = {},
-    hints: Names = {},
+    renames: Mapping[str, str] = MappingProxyType({}),
+    hints: Names = MappingProxyType({}),
     constant_globals: Optional[Callable[[str], bool]] = is_installed_by_dynamo,
 ) -> Decompilation:
     """Source for a function's code object, proved equal to it or said not to be.
@@ -128,7 +128,7 @@ def decompile_frame(
         worst = result.verdict
         failures.append(f"{rung.name}: {result.verdict}")
     reason = "; ".join(dict.fromkeys(failures)) or "nothing was tried"
-    text, lines = disassembly(code, reason, dict(renames))
+    text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({reason})")
     verdict = worst if worst is not None else Verdict(Grade.UNPROVED, reason=reason)
     return Decompilation(text, None, verdict, "disassembly", lines)
 

@@ -85,7 +85,10 @@ def _with_stand_ins(module: s.Module, constants: Sequence[Any]) -> s.Module:
     """The tree with bytes literals in place of placeholders (in place, and undone by `Placeholder` itself)."""
     if not constants:
         return module
-    return _replace(module, lambda node: s.Constant(stand_in(node.name)) if isinstance(node, s.Placeholder) else node)
+    replaced: s.Module = _replace(
+        module, lambda node: s.Constant(stand_in(node.name)) if isinstance(node, s.Placeholder) else node
+    )
+    return replaced
 
 
 def _replace(root: Any, change: Callable[[Any], Any]) -> Any:

@@ -11,7 +11,6 @@ from typing import Collection, List
 
 from .microops import Handler, Op, Program
 
-
 _SILENT = frozenset({"CONST", "SWAP", "COPY", "POP", "BUILD_LIST", "BUILD_TUPLE", "LOAD_LOCAL", "JUMP", "PUSH_NULL"})
 
 

@@ -102,7 +102,8 @@ def _tidy(body: List[s.Statement]) -> None:
 
 
 def _short_end(body: List[s.Statement]) -> bool:
-    return len(body) == 1 and isinstance(body[0], (s.Raise, s.Return, s.Continue, s.Break)) and not _is_bare_return(body[0])
+    leaves = (s.Raise, s.Return, s.Continue, s.Break)
+    return len(body) == 1 and isinstance(body[0], leaves) and not _is_bare_return(body[0])
 
 
 def _is_bare_return(statement: s.Statement) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .. import syntax as s
 from ..microops import Program
@@ -16,7 +16,12 @@ from .statements import Statements, trampoline
 from .values import Cell, Fresh, FreshDict, FunctionValue, Value
 
 CO_VARARGS, CO_VARKEYWORDS, CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x4, 0x8, 0x20, 0x80, 0x200
-COMPREHENSIONS = {"<listcomp>": s.ListComp, "<setcomp>": s.SetComp, "<dictcomp>": s.DictComp, "<genexpr>": s.GeneratorExp}
+COMPREHENSIONS: Dict[str, Any] = {
+    "<listcomp>": s.ListComp,
+    "<setcomp>": s.SetComp,
+    "<dictcomp>": s.DictComp,
+    "<genexpr>": s.GeneratorExp,
+}
 
 
 class Settings:
@@ -226,7 +231,7 @@ def comprehension_node(code: CodeType, body: Sequence[s.Statement], source: s.Ex
         raise Unstructured("a comprehension of an unknown form")
     if code.co_name == "<dictcomp>":
         return s.DictComp(element.key or s.Constant(None), element.value, generators)
-    return COMPREHENSIONS[code.co_name](element.value, generators)  # type: ignore[call-arg,arg-type,no-any-return]
+    return COMPREHENSIONS[code.co_name](element.value, generators)  # type: ignore[no-any-return]
 
 
 def standalone_comprehension(program: Program, tree: Any, settings: Settings) -> s.Expression:
@@ -264,7 +269,8 @@ def parameters(code: CodeType, parts: Sequence[Optional[s.Expression]] = (None, 
     defaults, kwdefaults, annotations = parts
 
     def argument(name: str) -> s.arg:
-        return s.arg(name if name.isidentifier() else "__implicit" + name.replace(".", "_"), annotation(annotations, name))
+        shown = name if name.isidentifier() else "__implicit" + name.replace(".", "_")
+        return s.arg(shown, annotation(annotations, name))
 
     names = code.co_varnames
     positional, keyword_only = code.co_argcount, code.co_kwonlyargcount

@@ -31,9 +31,10 @@ class Names:
 
 def suggestion(node: s.Expression) -> str:
     """What a reader might call the value of `node`."""
-    if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) and isinstance(node.slice.value, (int, str)):
+    key = node.slice.value if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) else None
+    if isinstance(node, s.Subscript) and isinstance(key, (int, str)):
         inner = suggestion(node.value)
-        return _clean(f"{inner}_{node.slice.value}".replace("-", "last_"))
+        return _clean(f"{inner}_{key}".replace("-", "last_"))
     if isinstance(node, s.Attribute):
         return _clean(node.attr)
     if isinstance(node, s.Name):

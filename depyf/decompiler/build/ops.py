@@ -282,9 +282,9 @@ class Ops(Targets):
         nodes = self.take(*values)
         spec = as_spec(nodes[1]) if has_spec else None
         code = CONVERSION_CODES[conversion]
-        node = nodes[0]
+        node: s.Expression = nodes[0]
         if isinstance(node, s.FormattedValue) and code < 0:
-            node, code = node.value, node.conversion
+            code, node = node.conversion, node.value
         self.event(s.JoinedStr([s.FormattedValue(node, code, spec)]))
 
     def op_list_to_tuple(self, op: Op) -> None:
@@ -714,7 +714,8 @@ METHODS: Dict[str, str] = {
     "BEFORE_ASYNC_WITH": "op_before_with",
 }  # fmt: skip
 for _kind in (
-    "LOAD_LOCAL_AND_CLEAR", "LOAD_CLASS_CELL", "LOAD_LOCALS", "LOAD_FROM_MAPPING_OR_GLOBAL", "LOAD_FROM_MAPPING_OR_CELL",
+    "LOAD_LOCAL_AND_CLEAR", "LOAD_CLASS_CELL", "LOAD_LOCALS",
+    "LOAD_FROM_MAPPING_OR_GLOBAL", "LOAD_FROM_MAPPING_OR_CELL",
     "GET_AITER", "GET_ANEXT", "END_ASYNC_FOR", "PUSH_EXC_INFO", "CHECK_EXC_MATCH", "CHECK_EG_MATCH",
     "PREP_RERAISE_STAR", "WITH_EXCEPT_START", "GET_LEN", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS",
     "SETUP_ANNOTATIONS", "PRINT_EXPR", "INTRINSIC", "CLEANUP_THROW",

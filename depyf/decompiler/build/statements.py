@@ -229,7 +229,6 @@ class Statements(Ops):
             yield self.part(clause.body, [*below, *fork(caught[:-1])], body)
             ways.append((self.falls, self.values, body))
         if item.final.items:
-            ways = [way if way[0] else way for way in ways]
             yield self.part(item.final, [*fork(base[: handler.depth]), *fork(caught)], statement.finalbody)
         self.join(ways, base)
 
@@ -285,11 +284,14 @@ def alike(a: Value, b: Value) -> bool:
             return False
         if isinstance(a, FreshDict) or isinstance(b, FreshDict):
             assert isinstance(a, FreshDict) and isinstance(b, FreshDict)
-            keys = [k is l or (k is not None and l is not None and s.same(k, l)) for k, l in zip(a.keys, b.keys)]
-            return all(keys) and all(map(alike, a.items, b.items))
+            return all(map(_same_key, a.keys, b.keys)) and all(map(alike, a.items, b.items))
         assert isinstance(a, Fresh) and isinstance(b, Fresh)
         return a.kind == b.kind and all(map(alike, a.items, b.items))
     return s.same(a.node, b.node)
+
+
+def _same_key(a: Optional[s.Expression], b: Optional[s.Expression]) -> bool:
+    return a is b or (a is not None and b is not None and s.same(a, b))
 
 
 def has_break(body: List[s.Statement]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Any, Dict, List, Optional, Sequence
 
 from .. import syntax as s
@@ -32,6 +33,28 @@ class Targets(Stack):
 
     def is_private_cell(self, name: str) -> bool:
         """Whether a cell variable is never captured here: it is like a local then."""
+        raise NotImplementedError
+
+    def call_comprehension(self, function: FunctionValue, arguments: List[Value]) -> bool:
+        """Write a call of a comprehension's function as the comprehension."""
+        raise NotImplementedError
+
+    def decorate(self, decorator: Value, function: FunctionValue) -> bool:
+        """Note a call of a decorator, to be written with the definition."""
+        raise NotImplementedError
+
+    def check_closure(self, closure: Value, code: CodeType) -> None:
+        """Check that a function's cells are those that its text will capture."""
+        raise NotImplementedError
+
+    def make_function(
+        self, code: CodeType, defaults: Optional[Value], kwdefaults: Optional[Value], annotations: Optional[Value]
+    ) -> None:
+        """Push a function."""
+        raise NotImplementedError
+
+    def open_with(self, context: s.Expression) -> None:
+        """Push the exit method of a context manager, and what it gave on entry."""
         raise NotImplementedError
 
     def define_function(self, value: FunctionValue, name: str) -> bool:
@@ -233,7 +256,7 @@ class Targets(Stack):
         if isinstance(outer, Slot):
             self.name_slots(outer.pattern)
             pattern.source = (self.node(outer), [], [], outer.offset)
-        node, _, _, offset = pattern.source
+        node = pattern.source[0]
         held = {slot.index: slot for slot in pattern.slots}
         for index, slot in sorted(held.items()):
             slot.name = self.new_name(s.Subscript(node, s.Constant(index)))

@@ -90,7 +90,8 @@ def _fold_send_loops(ops: List[Op]) -> None:
             if ops[inside].kind in ("YIELD", "JUMP", "CLEANUP_THROW"):
                 ops[inside].kind = _GONE
         op.kind, op.target = "YIELD_FROM", -1
-        if [o.kind for o in ops[target : target + 2]] == ["SWAP", "POP"] and ops[target].offset == ops[target + 1].offset:
+        end = ops[target : target + 2]
+        if [o.kind for o in end] == ["SWAP", "POP"] and end[0].offset == end[1].offset:
             ops[target].kind = ops[target + 1].kind = _GONE
 
 

@@ -165,10 +165,14 @@ def with_(node: s.With | s.AsyncWith, limits: SyntaxLimits) -> Clauses:
         context: Parts = [(item.context_expr, TEST)]
         if item.optional_vars is not None:
             context += [" as ", (item.optional_vars, TEST)]
-        elif isinstance(item.context_expr, s.Tuple) and len(node.items) == 1:
+        elif len(node.items) == 1 and _is_tuple(item.context_expr):
             context = ["(", *context, ")"]  # `with (a, b):` would be two context managers
         parts += [*context, ", "]
     yield Clause([*parts[:-1], ":"], node.body, node)
+
+
+def _is_tuple(node: s.Expression) -> bool:
+    return isinstance(node, s.Tuple) or (isinstance(node, s.Constant) and type(node.value) is tuple)
 
 
 def try_(node: s.Try | s.TryStar, limits: SyntaxLimits) -> Clauses:
@@ -188,7 +192,7 @@ def match_(node: s.Match, limits: SyntaxLimits) -> Clauses:
 
 
 def _subject_level(subject: s.Expression) -> int:
-    return TUPLE if isinstance(subject, s.Tuple) else NAMED
+    return TUPLE if _is_tuple(subject) else NAMED
 
 
 def case(node: s.match_case, limits: SyntaxLimits) -> Clauses:

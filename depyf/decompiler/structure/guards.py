@@ -10,7 +10,9 @@ from ..undo import Region, Unstructured
 from .tree import Clause
 
 # Ops that cannot raise: a return made of these may be said inside the region that it leaves.
-SILENT = frozenset({"CONST", "LOAD_LOCAL", "POP", "SWAP", "COPY", "RETURN", "POP_EXCEPT", "BUILD_TUPLE", "LOAD_CLOSURE"})
+SILENT = frozenset({
+    "CONST", "LOAD_LOCAL", "POP", "SWAP", "COPY", "RETURN", "POP_EXCEPT", "BUILD_TUPLE", "LOAD_CLOSURE",
+})  # fmt: skip
 
 
 def draw_returns_in(graph: Graph) -> None:
@@ -142,7 +144,8 @@ def after_with(graph: Graph, region: Region) -> Tuple[bool, Block]:
     kinds = [op.kind for op in block.ops]
     is_async = kinds == ["PUSH_EXC_INFO", "WITH_EXCEPT_START", "GET_AWAITABLE", "CONST", "YIELD_FROM"]
     term = block.term
-    if not is_async and kinds != ["PUSH_EXC_INFO", "WITH_EXCEPT_START"] or not isinstance(term, Branch):
+    usual = is_async or kinds == ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]
+    if not usual or not isinstance(term, Branch):
         raise Unstructured("a with block's handler is not the usual one")
     swallowed: Optional[Block] = term.true
     if [op.kind for op in term.true.ops[:4]] != ["POP", "POP_EXCEPT", "POP", "POP"]:

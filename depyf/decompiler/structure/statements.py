@@ -74,7 +74,7 @@ class _Structurer:
         block: Optional[Block] = task.block
         out, around = task.out, task.around
         while block is not None:
-            if block in self.dominance.loops and block not in self.opened or isinstance(block.term, ForIter):
+            if (block in self.dominance.loops and block not in self.opened) or isinstance(block.term, ForIter):
                 self.opened.add(block)
                 block = self.loop(block, out, around)
                 continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Tuple
 
-from ..flow import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple
+from ..flow import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Terminator
 from ..microops import Op
 from .constants import same_constant
 from .regions import Region
@@ -35,7 +35,8 @@ def undo_copies(graph: Graph, regions: List[Region]) -> None:
                 if region in target.regions:
                     continue
                 if target not in past:
-                    past[target] = _past_exit(graph, target) if region.kind == "with" else _past_copy(graph, region, target)
+                    is_with = region.kind == "with"
+                    past[target] = _past_exit(graph, target) if is_with else _past_copy(graph, region, target)
                 block.retarget(target, past[target])
 
 
@@ -54,7 +55,7 @@ def _continuation(graph: Graph, cursor: Cursor, first: Optional[List[Op]] = None
     return copy
 
 
-def _copied(block: Block) -> object:
+def _copied(block: Block) -> Terminator:
     """A terminator like that of `block`."""
     term = block.term
     if isinstance(term, Jump):

@@ -1,0 +1,103 @@
+"""Scoreboard: decompile every function of a source tree and say what became of it.
+
+    python bench/tree.py [ROOT] [--sample N] [--seed S] [--show K] [--which TEXT]
+
+ROOT defaults to the running interpreter's standard library. Prints how many functions are proved, how many
+recompile to identical bytecode, the rungs of the ladder used, what was refuted, functions per second, the
+classes of failures, and the smallest function of each class.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import hashlib
+import os
+import re
+import sys
+import sysconfig
+import time
+import warnings
+from types import CodeType
+from typing import Dict, Iterator, List, Tuple
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from depyf.decompiler.pipeline import decompile_frame
+
+SKIPPED = {"site-packages", "__pycache__", "test", "tests", "idle_test", "idlelib", "pgen2", "lib2to3"}
+
+
+def functions(root: str) -> Iterator[Tuple[str, CodeType]]:
+    """(where, code) of every function in the tree."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in sorted(files):
+            if not name.endswith(".py"):
+                continue
+            path = os.path.join(folder, name)
+            try:
+                with open(path, "rb") as file, warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    module = compile(file.read(), path, "exec", dont_inherit=True, optimize=0)
+            except (SyntaxError, ValueError):
+                continue
+            yield from nested(module, os.path.relpath(path, root))
+
+
+def nested(code: CodeType, where: str) -> Iterator[Tuple[str, CodeType]]:
+    """The functions below a code object."""
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            path = f"{where}:{const.co_name}"
+            if const.co_flags & 1 and not const.co_name.startswith(("<generic", "__annotate")):
+                yield path, const
+            yield from nested(const, path)
+
+
+def sample(found: List[Tuple[str, CodeType]], count: int, seed: str) -> List[Tuple[str, CodeType]]:
+    """`count` functions, the same ones for the same seed."""
+    key = lambda item: hashlib.sha256(f"{seed}:{item[0]}:{item[1].co_firstlineno}".encode()).digest()  # noqa: E731
+    return sorted(found, key=key)[:count] if count else found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", nargs="?", default=sysconfig.get_paths()["stdlib"])
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--show", type=int, default=25, help="classes of failures to list")
+    parser.add_argument("--which", default="", help="print the listing of failures that contain this")
+    options = parser.parse_args()
+    chosen = sample(list(functions(options.root)), options.sample, options.seed)
+    counts: collections.Counter[str] = collections.Counter()
+    reasons: Dict[str, List[Tuple[int, str]]] = {}
+    identical, slowest = 0, (0.0, "")
+    begin = time.process_time()
+    for where, code in chosen:
+        started = time.process_time()
+        result = decompile_frame(code, constant_globals=None)
+        slowest = max(slowest, (time.process_time() - started, where))
+        counts[f"{result.verdict.grade.name} by {result.rung}"] += 1
+        if result.proved:
+            identical += result.code is not None and result.code.co_code == code.co_code
+            continue
+        why = str(result.verdict).split("; statements:")[0]
+        why = re.sub(r"'[^']*'|<[^>]*>|@\d+|\d+", "*", why)[:110]
+        reasons.setdefault(why, []).append((len(code.co_code), f"{where} line {code.co_firstlineno}"))
+        if options.which and options.which in str(result.verdict):
+            print(f"--- {where} line {code.co_firstlineno}: {result.verdict}")
+    seconds = time.process_time() - begin
+    for why, places in sorted(reasons.items(), key=lambda item: -len(item[1]))[: options.show]:
+        print(f"{len(places):5}  {why}\n         {min(places)}")
+    total = len(chosen)
+    proved = sum(count for name, count in counts.items() if name.startswith("PROVED"))
+    print(dict(counts))
+    print(
+        f"{total} functions: proved {100 * proved / total:.2f} %, identical bytecode {100 * identical / total:.2f} %, "
+        f"{total / seconds:.0f} functions/s, slowest {slowest[0]:.2f} s {slowest[1]}"
+    )
+
+
+if __name__ == "__main__":
+    main()
