@@ -168,6 +168,10 @@ def test_compound_statements():
     )
 
 
+def test_a_tuple_is_not_taken_for_two_context_managers():
+    looks(s.With([s.withitem(number((1, 2)))], []), "with ((1, 2)):\n    pass\n")
+
+
 def test_match_and_except_star():
     cases = [
         s.match_case(s.MatchSequence([s.MatchValue(number(-1)), s.MatchStar("rest")]), A, []),
