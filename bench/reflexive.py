@@ -72,11 +72,7 @@ def pairs(flip: bool, limit: int) -> Iterator[Tuple[str, CodeType, CodeType]]:
         left, right = by_name(first), by_name(second)
         for name in left:
             # Turning round reorders the code objects; those that share a name cannot be told apart.
-            if (
-                len(left[name]) != len(right.get(name, ()))
-                or (flip and len(left[name]) > 1)
-                or name == "<module>"
-            ):
+            if len(left[name]) != len(right.get(name, ())) or (flip and len(left[name]) > 1) or name == "<module>":
                 continue
             for a, b in zip(left[name], right[name]):
                 yield f"{path.name}:{name}", a, b
@@ -109,9 +105,9 @@ def main() -> None:
     spent, instructions = 0.0, 0
     slowest: List[Tuple[float, str, int]] = []
     for where, a, b in pairs(options.flip, options.limit):
-        begun = time.perf_counter()
+        begun = time.process_time()
         verdict = prover.prove(a, b)
-        took = time.perf_counter() - begun
+        took = time.process_time() - begun
         spent += took
         instructions += len(a.co_code) // 2
         slowest = sorted([*slowest, (took, where, len(a.co_code) // 2)], reverse=True)[:3]

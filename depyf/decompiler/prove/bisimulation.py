@@ -86,9 +86,7 @@ class Bisimulation:
                     current = self.at_branch(current, at, forks, event_a, event_b)
                 at = None
 
-    def at_branch(
-        self, pair: Pair, at: Place | None, forks: List[Pair], event_a: bool, event_b: bool
-    ) -> Pair | None:
+    def at_branch(self, pair: Pair, at: Place | None, forks: List[Pair], event_a: bool, event_b: bool) -> Pair | None:
         """One side or both branch on a bool that is not known: follow both outcomes."""
         a, b = pair.a, pair.b
         if not event_a and not event_b and a.event == b.event:
@@ -146,9 +144,7 @@ class Bisimulation:
         if a.dirty or b.dirty:
             self.compare_locals(pair)
         if a.exc != b.exc:
-            raise self.diverged(
-                pair, f"handling {self.terms.text(a.exc)}", f"handling {self.terms.text(b.exc)}"
-            )
+            raise self.diverged(pair, f"handling {self.terms.text(a.exc)}", f"handling {self.terms.text(b.exc)}")
         if pair.crossed and mode != LEAVE:
             place = (a.pc, b.pc)
             if at != place:
@@ -254,6 +250,8 @@ class Bisimulation:
         """The user's names hold the same in both; anyone can see the fresh containers in them now."""
         a, b = pair.a, pair.b
         escaping: List[Tuple[int, int]] = []
+        if a.dirty != b.dirty and ("" in a.dirty or "" in b.dirty):
+            self.assumed.add(Assumption.RELEASE_ORDER)
         for name in {*a.dirty, *b.dirty}:
             x, y = a.locals.get(name, UNBOUND), b.locals.get(name, UNBOUND)
             if x != y:
@@ -264,9 +262,7 @@ class Bisimulation:
                         raise self.diverged(pair, f"{name} is {text(x)}", f"{name} is {text(y)}")
                 escaping.append((x, y))
         if a.captured != b.captured:
-            raise self.diverged(
-                pair, f"captured cells {sorted(a.captured)}", f"captured cells {sorted(b.captured)}"
-            )
+            raise self.diverged(pair, f"captured cells {sorted(a.captured)}", f"captured cells {sorted(b.captured)}")
         if escaping and not self.correspondence.escape(a, b, escaping):
             raise self.diverged(pair, "a local holds one container", "the local holds another one")
         for side in (a, b):
@@ -307,16 +303,12 @@ class Bisimulation:
         ):
             raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
 
-    def compare_lifetimes(
-        self, pair: Pair, event_a: Event, event_b: Event, used: Dict[int, None] | None
-    ) -> None:
+    def compare_lifetimes(self, pair: Pair, event_a: Event, event_b: Event, used: Dict[int, None] | None) -> None:
         """B holds no value longer than A. `used`: what the event's operands hold, if it is known already."""
         a, b = pair.a, pair.b
         rest_a = a.stack[: len(a.stack) - event_a[2]]
         rest_b = b.stack[: len(b.stack) - event_b[2]]
-        if a.temps == b.temps and (
-            rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)
-        ):
+        if a.temps == b.temps and (rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)):
             return
         if used is None:
             used = self.correspondence.held(a, event_a[1])

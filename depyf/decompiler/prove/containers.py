@@ -190,9 +190,7 @@ class Containers:
             flat: List[int] = []
             for item in items:
                 constant = self.terms.data[item]
-                flat += (
-                    [self.terms.const(part) for part in constant] if type(constant) is frozenset else [item]
-                )
+                flat += [self.terms.const(part) for part in constant] if type(constant) is frozenset else [item]
             return self._elements_of_set(flat)
         if container.kind == LIST and min(items, default=0) >= 0:
             return self.make_tuple(side, items) or value

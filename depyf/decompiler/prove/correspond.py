@@ -90,9 +90,7 @@ class Correspondence:
             if a.heap[x].kind == PACK:
                 packs.append((x, y))
             else:
-                a.heap[x].forward = b.heap[y].forward = self.terms.symbol(
-                    0, f"the {a.heap[x].kind} made here"
-                )
+                a.heap[x].forward = b.heap[y].forward = self.terms.symbol(0, f"the {a.heap[x].kind} made here")
         while packs:
             # Tuples hold no cycle of tuples, so each round settles at least one.
             waiting = []

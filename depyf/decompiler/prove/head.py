@@ -52,9 +52,7 @@ def parameters(code: CodeType) -> Tuple[str, ...]:
 
 def docstring(code: CodeType) -> str | None:
     """What `__doc__` of a function made from this code is, where someone can ask for it."""
-    if not code.co_flags & inspect.CO_OPTIMIZED or (
-        code.co_name.startswith("<") and code.co_name != "<lambda>"
-    ):
+    if not code.co_flags & inspect.CO_OPTIMIZED or (code.co_name.startswith("<") and code.co_name != "<lambda>"):
         return None
     first = code.co_consts[0] if code.co_consts else None
     return first if isinstance(first, str) else None
@@ -71,11 +69,7 @@ def identical(a: CodeType, b: CodeType) -> bool:
             return False
         if getattr(a, "co_exceptiontable", b"") != getattr(b, "co_exceptiontable", b""):
             return False
-        if (
-            a.co_freevars != b.co_freevars
-            or a.co_cellvars != b.co_cellvars
-            or len(a.co_consts) != len(b.co_consts)
-        ):
+        if a.co_freevars != b.co_freevars or a.co_cellvars != b.co_cellvars or len(a.co_consts) != len(b.co_consts):
             return False
         if signature_difference(a, b, nested=True) is not None or a.co_stacksize > b.co_stacksize:
             return False

@@ -181,9 +181,7 @@ def _same_shape(left: Container, right: Container) -> bool:
 def _slots(o: Side, n: Side) -> List[Tuple[int, int]]:
     slots = list(zip(o.stack, n.stack))
     for before, after in ((o.locals, n.locals), (o.temps, n.temps)):
-        slots += [
-            (before.get(name, UNBOUND), after.get(name, UNBOUND)) for name in before.keys() | after.keys()
-        ]
+        slots += [(before.get(name, UNBOUND), after.get(name, UNBOUND)) for name in before.keys() | after.keys()]
     return slots
 
 
@@ -293,6 +291,4 @@ class _References:
         while self.waiting:
             reference, left, right = self.waiting.pop()
             items = [self.value(x, y) for x, y in zip(left.items, right.items)]
-            self.into.heap[reference] = Container(
-                left.kind, items, None if left.keys is None else left.keys[:]
-            )
+            self.into.heap[reference] = Container(left.kind, items, None if left.keys is None else left.keys[:])

@@ -138,6 +138,8 @@ class Machine:
     def read_shared(self, side: Side, pair: Pair, name: str) -> int:
         """A global or the content of a shared cell: the same until the next event."""
         side.reads.add(name)
+        if side.dirty:
+            side.dirty.append("")  # should the name be missing, it counts what has been written before
         value = pair.seen.get(name)
         if value is None:
             value = pair.seen[name] = self.terms.symbol(GLOBAL, name)
@@ -174,9 +176,7 @@ class Machine:
         """The bool term `x is y`."""
         x, y = side.resolve(x), side.resolve(y)
         terms = self.terms
-        kinds = [
-            TUPLE if v < 0 and side.heap[v].kind == PACK else 0 if v < 0 else terms.kinds[v] for v in (x, y)
-        ]
+        kinds = [TUPLE if v < 0 and side.heap[v].kind == PACK else 0 if v < 0 else terms.kinds[v] for v in (x, y)]
         vague = [bool(kind & (TUPLE | SLICE)) or kind & (CONST | ONE) == CONST for kind in kinds]
         if any(vague):
             other = kinds[1] if vague[0] else kinds[0]

@@ -22,9 +22,7 @@ class Container:
 
     def __init__(self, kind: str, items: List[int], keys: List[int] | None = None) -> None:
         self.kind = kind
-        self.items = (
-            items  # elements, or values of a dict; of a set, its constant elements in order of insertion
-        )
+        self.items = items  # elements, or values of a dict; of a set, its constant elements in order of insertion
         self.keys = keys  # constant keys of a dict, in order
         self.where: Dict[int, int] | None = None  # key -> position, made when needed
         self.nested = False  # was compared as part of another container
@@ -62,7 +60,8 @@ class Side:
         self.heap: Dict[int, Container] = {}
         self.captured: Set[str] = set()  # own cells that a closure may have seen
         self.reads: Set[str] = set()  # globals and shared cells read since the last event
-        self.dirty: List[str] = []  # user's names written since the last event, in order
+        # User's names written since the last event, in order; "" where a global was read in between.
+        self.dirty: List[str] = []
         self.released: List[int] = []  # what names let go of since the last event, in order
         self.exc = 0  # the exception being handled (sys.exc_info)
         self.touched = False  # temps or containers changed since the last event

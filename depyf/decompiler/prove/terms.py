@@ -182,9 +182,7 @@ class Terms:
         if kind & CONST:
             return f"code {data.co_name}" if kind & CODE else _shortened(repr(data))
         if kind & TUPLE:
-            return (
-                "(" + ", ".join(self.text(item) for item in data[:8]) + (", ...)" if len(data) > 8 else ")")
-            )
+            return "(" + ", ".join(self.text(item) for item in data[:8]) + (", ...)" if len(data) > 8 else ")")
         if kind & SLICE:
             return "slice(" + ", ".join(self.text(item) for item in data) + ")"
         if kind & IS:
