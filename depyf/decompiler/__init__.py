@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, List, Optional
 
 from ..errors import UserError
@@ -61,7 +61,10 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     `strict`, that is a DecompilationError instead. Raises TypeError for what has no Python bytecode.
     """
     code = code_of(thing)
-    result = decompile_frame(code, constant_globals=None)
+    function = getattr(thing, "__func__", thing)
+    result = decompile_frame(
+        code, constant_globals=None, function=function if isinstance(function, FunctionType) else None
+    )
     if result.proved:
         return result.source
     if strict:

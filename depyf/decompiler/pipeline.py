@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import builtins
 import logging
 from dataclasses import dataclass
-from types import CodeType, MappingProxyType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Tuple
 
 from . import syntax as s
@@ -20,6 +21,7 @@ from .build import (
     parameters,
     standalone_comprehension,
 )
+from .build.constants import constant_node
 from .decode import decode
 from .flow import build_graph
 from .fold import fold
@@ -29,6 +31,7 @@ from .printer import SyntaxLimits, Unspellable, max_depth, print_source
 from .prove import Grade, Verdict, prove
 from .python_facts import RUNNING_VERSION
 from .recompile import CannotRecompile, compile_like, share_nested
+from .reprs import describe
 from .simplify import drop_final_deletes, drop_unread_locals
 from .structure import Sequence, structure
 from .structure.guards import draw_returns_in, insert_guards
@@ -98,11 +101,13 @@ def decompile_frame(
     renames: Mapping[str, str] = MappingProxyType({}),
     hints: Names = MappingProxyType({}),
     constant_globals: Optional[Callable[[str], bool]] = is_installed_by_dynamo,
+    function: Optional[FunctionType] = None,
 ) -> Decompilation:
     """Source for a function's code object, proved equal to it or said not to be.
 
     `reference`: the code that `code` was made from; locals that it has not are the generator's own.
     `renames`: global name in the code -> name to show. `hints`: global name of a function -> its parameters.
+    `function`: the function whose code this is; its default values and annotations are shown.
     """
     invented: Collection[str] = ()
     if reference is not None:
@@ -114,7 +119,7 @@ def decompile_frame(
         if rung.drops_locals is False and not invented:
             continue
         try:
-            attempt = _Attempt(code, rung, invented, renames, hints, constant_globals)
+            attempt = _Attempt(code, rung, invented, renames, hints, constant_globals, function)
             result = attempt.run(filename)
         except (Unstructured, Unspellable, CannotRecompile, SyntaxError) as error:
             failures.append(f"{rung.name}: {error}")
@@ -144,6 +149,7 @@ class _Attempt:
         renames: Mapping[str, str],
         hints: Names,
         constant_globals: Optional[Callable[[str], bool]],
+        function: Optional[FunctionType] = None,
     ) -> None:
         self.code = code
         self.rung = rung
@@ -151,6 +157,7 @@ class _Attempt:
         self.renames = renames
         self.hints = hints
         self.constant_globals = constant_globals
+        self.of = function
         self.program = decode(code)
 
     def function(self) -> Tuple[s.Statement, Settings]:
@@ -167,13 +174,42 @@ class _Attempt:
         body = Builder(program, settings).build(tree)
         if self.code.co_name == "<lambda>":
             try:
-                return s.Expr(s.Lambda(parameters(self.code), as_expression(body)), origin=0), settings
+                return s.Expr(s.Lambda(self.parameters(settings), as_expression(body)), origin=0), settings
             except Unstructured:
                 pass  # no compiler made this lambda: it has statements
         name = self.code.co_name if self.code.co_name.isidentifier() else "function"
         is_async = self.code.co_flags & (0x80 | 0x200)
         make = s.AsyncFunctionDef if is_async else s.FunctionDef
-        return make(name, parameters(self.code), body or [s.Pass()], origin=0), settings
+        returns = self.annotation("return", settings)
+        return make(name, self.parameters(settings), body or [s.Pass()], (), returns, origin=0), settings
+
+    def parameters(self, settings: Settings) -> s.arguments:
+        """The parameter list, with the defaults and annotations of the function if there is one."""
+        shown = parameters(self.code)
+        if self.of is None:
+            return shown
+        defaults, keyword_defaults = self.of.__defaults__ or (), self.of.__kwdefaults__ or {}
+        shown.defaults = [constant_node(value, settings.placeholders) for value in defaults]
+        shown.kw_defaults = [
+            constant_node(keyword_defaults[arg.arg], settings.placeholders) if arg.arg in keyword_defaults else None
+            for arg in shown.kwonlyargs
+        ]
+        if self.code.co_name != "<lambda>":
+            for arg in (*shown.posonlyargs, *shown.args, shown.vararg, *shown.kwonlyargs, shown.kwarg):
+                if arg is not None:
+                    arg.annotation = self.annotation(arg.arg, settings)
+        return shown
+
+    def annotation(self, name: str, settings: Settings) -> Optional[s.Expression]:
+        """The annotation of a parameter: a class by its name if that is known, any other value as a constant."""
+        given = {} if self.of is None else self.of.__annotations__
+        if name not in given or self.of is None:
+            return None
+        value = given[name]
+        known: str = getattr(value, "__name__", "")
+        if isinstance(value, type) and self.of.__globals__.get(known, getattr(builtins, known, None)) is value:
+            return s.Name(known)
+        return constant_node(value, settings.placeholders)
 
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
         """For code objects inside this one."""
@@ -186,14 +222,15 @@ class _Attempt:
         if max_depth(function) > DEEPEST_INDENTATION:
             raise Unstructured("nested too deeply for Python's parser")
         limits = SyntaxLimits.of(RUNNING_VERSION)
-        printed = print_source(s.Module([function]), features=limits, width=WIDTH)
+        notes = _notes(settings.placeholders.values)
+        printed = print_source(s.Module([*notes, function]), features=limits, width=WIDTH)
         back: Dict[str, str] = {shown: real for real, shown in self.renames.items()}
         back.update(_implicit_names(self.code))
         recompiled = compile_like(
             function,
             self.code,
             filename=filename,
-            shown_line=1,
+            shown_line=1 + len(notes),
             constants=settings.placeholders.values,
             names=back,
             print_width=WIDTH,
@@ -216,6 +253,14 @@ class _Attempt:
             own_names=self.invented,
             program_a=self.program,
         )
+
+
+def _notes(constants: List[Any]) -> List[s.Statement]:
+    """What the names that stand for constants without a spelling are."""
+    return [
+        s.Comment(f"__constant_{number} is {describe(value)}")
+        for number, value in enumerate(constants)
+    ]
 
 
 def _implicit_names(code: CodeType) -> Dict[str, str]:

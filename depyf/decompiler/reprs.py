@@ -20,3 +20,17 @@ def stable_repr(value: object, limit: int = 200) -> str:
         text = f"<{type(value).__qualname__}>"
     text = _ADDRESS.sub("0x...", " ".join(text.split()))
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def describe(value: object) -> str:
+    """What a constant is, for a comment; an object's own code is run only where it is known to be harmless."""
+    kind = type(value)
+    if isinstance(value, (CodeType, ModuleType, type)) or kind in (int, float, complex, str, bytes, bool, range, slice):
+        return stable_repr(value)
+    if (kind.__module__, kind.__name__) in (("torch", "device"), ("torch", "dtype"), ("torch", "Size")):
+        return stable_repr(value)
+    name = getattr(value, "__qualname__", None)
+    if isinstance(name, str) and callable(value):
+        return f"the {kind.__name__} {name}"
+    size = f" of {len(value)}" if kind in (list, tuple, dict, set, frozenset) else ""  # type: ignore[arg-type]
+    return f"a {kind.__qualname__}{size}"
