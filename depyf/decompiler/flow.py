@@ -94,11 +94,12 @@ class Keep:
 class ForIter:
     """Push the iterator's next value and go to `body`, or pop the iterator and go to `done`."""
 
-    __slots__ = ("body", "done")
+    __slots__ = ("body", "done", "is_async")
 
-    def __init__(self, body: Block, done: Block) -> None:
+    def __init__(self, body: Block, done: Block, is_async: bool = False) -> None:
         self.body = body
         self.done = done
+        self.is_async = is_async
 
 
 class Guarded:

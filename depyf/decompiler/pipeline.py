@@ -24,7 +24,7 @@ from .build import (
 from .build.constants import constant_node
 from .decode import decode
 from .flow import build_graph
-from .fold import fold
+from .fold import drop_unreachable, fold
 from .listing import annotated_disassembly
 from .microops import Program
 from .printer import SyntaxLimits, Unspellable, max_depth, print_source
@@ -35,7 +35,7 @@ from .reprs import describe
 from .simplify import drop_final_deletes, drop_unread_locals
 from .structure import Sequence, structure
 from .structure.guards import draw_returns_in, insert_guards
-from .undo import Unstructured, assign_regions, undo_copies
+from .undo import Unstructured, assign_regions, undo_async_loops, undo_copies
 
 log = logging.getLogger("depyf")
 WIDTH = 110
@@ -86,7 +86,9 @@ def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
     """decode's result -> region tree"""
     graph = build_graph(program)
     regions = assign_regions(graph)
+    undo_async_loops(graph, regions)
     undo_copies(graph, regions)
+    drop_unreachable(graph)
     draw_returns_in(graph)
     insert_guards(graph, regions)
     fold(graph, expressions=rung.folds_expressions)

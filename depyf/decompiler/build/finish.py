@@ -6,7 +6,7 @@ from typing import Any, List, Optional
 
 from .. import syntax as s
 from ..undo import Unstructured
-from .ops import AssertionErrorName, Inplace, IterOf, is_none, negate
+from .ops import AiterOf, AssertionErrorName, CoroutineComprehension, Inplace, IterOf, is_none, negate
 from .values import FunctionValue, Value
 
 
@@ -42,7 +42,7 @@ def _resolved(node: Any) -> Any:
         node = node.node
     if type(node) is Inplace:
         raise Unstructured("an in-place operation inside an expression")
-    if type(node) is IterOf:
+    if type(node) in (IterOf, AiterOf, CoroutineComprehension):
         raise Unstructured("an iterator that no loop runs over")
     return node
 

@@ -11,7 +11,7 @@ from ..undo import Unstructured
 from .constants import Placeholders
 from .finish import finish_body, resolve
 from .names import Names
-from .ops import IterOf
+from .ops import AiterOf, CoroutineComprehension, IterOf
 from .statements import Statements, trampoline
 from .values import Cell, Fresh, FreshDict, FunctionValue, Value
 
@@ -157,12 +157,13 @@ class Builder(Statements):
         if code.co_name not in COMPREHENSIONS or len(arguments) != 1 or function.refs:
             return False
         _, source = self.take(function, arguments[0])
-        if isinstance(source, IterOf):
+        if isinstance(source, (IterOf, AiterOf)):
             source = source.args[0]
         else:
             raise Unstructured("a comprehension over something that was not made an iterator")
         program, tree = self.settings.structure(code)
-        self.event(comprehension_node(code, ComprehensionBuilder(program, self.settings).build(tree), source))
+        node = comprehension_node(code, ComprehensionBuilder(program, self.settings).build(tree), source)
+        self.event(CoroutineComprehension(node) if code.co_flags & CO_COROUTINE else node)
         return True
 
 

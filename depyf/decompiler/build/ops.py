@@ -515,18 +515,26 @@ class Ops(Targets):
         (node,) = self.take(self.pop())
         self.event(IterOf(node))
 
+    def op_get_aiter(self, op: Op) -> None:
+        (node,) = self.take(self.pop())
+        self.event(AiterOf(node))
+
     def op_get_yield_from_iter(self, op: Op) -> None:
         (node,) = self.take(self.pop())
         self.event(s.YieldFrom(node))
 
     def op_get_awaitable(self, op: Op) -> None:
+        if is_entered(self.values[-1]):
+            return
         (node,) = self.take(self.pop())
-        self.event(s.Await(node))
+        self.event(node.comprehension if isinstance(node, CoroutineComprehension) else s.Await(node))
 
     def op_yield_from(self, op: Op) -> None:
         self.pop()
         waiting = self.values[-1]
-        if not isinstance(waiting.node, (s.Await, s.YieldFrom)):
+        if is_entered(waiting):
+            return
+        if not isinstance(waiting.node, (s.Await, s.YieldFrom, s.ListComp, s.SetComp, s.DictComp)):
             raise Unstructured("a send loop over something that is not awaited")
 
     def op_yield(self, op: Op) -> None:
@@ -554,7 +562,7 @@ class Ops(Targets):
     def op_before_with(self, op: Op) -> None:
         (node,) = self.take(self.pop(), final=True)
         self.flush()
-        self.open_with(node)
+        self.open_with(node, "with" if op.kind == "BEFORE_WITH" else "async with")
 
     def op_unsupported(self, op: Op) -> None:
         raise Unstructured(f"{op.kind} is not supported yet")
@@ -585,10 +593,33 @@ class IterOf(s.Call):
         super().__init__(s.Name("iter"), [node])
 
 
+class AiterOf(s.Call):
+    """`aiter(x)` made by GET_AITER: only async loops and comprehensions can say it."""
+
+    __slots__ = ()
+
+    def __init__(self, node: s.Expression) -> None:
+        super().__init__(s.Name("aiter"), [node])
+
+
+class CoroutineComprehension(s.Expression):
+    """The coroutine that runs an async comprehension: only awaiting it can be said, by the comprehension itself."""
+
+    __slots__ = ("comprehension",)
+
+    def __init__(self, comprehension: s.Expression) -> None:
+        self.comprehension = comprehension
+
+
 class AssertionErrorName(s.Name):
     """The AssertionError of an assert statement, whatever the global of that name is."""
 
     __slots__ = ()
+
+
+def is_entered(value: Value) -> bool:
+    """Whether a value is what an `async with` has entered and awaits."""
+    return isinstance(value, Slot) and value.pattern.source == "async with"
 
 
 def keyword_nodes(names: Sequence[str], nodes: Sequence[s.Expression]) -> List[s.keyword]:
@@ -707,7 +738,7 @@ METHODS: Dict[str, str] = {
     "UNPACK": "op_unpack", "UNPACK_EX": "op_unpack", "CALL": "op_call", "CALL_EX": "op_call_ex",
     "MAKE_FUNCTION": "op_make_function", "LOAD_BUILD_CLASS": "op_load_build_class",
     "LOAD_ASSERTION_ERROR": "op_load_assertion_error", "IMPORT_NAME": "op_import_name",
-    "IMPORT_FROM": "op_import_from", "IMPORT_STAR": "op_import_star", "GET_ITER": "op_get_iter",
+    "IMPORT_FROM": "op_import_from", "IMPORT_STAR": "op_import_star", "GET_ITER": "op_get_iter", "GET_AITER": "op_get_aiter",
     "GET_YIELD_FROM_ITER": "op_get_yield_from_iter", "GET_AWAITABLE": "op_get_awaitable",
     "YIELD_FROM": "op_yield_from", "YIELD": "op_yield", "RETURN": "op_return", "RAISE": "op_raise",
     "RERAISE": "op_reraise", "POP_EXCEPT": "op_pop_except", "BEFORE_WITH": "op_before_with",
@@ -716,10 +747,13 @@ METHODS: Dict[str, str] = {
 for _kind in (
     "LOAD_LOCAL_AND_CLEAR", "LOAD_CLASS_CELL", "LOAD_LOCALS",
     "LOAD_FROM_MAPPING_OR_GLOBAL", "LOAD_FROM_MAPPING_OR_CELL",
-    "GET_AITER", "GET_ANEXT", "END_ASYNC_FOR", "PUSH_EXC_INFO", "CHECK_EXC_MATCH", "CHECK_EG_MATCH",
+    "GET_ANEXT", "END_ASYNC_FOR", "PUSH_EXC_INFO", "CHECK_EXC_MATCH", "CHECK_EG_MATCH",
     "PREP_RERAISE_STAR", "WITH_EXCEPT_START", "GET_LEN", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS",
     "SETUP_ANNOTATIONS", "PRINT_EXPR", "INTRINSIC", "CLEANUP_THROW",
 ):  # fmt: skip
     METHODS.setdefault(_kind, "op_unsupported")
 
-__all__ = ["METHODS", "AssertionErrorName", "Inplace", "IterOf", "Ops", "Stack", "bool_op", "is_none", "negate"]
+__all__ = [
+    "METHODS", "AiterOf", "AssertionErrorName", "CoroutineComprehension", "Inplace", "IterOf", "Ops", "Stack", "bool_op",
+    "is_none", "negate",
+]  # fmt: skip

@@ -10,7 +10,7 @@ from ..microops import Op, Program
 from ..structure import IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
 from ..undo import Unstructured
 from .names import Names
-from .ops import IterOf, Ops
+from .ops import AiterOf, IterOf, Ops
 from .values import Fresh, FreshDict, Marker, Null, Pattern, Slot, Value, fork
 
 Steps = Generator[Any, None, None]
@@ -61,7 +61,7 @@ class Statements(Ops):
         if isinstance(item, IfNode):
             return self.if_statement(item)
         if isinstance(item, LoopNode):
-            return self.for_loop(item) if item.kind == "for" else self.while_loop(item)
+            return self.while_loop(item) if item.kind == "while" else self.for_loop(item)
         if isinstance(item, TryNode):
             return self.try_statement(item)
         if isinstance(item, WithNode):
@@ -143,13 +143,15 @@ class Statements(Ops):
     def for_loop(self, item: LoopNode) -> Steps:
         value = self.pop()
         (node,) = self.take(value, final=True)
-        if isinstance(node, IterOf):
+        is_async = item.kind == "async for"
+        if isinstance(node, AiterOf if is_async else IterOf):
             node = node.args[0]
         else:
             self.note_bare_iterator()
         self.flush()
         pattern = Pattern(1, -1, "for")
-        statement = s.For(s.Constant(None), node, [], [], origin=item.offset)
+        make = s.AsyncFor if is_async else s.For
+        statement = make(s.Constant(None), node, [], [], origin=item.offset)
         self.out.append(statement)
         after = self.values
         base = [*after, Marker("iterator")]
@@ -239,16 +241,16 @@ class Statements(Ops):
 
     # -- with
 
-    def open_with(self, context: s.Expression) -> None:
-        """BEFORE_WITH: the exit method and the value entered."""
+    def open_with(self, context: s.Expression, keyword: str) -> None:
+        """BEFORE_WITH, BEFORE_ASYNC_WITH: the exit method and the value entered."""
         exit_method = Marker("exit method")
         exit_method.node = context
         self.push(exit_method)
-        self.push(Slot(Pattern(1, -1, "with"), 0))
+        self.push(Slot(Pattern(1, -1, keyword), 0))
 
     def with_statement(self, item: WithNode) -> Steps:
         slot = self.values[-1]
-        if not isinstance(slot, Slot) or slot.pattern.source != "with":
+        if not isinstance(slot, Slot) or slot.pattern.source != ("async with" if item.is_async else "with"):
             raise Unstructured("a with block without a manager")
         context = self.values[-2].node
         self.flush()

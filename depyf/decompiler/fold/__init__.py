@@ -10,7 +10,7 @@ does nothing but compute an operand is folded into the block before it, as one s
 What is left of the graph afterwards needs statements.
 """
 
-from .expressions import effect
-from .rules import fold
+from .expressions import STRUCTURED, effect
+from .rules import drop_unreachable, fold
 
-__all__ = ["effect", "fold"]
+__all__ = ["STRUCTURED", "drop_unreachable", "effect", "fold"]

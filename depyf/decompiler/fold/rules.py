@@ -18,8 +18,7 @@ def fold(graph: Graph, expressions: bool = True) -> None:
     rules = RULES if expressions else (join_straight,)
     for block in graph.blocks:
         _prepare(graph, block)
-    order = graph.reachable()
-    _drop_unreachable(graph, order)
+    order = drop_unreachable(graph)
     work = list(order)  # popped from the end: successors before predecessors
     queued = set(work)
     while work:
@@ -36,14 +35,16 @@ def fold(graph: Graph, expressions: bool = True) -> None:
         _unfold_keep(graph, block)
 
 
-def _drop_unreachable(graph: Graph, order: List[Block]) -> None:
-    """Edges from blocks that are never reached do not count."""
+def drop_unreachable(graph: Graph) -> List[Block]:
+    """Forget blocks that are never reached, and their edges; returns the others, predecessors first."""
+    order = graph.reachable()
     alive = set(order)
     for block in graph.blocks:
         if block not in alive:
             block.set_term(End())
             block.number = -1
     graph.blocks[:] = [block for block in graph.blocks if block in alive]
+    return order
 
 
 def _prepare(graph: Graph, block: Block) -> None:

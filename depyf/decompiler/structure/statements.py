@@ -7,6 +7,7 @@ from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 from ..flow import Block, Branch, End, ForIter, Graph, Guarded, Jump, negated
 from ..fold import effect
 from ..undo import Region, Unstructured
+from .depths import find_depths
 from .dominators import Dominance
 from .guards import SILENT, after_with, read_clauses
 from .tree import Clause, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
@@ -36,12 +37,20 @@ def structure(graph: Graph, regions: List[Region]) -> Sequence:
     return _Structurer(graph, regions).run()
 
 
+def loop_kind(term: object) -> str:
+    """The keyword of the loop whose header ends in `term`."""
+    if isinstance(term, ForIter):
+        return "async for" if term.is_async else "for"
+    return "while"
+
+
 class _Structurer:
     def __init__(self, graph: Graph, regions: List[Region]) -> None:
         self.graph = graph
         for block in graph.blocks:
             if isinstance(block.term, Guarded):
                 block.term.region.guard = block  # a block before it may have swallowed the guard
+        find_depths(graph)
         self.clauses: Dict[Region, List[Clause]] = {}
         self.swallowed: Dict[Region, Tuple[bool, Block]] = {}
         for region in regions:
@@ -168,13 +177,14 @@ class _Structurer:
         """Place the loop with this header; returns the block after it."""
         inside = self.dominance.loops.get(header, {header})
         term = header.term
-        node = LoopNode("for" if isinstance(term, ForIter) else "while", header.offset)
+        node = LoopNode(loop_kind(term), header.offset)
         done: Optional[Block] = None
         body: Optional[Block] = None
         if isinstance(term, ForIter):
             out.items.extend(header.ops)
             self.placed.add(header)
             body, done = term.body, term.done
+            inside = inside | {body}  # even if the body never comes back
         elif isinstance(term, Branch) and effect(header.ops) == 1 and (term.true in inside) != (term.false in inside):
             node.head, node.test = header.ops, term.test
             self.placed.add(header)
@@ -207,6 +217,7 @@ class _Structurer:
         Code that can only be reached from inside counts as part of the loop, even if it never goes back.
         """
         owned = set(inside)
+        is_for = isinstance(header.term, ForIter)
         index = self.dominance.index
         handler = header.term.handler if isinstance(header.term, Guarded) else None
         outside_children = [c for c in self.dominance.children[header] if c not in inside and c is not handler]
@@ -216,6 +227,8 @@ class _Structurer:
                 work.remove(child)
         while work:
             block = work.pop()
+            if is_for and block.depth < header.depth:
+                continue  # the iterator is gone
             owned.add(block)
             work.extend(self.dominance.children[block])
         found: List[Block] = []

@@ -31,12 +31,12 @@ class IfNode:
 
 
 class LoopNode:
-    """`while` (`head` computes the test, None means `while True`) or `for` (the iterator is on the stack)."""
+    """`while` (`head` computes the test, None means `while True`) or `for` and `async for` (the iterator is on the stack)."""
 
     __slots__ = ("kind", "head", "test", "body", "orelse", "offset")
 
     def __init__(self, kind: str, offset: int) -> None:
-        self.kind = kind  # "while", "for"
+        self.kind = kind  # "while", "for", "async for"
         self.head: List[Op] = []
         self.test: Optional[Test] = None
         self.body = Sequence()

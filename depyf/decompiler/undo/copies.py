@@ -63,7 +63,7 @@ def _copied(block: Block) -> Terminator:
     if isinstance(term, Branch) and isinstance(term.test, Simple):
         return Branch(Simple(term.test.kind, term.test.negate), term.true, term.false)
     if isinstance(term, ForIter):
-        return ForIter(term.body, term.done)
+        return ForIter(term.body, term.done, term.is_async)
     if isinstance(term, End):
         return End()
     raise Unstructured(f"cannot copy {term}")
@@ -161,7 +161,7 @@ def _pairs(a: Block, b: Block) -> List[Tuple[Cursor, Cursor]]:
     if isinstance(s, Branch) and isinstance(t, Branch) and isinstance(s.test, Simple) and isinstance(t.test, Simple):
         if s.test.kind == t.test.kind:
             return [((s.true, 0), (t.true, 0)), ((s.false, 0), (t.false, 0))]
-    if isinstance(s, ForIter) and isinstance(t, ForIter):
+    if isinstance(s, ForIter) and isinstance(t, ForIter) and s.is_async == t.is_async:
         return [((s.body, 0), (t.body, 0)), ((s.done, 0), (t.done, 0))]
     if isinstance(s, Keep) or isinstance(t, Keep):
         raise Unstructured("copies are undone before expressions are folded")
