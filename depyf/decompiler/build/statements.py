@@ -232,6 +232,8 @@ class Statements(Ops):
             ways.append((self.falls, self.values, body))
         if item.final.items:
             yield self.part(item.final, [*fork(base[: handler.depth]), *fork(caught)], statement.finalbody)
+            if not statement.finalbody:
+                statement.finalbody.append(s.Pass())
         self.join(ways, base)
 
     def variable_of(self, op: Op) -> str:

@@ -6,7 +6,7 @@ from typing import Callable, List, Optional, Tuple
 
 from ..flow import Block, Both, Branch, Choice, End, Graph, Jump, Keep, Simple, Test, negated
 from ..microops import Op
-from ..undo.copies import _same_op as same_op
+from ..undo.copies import same_op
 from .expressions import comparison, effect
 
 

@@ -6,7 +6,7 @@ from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from ..flow import Block, Branch, End, ForIter, Graph, Guarded, Jump, negated
 from ..fold import effect
-from ..undo import Region, Unstructured
+from ..undo import Region, Unstructured, same_op
 from .depths import find_depths
 from .dominators import Dominance
 from .guards import SILENT, after_with, read_clauses
@@ -35,6 +35,13 @@ class Task(NamedTuple):
 def structure(graph: Graph, regions: List[Region]) -> Sequence:
     """The region tree of a folded and guarded graph."""
     return _Structurer(graph, regions).run()
+
+
+def reraises_alike(a: Block, b: Block) -> bool:
+    """Whether two blocks are copies of the end of one handler."""
+    if not isinstance(a.term, End) or not isinstance(b.term, End) or a.regions != b.regions:
+        return False
+    return bool(a.ops) and a.ops[-1].kind == "RERAISE" and len(a.ops) == len(b.ops) and all(map(same_op, a.ops, b.ops))
 
 
 def loop_kind(term: object) -> str:
@@ -103,7 +110,7 @@ class _Structurer:
 
     def transfer(self, target: Block, out: Sequence, around: Around, source: Block) -> Optional[Block]:
         """The block to go on with after a jump to `target`; None when the jump has been said."""
-        if target is around.fall:
+        if target is around.fall or around.fall is not None and reraises_alike(target, around.fall):
             return None
         if target is around.header:
             out.items.append(Leave("continue", source.offset))
@@ -227,7 +234,7 @@ class _Structurer:
                 work.remove(child)
         while work:
             block = work.pop()
-            if is_for and block.depth < header.depth:
+            if is_for and 0 <= block.depth < header.depth:
                 continue  # the iterator is gone
             owned.add(block)
             work.extend(self.dominance.children[block])

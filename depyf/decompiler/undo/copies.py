@@ -7,7 +7,7 @@ copy, to where control goes afterwards.
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Tuple
 
 from ..flow import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Terminator
 from ..microops import Op
@@ -27,30 +27,30 @@ def undo_copies(graph: Graph, regions: List[Region]) -> None:
     for region in reversed(regions):
         if region.kind not in ("with", "finally"):
             continue
-        past: Dict[Block, Block] = {}
+        past: Dict[Any, Block] = {}
         for block in list(graph.blocks):
             if region not in block.regions:
                 continue
             for target in block.successors():
                 if region in target.regions:
                     continue
-                if target not in past:
-                    is_with = region.kind == "with"
-                    past[target] = _past_exit(graph, target) if is_with else _past_copy(graph, region, target)
-                block.retarget(target, past[target])
+                key = (target, block.regions) if region.kind == "with" else target
+                if key not in past:
+                    if region.kind == "with":
+                        past[key] = _past_exit(graph, block.regions, target)
+                    else:
+                        past[key] = _past_copy(graph, region, target)
+                block.retarget(target, past[key])
 
 
-def _continuation(graph: Graph, cursor: Cursor, first: Optional[List[Op]] = None) -> Block:
-    """A block that does what remains from `cursor` on, after the ops `first`."""
-    block, position = cursor
-    if not first:
-        while position == len(block.ops) and isinstance(block.term, Jump):
-            block, position = block.term.target, 0
-        if position == 0:
-            return block
+def _continuation(graph: Graph, cursor: Cursor) -> Block:
+    """A block that does what remains from `cursor` on."""
+    block, position = _skip_jumps(*cursor)
+    if position == 0:
+        return block
     copy = graph.new_block(block.offset, block.handler, block.line)
     copy.regions = block.regions
-    copy.ops = [*(first or ()), *block.ops[position:]]
+    copy.ops = block.ops[position:]
     copy.set_term(_copied(block))
     return copy
 
@@ -69,10 +69,10 @@ def _copied(block: Block) -> Terminator:
     raise Unstructured(f"cannot copy {term}")
 
 
-def _past_exit(graph: Graph, block: Block) -> Block:
+def _past_exit(graph: Graph, regions: Tuple[Region, ...], block: Block) -> Block:
     """Where control goes after the call of the exit method that `block` starts with.
 
-    The stack still holds the exit method: it is popped in place of being called.
+    The stack still holds the exit method: it is popped in place of being called, as the last thing inside `regions`.
     """
     ops = block.ops
     position = 1 if ops and ops[0].kind == "SWAP" and ops[0].arg == 2 else 0
@@ -86,7 +86,11 @@ def _past_exit(graph: Graph, block: Block) -> Block:
         position += 3
     if position >= len(ops) or ops[position].kind != "POP":
         raise Unstructured("the result of a with block's exit method is used")
-    return _continuation(graph, (block, position + 1), [*kept, Op("POP", None, ops[position].offset)])
+    last = graph.new_block(block.offset, block.handler, block.line)
+    last.ops = [*kept, Op("POP", None, ops[position].offset)]
+    last.regions = regions
+    last.set_term(Jump(_continuation(graph, (block, position + 1))))
+    return last
 
 
 def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
@@ -121,7 +125,7 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
                     raise Unstructured("a finally body and its copy differ")
                 work.extend(_pairs(original, copy))
                 break
-            if not _same_op(original.ops[i], copy.ops[j]):
+            if not same_op(original.ops[i], copy.ops[j]):
                 raise Unstructured("a finally body and its copy differ")
             if isinstance(original.term, End) and i == len(original.ops) - 1:
                 break
@@ -140,7 +144,7 @@ def _same_end(a: Cursor, b: Cursor) -> bool:
     (block, i), (other, j) = _skip_jumps(*a), _skip_jumps(*b)
     if not isinstance(block.term, End) or not isinstance(other.term, End) or block.regions != other.regions:
         return False
-    return len(block.ops) - i == len(other.ops) - j and all(map(_same_op, block.ops[i:], other.ops[j:]))
+    return len(block.ops) - i == len(other.ops) - j and all(map(same_op, block.ops[i:], other.ops[j:]))
 
 
 def _skip_jumps(block: Block, position: int) -> Cursor:
@@ -149,7 +153,8 @@ def _skip_jumps(block: Block, position: int) -> Cursor:
     return block, position
 
 
-def _same_op(a: Op, b: Op) -> bool:
+def same_op(a: Op, b: Op) -> bool:
+    """Whether two ops do the same, jumps aside."""
     if a.kind != b.kind:
         return False
     return same_constant(a.arg, b.arg) if a.kind == "CONST" else a.arg == b.arg

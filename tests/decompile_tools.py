@@ -1,0 +1,34 @@
+"""What the tests of the decompiler share: source of one function -> its decompilation, proved or not."""
+
+from __future__ import annotations
+
+import textwrap
+from types import CodeType
+
+from depyf.decompiler.pipeline import Decompilation, decompile_frame
+
+
+def function_code(source: str) -> CodeType:
+    """The code of the one function that `source` defines."""
+    module = compile(textwrap.dedent(source), "<test>", "exec", dont_inherit=True)
+    (code,) = [const for const in module.co_consts if isinstance(const, CodeType)]
+    return code
+
+
+def decompiled(source: str) -> Decompilation:
+    """What becomes of that function."""
+    return decompile_frame(function_code(source), constant_globals=None)
+
+
+def assert_proved(source: str, rung: str = "idioms") -> Decompilation:
+    """The function comes back as text that is proved equal, by the given rung of the ladder."""
+    result = decompiled(source)
+    assert result.proved, f"{result.verdict}\n{result.source}"
+    assert result.rung == rung, result.source
+    return result
+
+
+def assert_same_text(source: str) -> None:
+    """The function comes back as it was written."""
+    source = textwrap.dedent(source).strip()
+    assert assert_proved(source).source.strip() == source
