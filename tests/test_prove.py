@@ -208,3 +208,9 @@ def test_a_long_list_of_calls_takes_linear_time() -> None:
     source = "def f(g):\n return [" + ", ".join(f"g({i})" for i in range(6000)) + "]"
     a = function_code(source)
     assert prove(a, a.replace(co_consts=a.co_consts + (None,))).grade is Grade.PROVED
+
+
+def test_globals_are_not_taken_to_be_constant_in_functions_that_outlive_the_frame() -> None:
+    a = function_code("def f(x):\n def k(): return __compiled_fn_1(x.y)\n return k")
+    b = function_code("def f(x):\n def k():\n  _y = x.y\n  return __compiled_fn_1(_y)\n return k")
+    assert not prove(a, b, constant_globals=lambda name: True).holds

@@ -65,7 +65,8 @@ class _Proof:
             return Verdict(Grade.UNPROVED, reason=f"cannot be decoded: {error}")
         own_names = frozenset() if nested else self.own_names
         first = self._attempt(program_a, program_b, own_names, None)
-        constant = self.constant_globals
+        # A nested function may run when the frame, and with it the assumption, is long gone.
+        constant = None if nested else self.constant_globals
         if first.holds or constant is None or not any(constant(name) for name in a.co_names):
             return first
         return self._attempt(program_a, program_b, own_names, constant)
