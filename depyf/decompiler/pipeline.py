@@ -22,6 +22,7 @@ from .build import (
     standalone_comprehension,
 )
 from .build.constants import constant_node
+from .build.names import spelled
 from .decode import decode
 from .flow import build_graph
 from .fold import drop_unreachable, fold
@@ -172,7 +173,10 @@ class _Attempt:
         settings = Settings(self.nested, self.renames, is_constant)
         tree = region_tree(program, self.rung)
         if self.code.co_name in COMPREHENSIONS and self.code.co_varnames[:1] == (".0",):
-            return s.Expr(standalone_comprehension(program, tree, settings), origin=0), settings
+            try:
+                return s.Expr(standalone_comprehension(program, tree, settings), origin=0), settings
+            except Unstructured:
+                pass  # no compiler made this comprehension: Dynamo did
         body = Builder(program, settings).build(tree)
         if self.code.co_name == "<lambda>":
             try:
@@ -272,8 +276,8 @@ def _implicit_names(code: CodeType) -> Dict[str, str]:
     while work:
         current = work.pop()
         for name in (*current.co_varnames, *current.co_cellvars, *current.co_freevars):
-            if not name.isidentifier():
-                found["__implicit" + "".join(c if c.isalnum() or c == "_" else "_" for c in name)] = name
+            if spelled(name) != name:
+                found[spelled(name)] = name
         work.extend(const for const in current.co_consts if isinstance(const, CodeType))
     return found
 

@@ -10,7 +10,7 @@ from ..microops import Program
 from ..undo import Unstructured
 from .constants import Placeholders
 from .finish import finish_body, resolve
-from .names import Names
+from .names import Names, spelled
 from .ops import AiterOf, CoroutineComprehension, IterOf
 from .statements import Statements, trampoline
 from .values import Cell, Fresh, FreshDict, FunctionValue, Value
@@ -77,10 +77,7 @@ class Builder(Statements):
     # -- names
 
     def variable(self, name: str) -> str:
-        if not name.isidentifier():
-            stand_in = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
-            return f"__implicit{stand_in}"
-        return name
+        return spelled(name)
 
     def global_name(self, name: str) -> str:
         return self.settings.renames.get(name, name)
@@ -270,8 +267,7 @@ def parameters(code: CodeType, parts: Sequence[Optional[s.Expression]] = (None, 
     defaults, kwdefaults, annotations = parts
 
     def argument(name: str) -> s.arg:
-        shown = name if name.isidentifier() else "__implicit" + name.replace(".", "_")
-        return s.arg(shown, annotation(annotations, name))
+        return s.arg(spelled(name), annotation(annotations, name))
 
     names = code.co_varnames
     positional, keyword_only = code.co_argcount, code.co_kwonlyargcount

@@ -29,6 +29,13 @@ class Names:
         return name
 
 
+def spelled(name: str) -> str:
+    """How a variable is written: names that no source can spell (`.0`, pytest's `@py_assert1`) get a stand-in."""
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return name
+    return "__implicit_" + re.sub(r"\W", "_", name).strip("_")
+
+
 def suggestion(node: s.Expression) -> str:
     """What a reader might call the value of `node`."""
     key = node.slice.value if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) else None

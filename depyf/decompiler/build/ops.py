@@ -237,7 +237,7 @@ class Ops(Targets):
 
     def op_build_set(self, op: Op) -> None:
         items = self.pop_many(op.arg)
-        self.event(s.Set(self.take(*items)) if items else s.Call(s.Name("set")))
+        self.event(s.Set(self.take(*items) if items else [s.Starred(s.Tuple([]))]))
 
     def op_build_map(self, op: Op) -> None:
         values = self.pop_many(2 * op.arg)
@@ -343,14 +343,13 @@ class Ops(Targets):
         if target.pending and target.refs == 1 and self.pending[-1:] == [target] and _is_set(node):
             if constant is not None:
                 added = [constant_node(item, self.placeholders) for item in constant]
-                target.node = s.Set([*(node.elts if isinstance(node, s.Set) else ()), *added])
+                target.node = s.Set([*_elements(node), *added])
                 return
         if target.refs == 1 and target.pending and _is_set(node):
             self.values[-op.arg] = merged = Value(node, target.offset)
             target.refs -= 1
             first, second = self.take(target, value)
-            elements = list(first.elts) if isinstance(first, s.Set) else []
-            merged.node = s.Set([*elements, s.Starred(second)])
+            merged.node = s.Set([*_elements(first), s.Starred(second)])
             merged.refs = 1
             self.add_pending(merged)
             return
@@ -696,8 +695,16 @@ def constant_items(value: Value) -> Optional[Sequence[Any]]:
 
 
 def _is_set(node: s.Expression) -> bool:
-    empty = isinstance(node, s.Call) and isinstance(node.func, s.Name) and node.func.id == "set" and not node.args
-    return isinstance(node, s.Set) or empty
+    return isinstance(node, s.Set)
+
+
+def _elements(node: s.Expression) -> List[s.Expression]:
+    """The elements of a set display, without the `*()` that says that it is empty."""
+    assert isinstance(node, s.Set)
+    first = node.elts[0] if len(node.elts) == 1 else None
+    if isinstance(first, s.Starred) and isinstance(first.value, s.Tuple) and not first.value.elts:
+        return []
+    return list(node.elts)
 
 
 def _is_keyword(key: s.Expression) -> bool:
