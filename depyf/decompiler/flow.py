@@ -173,13 +173,14 @@ class Block:
 class Graph:
     """The blocks of one program; `entry` is where it starts."""
 
-    __slots__ = ("program", "blocks", "entry", "block_at", "lines")
+    __slots__ = ("program", "blocks", "entry", "block_at", "lines", "entry_depth")
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.blocks: List[Block] = []
         self.block_at: Dict[int, Block] = {}  # index of the first op -> block
         self.lines = line_map(program)
+        self.entry_depth = 0  # stack entries at the entry
         self.entry = self.new_block()
 
     def new_block(self, offset: int = -1, handler: int = -1, line: int = -1) -> Block:
@@ -187,6 +188,14 @@ class Graph:
         block = Block(len(self.blocks), offset, handler, line)
         self.blocks.append(block)
         return block
+
+    def part(self, blocks: List[Block], entry_depth: int) -> Graph:
+        """A graph of some of the blocks, with an entry of its own that leads nowhere yet."""
+        other = Graph.__new__(Graph)
+        other.program, other.block_at, other.lines = self.program, self.block_at, self.lines
+        other.blocks, other.entry_depth = blocks, entry_depth
+        other.entry = other.new_block()
+        return other
 
     def handler_block(self, handler: int) -> Block:
         """Where exceptions under `handler` go."""
@@ -271,7 +280,30 @@ def build_graph(program: Program) -> Graph:
     graph.entry.handler = -1
     for start, end in zip(starts, [*starts[1:], len(ops)]):
         _fill(graph, graph.block_at[start], start, end)
+    _thread_jumps(graph)
     return graph
+
+
+def _thread_jumps(graph: Graph) -> None:
+    """Lead edges past blocks that only jump; those blocks are gone then."""
+    for block in graph.blocks:
+        for target in block.successors():
+            final = threaded(target)
+            if final is not target:
+                block.retarget(target, final)
+    gone = {block for block in graph.blocks if not block.ops and not block.preds and block is not graph.entry}
+    for block in gone:
+        block.set_term(End())
+    graph.blocks[:] = [block for block in graph.blocks if block not in gone]
+
+
+def threaded(block: Block) -> Block:
+    """The block that an empty one leads to. A jump cannot raise, so its protection (or lack of it) says nothing."""
+    seen = {block}
+    while not block.ops and isinstance(block.term, Jump) and block.term.target not in seen:
+        block = block.term.target
+        seen.add(block)
+    return block
 
 
 def _fill(graph: Graph, block: Block, start: int, end: int) -> None:

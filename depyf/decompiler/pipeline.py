@@ -24,7 +24,7 @@ from .build import (
 from .build.constants import constant_node
 from .build.names import spelled
 from .decode import decode
-from .flow import build_graph
+from .flow import Graph, build_graph
 from .fold import drop_unreachable, fold
 from .listing import annotated_disassembly
 from .microops import Program
@@ -36,7 +36,7 @@ from .reprs import describe
 from .simplify import drop_final_deletes, drop_unread_locals
 from .structure import Sequence, structure
 from .structure.guards import draw_returns_in, insert_guards
-from .undo import Unstructured, assign_regions, undo_async_loops, undo_copies
+from .undo import Unstructured, assign_regions, fold_comprehensions, undo_async_loops, undo_copies
 
 log = logging.getLogger("depyf")
 WIDTH = 110
@@ -85,7 +85,11 @@ def is_installed_by_dynamo(name: str) -> bool:
 
 def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
     """decode's result -> region tree"""
-    graph = build_graph(program)
+    return _tree(build_graph(program), rung)
+
+
+def _tree(graph: Graph, rung: Rung) -> Sequence:
+    fold_comprehensions(graph, lambda part: _tree(part, RUNGS[0]))
     regions = assign_regions(graph)
     undo_async_loops(graph, regions)
     undo_copies(graph, regions)

@@ -28,6 +28,8 @@ class PythonFacts:
     compare_shift: int
     # COMPARE_OP can convert its result to bool (bit 16): 3.13.
     compare_can_convert: bool
+    # POP_JUMP_IF_TRUE and _FALSE take only True or False, so they cannot raise (TO_BOOL does): 3.13, Python/bytecodes.c.
+    branches_need_bool: bool
     # FOR_ITER, exhausted, pops the iterator and skips this many instructions at its target (END_FOR, POP_TOP).
     for_iter_skips: int
     # A generator's body lies under a handler that turns StopIteration into RuntimeError: 3.12, PEP 479 in bytecode.
@@ -54,6 +56,7 @@ def _facts(version: Version) -> PythonFacts:
         load_attr_has_method_bit=version >= (3, 12),
         compare_shift=0 if version < (3, 12) else 4 if version < (3, 13) else 5,
         compare_can_convert=version >= (3, 13),
+        branches_need_bool=version >= (3, 13),
         for_iter_skips=0 if version < (3, 12) else 1 if version < (3, 13) else 2,
         generators_wrapped_in_handler=version >= (3, 12),
         send_loops_have_cleanup=version >= (3, 12),

@@ -6,14 +6,14 @@ from types import CodeType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .. import syntax as s
-from ..microops import Program
-from ..undo import Unstructured
+from ..microops import Op, Program
+from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
 from .finish import finish_body, resolve
 from .names import Names, spelled
 from .ops import AiterOf, CoroutineComprehension, IterOf
 from .statements import Statements, trampoline
-from .values import Cell, Fresh, FreshDict, FunctionValue, Value
+from .values import Cell, Fresh, FreshDict, FunctionValue, Marker, Value
 
 CO_VARARGS, CO_VARKEYWORDS, CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x4, 0x8, 0x20, 0x80, 0x200
 COMPREHENSIONS: Dict[str, Any] = {
@@ -159,9 +159,23 @@ class Builder(Statements):
         else:
             raise Unstructured("a comprehension over something that was not made an iterator")
         program, tree = self.settings.structure(code)
-        node = comprehension_node(code, ComprehensionBuilder(program, self.settings).build(tree), source)
+        node = comprehension_node(code.co_name, ComprehensionBuilder(program, self.settings).build(tree), source)
         self.event(CoroutineComprehension(node) if code.co_flags & CO_COROUTINE else node)
         return True
+
+    def op_comprehension(self, op: Op) -> None:
+        """A comprehension that was inlined: its loops are built apart, with the iterator to run over given."""
+        found: Comprehension = op.arg
+        (source,) = self.take(self.pop())
+        if not isinstance(source, IterOf):
+            raise Unstructured("a comprehension over something that was not made an iterator")
+        for name in sorted(found.rebound):
+            self.before_rebinding(name)
+        inner = ComprehensionBuilder(self.program, self.settings)
+        inner.names, inner.declared = self.names, self.declared
+        inner.push(Marker("collection"))
+        inner.push(Value(source))
+        self.event(comprehension_node(found.kind, inner.build(found.tree), source.args[0]))
 
 
 class Element(s.Expression):
@@ -177,12 +191,23 @@ class Element(s.Expression):
 class ComprehensionBuilder(Builder):
     """Builds the body of a comprehension: what it collects becomes `Element` statements."""
 
+    def collects(self, op: Any, popped: int) -> bool:
+        """Whether an op adds to the collection itself, which is at the bottom of the stack."""
+        return bool(op.arg == len(self.values) - popped)
+
     def op_list_append(self, op: Any) -> None:
+        if not self.collects(op, 1):
+            super().op_list_append(op)
+            return
         (node,) = self.take(self.pop(), final=True)
         self.emit(s.Expr(Element(node)))
 
     def op_set_add(self, op: Any) -> None:
-        self.op_list_append(op)
+        if not self.collects(op, 1):
+            super().op_set_add(op)
+            return
+        (node,) = self.take(self.pop(), final=True)
+        self.emit(s.Expr(Element(node)))
 
     def op_build_set(self, op: Any) -> None:
         if op.arg:
@@ -191,6 +216,9 @@ class ComprehensionBuilder(Builder):
             self.silent(s.Set([]))
 
     def op_map_add(self, op: Any) -> None:
+        if not self.collects(op, 2):
+            super().op_map_add(op)
+            return
         key, value = self.take(*self.pop_many(2), final=True)
         self.emit(s.Expr(Element(value, key)))
 
@@ -204,7 +232,7 @@ class ComprehensionBuilder(Builder):
         return resolve(self.out)
 
 
-def comprehension_node(code: CodeType, body: Sequence[s.Statement], source: s.Expression) -> s.Expression:
+def comprehension_node(kind: str, body: Sequence[s.Statement], source: s.Expression) -> s.Expression:
     """`[element for ... in source if ...]` from the loops that compute it."""
     generators: List[s.comprehension] = []
     statements: Sequence[s.Statement] = body
@@ -227,15 +255,15 @@ def comprehension_node(code: CodeType, body: Sequence[s.Statement], source: s.Ex
     element = first.value if isinstance(first, s.Expr) else None
     if not isinstance(element, Element) or not generators:
         raise Unstructured("a comprehension of an unknown form")
-    if code.co_name == "<dictcomp>":
+    if kind == "<dictcomp>":
         return s.DictComp(element.key or s.Constant(None), element.value, generators)
-    return COMPREHENSIONS[code.co_name](element.value, generators)  # type: ignore[no-any-return]
+    return COMPREHENSIONS[kind](element.value, generators)  # type: ignore[no-any-return]
 
 
 def standalone_comprehension(program: Program, tree: Any, settings: Settings) -> s.Expression:
     """A comprehension's code object by itself: it runs over an iterator that it is given."""
     statements = ComprehensionBuilder(program, settings).build(tree)
-    return comprehension_node(program.code, statements, s.Name("__iterator"))
+    return comprehension_node(program.code.co_name, statements, s.Name("__iterator"))
 
 
 def as_expression(body: Sequence[s.Statement]) -> s.Expression:

@@ -563,6 +563,9 @@ class Ops(Targets):
         self.flush()
         self.open_with(node, "with" if op.kind == "BEFORE_WITH" else "async with")
 
+    def op_comprehension(self, op: Op) -> None:
+        raise NotImplementedError
+
     def op_unsupported(self, op: Op) -> None:
         raise Unstructured(f"{op.kind} is not supported yet")
 
@@ -735,7 +738,7 @@ METHODS: Dict[str, str] = {
     "SUBSCR": "op_subscr", "STORE_SUBSCR": "op_store_subscr", "DELETE_SUBSCR": "op_delete_subscr",
     "UNARY": "op_unary", "BINARY": "op_binary", "INPLACE": "op_inplace", "COMPARE": "op_compare",
     "IS": "op_is", "CONTAINS": "op_contains", "TO_BOOL": "op_to_bool", "CHAIN": "op_chain",
-    "BOOL": "op_bool", "SELECT": "op_select",
+    "BOOL": "op_bool", "SELECT": "op_select", "COMPREHENSION": "op_comprehension",
     "BUILD_LIST": "op_build_sequence", "BUILD_TUPLE": "op_build_sequence", "BUILD_SET": "op_build_set",
     "BUILD_MAP": "op_build_map", "BUILD_CONST_KEY_MAP": "op_build_const_key_map",
     "BUILD_SLICE": "op_build_slice", "BUILD_STRING": "op_build_string", "CONVERT": "op_convert",
@@ -752,7 +755,7 @@ METHODS: Dict[str, str] = {
     "BEFORE_ASYNC_WITH": "op_before_with",
 }  # fmt: skip
 for _kind in (
-    "LOAD_LOCAL_AND_CLEAR", "LOAD_CLASS_CELL", "LOAD_LOCALS",
+    "LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RESTORE_CELL", "LOAD_CLASS_CELL", "LOAD_LOCALS",
     "LOAD_FROM_MAPPING_OR_GLOBAL", "LOAD_FROM_MAPPING_OR_CELL",
     "GET_ANEXT", "END_ASYNC_FOR", "PUSH_EXC_INFO", "CHECK_EXC_MATCH", "CHECK_EG_MATCH",
     "PREP_RERAISE_STAR", "WITH_EXCEPT_START", "GET_LEN", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS",

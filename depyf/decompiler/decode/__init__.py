@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Dict, List, Optional, Tuple
 
-from ..microops import CLOSURE, ENDS, Handler, Op, Program
+from ..microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from ..python_facts import RUNNING_VERSION, Version, facts_for
 from .raw import ExceptionRange, exception_ranges, raw_instructions
 from .translate import Translator, translated_opnames
@@ -33,6 +33,7 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
         if op.target >= 0:
             op.target = starts[op.target]
     handlers = _attach_handlers(ops, ranges, starts)
+    _cover_jumps(ops, translator.facts.branches_need_bool)
     _drop_generator_start(ops)
     _drop_generator_handler(ops, handlers)
     _fold_send_loops(ops)
@@ -52,6 +53,14 @@ def _attach_handlers(ops: List[Op], ranges: List[ExceptionRange], starts: Dict[i
         for index in range(starts[entry.start], starts[entry.end]):
             ops[index].handler = known[key]
     return handlers
+
+
+def _cover_jumps(ops: List[Op], branches_cannot_raise: bool) -> None:
+    """The compiler leaves jumps back out of the exception table. They cannot raise: they go with the op before."""
+    for before, op in zip(ops, ops[1:]):
+        if op.handler < 0 <= before.handler and before.kind not in ENDS:
+            if op.kind == "JUMP" or (op.kind in BRANCHES and (branches_cannot_raise or "NONE" in op.kind)):
+                op.handler = before.handler
 
 
 _GONE = "GONE"  # an op to be removed by _compact

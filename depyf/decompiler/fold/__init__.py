@@ -6,6 +6,7 @@ does nothing but compute an operand is folded into the block before it, as one s
     SELECT (test, then_ops, else_ops)      `then if test else orelse`: the test pops its operand, one value is left
     BOOL (op, test, rest)                  `first and rest` with the first operand on the stack
     CHAIN (operator, rest)                 `a < b < c`: pops a and b; rest holds (ops of c, operator), reversed
+    COMPREHENSION c                        a comprehension that was inlined (undo.comprehensions); pops an iterator
 
 What is left of the graph afterwards needs statements.
 """

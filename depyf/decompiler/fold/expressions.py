@@ -13,12 +13,12 @@ STATEMENTS = frozenset({
     "CHECK_EXC_MATCH", "CHECK_EG_MATCH", "PREP_RERAISE_STAR", "BEFORE_WITH", "BEFORE_ASYNC_WITH", "WITH_EXCEPT_START",
     "IMPORT_NAME", "IMPORT_FROM", "IMPORT_STAR", "SETUP_ANNOTATIONS", "PRINT_EXPR", "LOAD_LOCAL_AND_CLEAR",
     "GET_AITER", "GET_ANEXT", "END_ASYNC_FOR", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS",
-    "GET_LEN",
+    "GET_LEN", "SAVE_CELL", "RESTORE_CELL",
 })  # fmt: skip
 STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 
 # (popped, pushed) of the structured ops.
-STRUCTURED = {"SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1)}
+STRUCTURED = {"SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1)}
 
 
 def effect(ops: List[Op]) -> Optional[int]:

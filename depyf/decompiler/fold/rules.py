@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, List, Optional, Tuple
 
-from ..flow import Block, Both, Branch, Choice, End, Graph, Jump, Keep, Simple, Test, negated
+from ..flow import Block, Both, Branch, Choice, End, Graph, Jump, Keep, Simple, Test, negated, threaded
 from ..microops import Op
 from ..undo.copies import same_op
 from .expressions import comparison, effect
@@ -62,18 +62,9 @@ def _prepare(graph: Graph, block: Block) -> None:
                 _split_first(graph, target)
         _detect_keep(block)
     for target in block.successors():
-        final = _thread(target)
+        final = threaded(target)
         if final is not target:
             block.retarget(target, final)
-
-
-def _thread(block: Block) -> Block:
-    """The block that an empty one leads to."""
-    seen = {block}
-    while not block.ops and isinstance(block.term, Jump) and block.term.target not in seen:
-        block = block.term.target
-        seen.add(block)
-    return block
 
 
 def _split_first(graph: Graph, block: Block) -> None:
@@ -282,7 +273,8 @@ def join_value(block: Block) -> bool:
             return _join_value_chain(block, term)
     op = "or" if term.when else "and"
     drop = term.drop
-    block.ops.append(Op("BOOL", (op, term.test, ops), block.ops[-1].offset))
+    offset = block.ops[-1].offset if block.ops else block.offset
+    block.ops.append(Op("BOOL", (op, term.test, ops), offset))
     block.ops.extend(after)
     drop.set_term(End())
     drop.number = -1

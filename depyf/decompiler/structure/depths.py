@@ -18,7 +18,7 @@ Entries = List[Optional[Block]]  # for each stack entry: the header of the loop 
 
 def find_depths(graph: Graph) -> None:
     """Set `depth` of every block that is reached, and cut blocks after the pop of an iterator."""
-    work: List[Tuple[Block, Entries]] = [(graph.entry, [])]
+    work: List[Tuple[Block, Entries]] = [(graph.entry, [None] * graph.entry_depth)]
     seen: Dict[Block, bool] = {}
     while work:
         block, entries = work.pop()

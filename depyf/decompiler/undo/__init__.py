@@ -1,7 +1,18 @@
-"""Undo the compiler: find the protected regions again and fold the copies that it made of clean-up code."""
+"""Undo the compiler: find the protected regions again and fold the copies that it made of clean-up code;
+take inlined comprehensions out."""
 
 from .async_loops import undo_async_loops
+from .comprehensions import Comprehension, fold_comprehensions
 from .copies import Unstructured, same_op, undo_copies
 from .regions import Region, assign_regions
 
-__all__ = ["Region", "Unstructured", "assign_regions", "same_op", "undo_async_loops", "undo_copies"]
+__all__ = [
+    "Comprehension",
+    "Region",
+    "Unstructured",
+    "assign_regions",
+    "fold_comprehensions",
+    "same_op",
+    "undo_async_loops",
+    "undo_copies",
+]

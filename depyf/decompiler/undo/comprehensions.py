@@ -1,0 +1,210 @@
+"""Undo the inlining of comprehensions (PEP 709): each becomes one op, an expression like any other.
+
+The compiler writes `[f(x) for x in y]` into the function around it. The variables that belong to the
+comprehension are put aside and restored afterwards, also when an exception is on its way:
+
+    iterator of y; LOAD_LOCAL_AND_CLEAR x; SWAP 2; BUILD_LIST 0; SWAP 2        the last two on under a handler
+    the loop, with LIST_APPEND
+    SWAP 2; STORE_LOCAL x                                                      maybe mixed with what comes next
+
+All of it is taken out of the graph, the loop as a graph of its own, and one op stands in its place:
+
+    COMPREHENSION c        iterator -> the list, set or dict;  c: `Comprehension`
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Set, Tuple
+
+from ..flow import Block, Branch, Graph, Jump, Simple
+from ..microops import Op
+from .constants import constant_key
+
+PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL"})
+RESTORES = frozenset({"STORE_LOCAL", "RESTORE_CELL"})
+STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
+COLLECTION_AND_ITERATOR = 2  # what is on the stack when the loop begins
+DISPLAYS = {"BUILD_LIST": "<listcomp>", "BUILD_SET": "<setcomp>", "BUILD_MAP": "<dictcomp>"}
+
+
+class Comprehension:
+    """What a COMPREHENSION op computes. Two are equal if they are copies of one."""
+
+    __slots__ = ("kind", "own", "rebound", "shape", "tree")
+
+    def __init__(self, kind: str, own: FrozenSet[str], rebound: FrozenSet[str], shape: Any) -> None:
+        self.kind = kind  # "<listcomp>", "<setcomp>", "<dictcomp>"
+        self.own = own  # its own variables
+        self.rebound = rebound  # variables of the function around it that it assigns to (with :=)
+        self.shape = shape  # all that is inside, for comparing
+        self.tree: Any = None  # the region tree of its loop
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Comprehension) and self.shape == other.shape and self.kind == other.kind
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+    def __repr__(self) -> str:
+        return f"Comprehension({self.kind}, {sorted(self.own)})"
+
+
+class _Opening(NamedTuple):
+    """Where a comprehension begins."""
+
+    block: Block  # the variables are put aside in this one
+    position: int  # at this op
+    names: Tuple[str, ...]
+    kind: str
+    first: Block  # where the loop begins
+    handler: int  # the one that restores the variables
+
+
+def fold_comprehensions(graph: Graph, tree_of: Callable[[Graph], Any]) -> None:
+    """Replace the inlined comprehensions of `graph`. `tree_of` gives the region tree of a graph."""
+    openings = [block for block in graph.blocks if any(op.kind in PUTS_ASIDE for op in block.ops)]
+    gone: Set[Block] = set()
+    for block in sorted(openings, key=lambda block: block.offset):
+        position = len(block.ops) - 1
+        while position >= 0 and block.ops[position].kind not in PUTS_ASIDE:
+            position -= 1
+        while position > 0 and block.ops[position - 1].kind in PUTS_ASIDE:
+            position -= 1
+        opening = _opening(block, position) if block not in gone and position >= 0 else None
+        if opening is not None:
+            gone |= _take_out(graph, opening, tree_of)
+    if gone:
+        graph.blocks[:] = [block for block in graph.blocks if block not in gone]
+
+
+def _opening(block: Block, position: int) -> Optional[_Opening]:
+    """The beginning of a comprehension that puts its variables aside at this place."""
+    end = position
+    while end < len(block.ops) and block.ops[end].kind in PUTS_ASIDE:
+        end += 1
+    names = tuple(op.arg for op in block.ops[position:end])
+    swap = block.ops[end : end + 1]
+    if not swap or swap[0].kind != "SWAP" or swap[0].arg != len(names) + 1 or end + 1 != len(block.ops):
+        return None
+    if not isinstance(block.term, Jump):
+        return None
+    start = block.term.target
+    if len(start.preds) != 1 or len(start.ops) < 2 or start.handler < 0:
+        return None
+    display, swap_back = start.ops[:2]
+    if display.kind not in DISPLAYS or display.arg or swap_back.kind != "SWAP" or swap_back.arg != 2:
+        return None
+    return _Opening(block, position, names, DISPLAYS[display.kind], start, start.handler)
+
+
+def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) -> Set[Block]:
+    """Put one op in the place of a comprehension, if all of it is as expected; returns the blocks that are gone."""
+    inside = _inside(graph, opening)
+    ends = {target for block in inside for target in block.successors() if target not in inside}
+    if len(ends) != 1 or any(pred not in inside for block in inside - {opening.first} for pred in block.preds):
+        return set()
+    (end,) = ends
+    kept = _without_restoring(end.ops, opening.names)
+    if kept is None or any(pred not in inside for pred in end.preds):
+        return set()
+    del opening.first.ops[:2]
+    shape, stored = _shape(opening.first, end)
+    own = frozenset(opening.names)
+    found = Comprehension(opening.kind, own, frozenset(stored - own), shape)
+    block = opening.block
+    offset = block.ops[opening.position].offset
+    del block.ops[opening.position :]
+    block.ops.append(Op("COMPREHENSION", found, offset))
+    end.ops = kept
+    block.set_term(Jump(end))
+    found.tree = tree_of(_part(graph, opening, inside, end))
+    return inside | {graph.handler_block(opening.handler)}
+
+
+def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
+    """The blocks of a comprehension: from them an exception reaches the handler that restores the variables."""
+    known: Dict[int, bool] = {-1: False, opening.handler: True}
+
+    def leads_there(handler: int) -> bool:
+        path: List[int] = []
+        while handler not in known and handler not in path:
+            path.append(handler)
+            handler = graph.handler_block(handler).handler
+        found = known.get(handler, False)
+        known.update((step, found) for step in path)
+        return found
+
+    seen = {opening.first}
+    work = [opening.first]
+    while work:
+        block = work.pop()
+        targets = block.successors()
+        if block.handler not in (-1, opening.handler):
+            targets.append(graph.handler_block(block.handler))
+        for target in targets:
+            if target not in seen and leads_there(target.handler):
+                seen.add(target)
+                work.append(target)
+    return seen
+
+
+def _without_restoring(ops: List[Op], names: Tuple[str, ...]) -> Optional[List[Op]]:
+    """What is left of the ops after a comprehension when they need not restore its variables."""
+    stack = [names[-1], *names[:-1], ""]  # "" is the result, which was swapped with the last of them
+    kept: List[Op] = []
+    for position, op in enumerate(ops):
+        if not any(stack):
+            return [*kept, *ops[position:]]
+        if op.kind == "SWAP" and op.arg <= len(stack):
+            stack[-1], stack[-op.arg] = stack[-op.arg], stack[-1]
+        elif stack[-1] and op.kind in RESTORES and op.arg == stack[-1]:
+            stack.pop()
+        elif not stack[-1] and (op.kind in STORES or op.kind == "POP"):
+            stack.pop()
+            kept.append(op)
+        else:
+            return None
+    return None if any(stack) else kept
+
+
+def _shape(first: Block, end: Block) -> Tuple[Any, Set[str]]:
+    """(everything inside, in a form that can be compared; the variables that are stored to)."""
+    numbers = {end: -1}
+    order = [first]
+    numbers[first] = 0
+    rows: List[Any] = []
+    stored: Set[str] = set()
+    for block in order:  # grows while it is walked
+        for target in block.successors():
+            if target not in numbers:
+                numbers[target] = len(order)
+                order.append(target)
+        test = block.term.test if isinstance(block.term, Branch) else None
+        kind = (type(test), test.kind, test.negate) if isinstance(test, Simple) else type(block.term)
+        rows.append((kind, [numbers[target] for target in block.successors()]))
+        rows.extend((op.kind, _comparable(op)) for op in block.ops)
+        stored.update(op.arg for op in block.ops if op.kind in STORES)
+    return rows, stored
+
+
+def _comparable(op: Op) -> Any:
+    if op.kind != "CONST" or isinstance(op.arg, CodeType):
+        return op.arg
+    return constant_key(op.arg)
+
+
+def _part(graph: Graph, opening: _Opening, inside: Set[Block], end: Block) -> Graph:
+    """The loop of a comprehension as a graph of its own; it ends in an empty block."""
+    part = graph.part(sorted(inside, key=lambda block: block.number), COLLECTION_AND_ITERATOR)
+    for block in inside:
+        if block.handler == opening.handler:
+            block.handler = -1
+    leave = part.new_block(end.offset, -1, end.line)
+    for block in inside:
+        block.retarget(end, leave)
+    for pred in list(opening.first.preds):
+        if pred not in inside:
+            opening.first.preds.remove(pred)
+    part.entry.set_term(Jump(opening.first))
+    return part
