@@ -167,7 +167,7 @@ class Builder(Statements):
         """A comprehension that was inlined: its loops are built apart, with the iterator to run over given."""
         found: Comprehension = op.arg
         (source,) = self.take(self.pop())
-        if not isinstance(source, IterOf):
+        if not isinstance(source, (IterOf, AiterOf)):
             raise Unstructured("a comprehension over something that was not made an iterator")
         for name in sorted(found.rebound):
             self.before_rebinding(name)
