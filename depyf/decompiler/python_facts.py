@@ -28,7 +28,7 @@ class PythonFacts:
     compare_shift: int
     # COMPARE_OP can convert its result to bool (bit 16): 3.13.
     compare_can_convert: bool
-    # POP_JUMP_IF_TRUE and _FALSE take only True or False, so they cannot raise (TO_BOOL does): 3.13, Python/bytecodes.c.
+    # POP_JUMP_IF_TRUE and _FALSE take only True or False and so cannot raise, TO_BOOL can: 3.13, Python/bytecodes.c.
     branches_need_bool: bool
     # FOR_ITER, exhausted, pops the iterator and skips this many instructions at its target (END_FOR, POP_TOP).
     for_iter_skips: int
