@@ -157,6 +157,14 @@ class Correspondence:
                 work.extend(side.heap[value].items)
         return leaves
 
+    def excuse(self, pair: Pair) -> None:
+        """An exception was raised: A has lost its stack, the names of B still hold what it held."""
+        a, b = pair.a, pair.b
+        kept = self.held(a, [*a.stack, *a.temps.values(), *a.locals.values()])
+        late = [value for value in self.held(b, [*b.stack, *b.temps.values()]) if value not in kept]
+        if late:
+            pair.excused = pair.excused.union(late)
+
     def kept_too_long(self, pair: Pair, rest_a: List[int], rest_b: List[int], used: Dict[int, None]) -> int:
         """A value that B still holds at an event when A does not, or 0. Notes what has to be assumed.
 
@@ -172,9 +180,12 @@ class Correspondence:
         late = [value for value in own_b if value not in own_a and value not in users]
         if late:
             for value in late:
-                if value not in used:
+                if value in used:
+                    self.assumed.add(Assumption.HELD_DURING_LAST_USE)
+                elif value in pair.excused:
+                    self.assumed.add(Assumption.HELD_WHILE_HANDLING)
+                else:
                     return value
-            self.assumed.add(Assumption.HELD_DURING_LAST_USE)
         kinds = self.terms.kinds
         if any(v not in own_b and v not in users and not kinds[v] & GLOBAL for v in own_a):
             self.assumed.add(Assumption.EARLY_RELEASE)

@@ -112,6 +112,8 @@ def _add_to_set(m: Machine, side: Side, target: int, values: List[int]) -> bool:
 def _update_set(m: Machine, side: Side, target: int, values: List[int]) -> bool:
     container = m.containers.container(side, target, SET)
     value = side.resolve(values[0])
+    if container is not None and value == m.terms.const(()):
+        return True  # `{*()}`, the only way to write an empty set
     if container is None or value < 0 or type(m.terms.data[value]) is not frozenset or not m.terms.kinds[value] & CONST:
         return False
     if not all(map(m.containers.plain_key, map(m.terms.const, m.terms.data[value]))):

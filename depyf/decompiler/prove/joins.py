@@ -31,6 +31,8 @@ class Joins:
     def covers(self, old: Pair, new: Pair) -> bool:
         """Whether `new` is `old` with values put for its symbols."""
         chosen: Dict[int, int] = {}
+        if not old.excused <= new.excused:
+            return False
         for o, n in ((old.a, new.a), (old.b, new.b)):
             if len(o.stack) != len(n.stack):
                 raise Unsupported("the stack has two depths at one place")
@@ -143,6 +145,7 @@ class Joins:
         self._share_what_changed_shape(old, new)
         merge = _Merge(self, old, new)
         pair = Pair(merge.side(0, old.a, new.a), merge.side(1, old.b, new.b))
+        pair.excused = old.excused & new.excused
         pair.facts = {fact: known for fact, known in old.facts.items() if new.facts.get(fact) is known}
         if pair.a.captured != pair.b.captured:
             raise Unsupported("cells captured on one path only")

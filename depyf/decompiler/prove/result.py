@@ -25,6 +25,7 @@ class Assumption(enum.Enum):
     INSTALLED_GLOBALS_CONSTANT = "the globals that Dynamo installed keep their values while the frame runs"
     EARLY_RELEASE = "a value that the original kept only in temporaries of its own may be released earlier"
     HELD_DURING_LAST_USE = "a name of ours may hold a value while the operation that uses it last is running"
+    HELD_WHILE_HANDLING = "after an exception, names of ours may hold values that the original lost with its stack"
     RELEASE_ORDER = "between the same two operations values may be let go in another order, or a missing global noticed"
 
 

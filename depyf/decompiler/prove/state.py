@@ -7,7 +7,7 @@ escapes, `forward` names the shared term that it has become, and whoever meets t
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Set, Tuple
 
 LIST, DICT, SET, PACK = "list", "dict", "set", "tuple"  # PACK: a tuple that holds references
 
@@ -132,7 +132,7 @@ class Side:
 class Pair:
     """Both machines, and what is known about the values that they share."""
 
-    __slots__ = ("a", "alike", "alike_at", "b", "crossed", "facts", "handled", "partners", "seen")
+    __slots__ = ("a", "alike", "alike_at", "b", "crossed", "excused", "facts", "handled", "partners", "seen")
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
@@ -141,6 +141,8 @@ class Pair:
         self.facts: Dict[int, bool] = {}
         # what a name in the globals or in a shared cell holds until the next event
         self.seen: Dict[str, int] = {}
+        # what A lost with its stack when an exception was raised, and names of B still hold
+        self.excused: FrozenSet[int] = frozenset()
         self.crossed = False  # a place where paths meet was passed since the last event
         self.handled: Any = None  # the handlers last entered from here, with nothing changed since
         # Containers found alike: (reference in a, in b) -> how many elements; holds while `rewrites` are
@@ -155,5 +157,6 @@ class Pair:
         other.facts = self.facts.copy()
         other.seen = self.seen.copy()
         other.crossed = self.crossed
+        other.excused = self.excused
         other.handled = self.handled
         return other
