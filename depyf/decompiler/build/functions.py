@@ -68,7 +68,15 @@ class Builder(Statements):
             head.append(s.Global(self.declared["global"]))
         if free:
             head.append(s.Nonlocal(free))
+        head.extend(s.AnnAssign(s.Name(name), s.Constant(...)) for name in self.unset_cells())
         return head + body
+
+    def unset_cells(self) -> List[str]:
+        """Variables that are captured but never set here: an annotation makes them this function's own."""
+        stored = {op.arg for op in self.program.ops if op.kind in ("STORE_CELL", "DELETE_CELL")}
+        parameters = self.code.co_varnames
+        own = [name for name in self.code.co_cellvars if name in self.captured and name not in parameters]
+        return [name for name in own if name not in stored]
 
     def rebinds(self, name: str) -> bool:
         """Whether the function assigns to a free variable."""

@@ -158,7 +158,10 @@ class Ops(Targets):
         self._compare("not in" if op.arg else "in")
 
     def _compare(self, operator: str) -> None:
-        left, right = self.take(*self.pop_many(2))
+        values = self.pop_many(2)
+        left, right = self.take(*values)
+        if operator in ("in", "not in") and isinstance(values[1].node, s.Constant):
+            right = values[1].node  # the compiler turns `in {1, 2}` into a frozenset
         self.event(s.Compare(left, [operator], [right]))
 
     def op_to_bool(self, op: Op) -> None:

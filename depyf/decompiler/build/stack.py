@@ -157,7 +157,7 @@ class Stack:
             return value
         if value.targets:
             return s.NamedExpr(value.targets[0], value.node)
-        if isinstance(value.node, s.Constant) and type(value.node.value) is CodeType:
+        if isinstance(value.node, s.Constant) and type(value.node.value) in (CodeType, frozenset):
             return self.placeholders.node(value.node.value)
         return value.node
 

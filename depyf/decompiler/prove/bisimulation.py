@@ -155,6 +155,7 @@ class Bisimulation:
         if event_a[1] != event_b[1]:
             used = self.correspondence.held(a, event_a[1])  # before the containers among them escape
             self.compare_operands(pair, event_a, event_b)
+            used.update(self.correspondence.held(a, event_a[1]))  # and those containers themselves
         self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
         if mode == LEAVE:
             return None

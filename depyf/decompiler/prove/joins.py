@@ -31,8 +31,6 @@ class Joins:
     def covers(self, old: Pair, new: Pair) -> bool:
         """Whether `new` is `old` with values put for its symbols."""
         chosen: Dict[int, int] = {}
-        if not old.excused <= new.excused:
-            return False
         for o, n in ((old.a, new.a), (old.b, new.b)):
             if len(o.stack) != len(n.stack):
                 raise Unsupported("the stack has two depths at one place")
@@ -47,6 +45,10 @@ class Joins:
             if o.temps:
                 work += [(value, n.temps.get(name, UNBOUND)) for name, value in o.temps.items()]
             if not self._instance(old, new, o, n, work, chosen):
+                return False
+        for value in old.excused:
+            now = chosen.get(value, value)
+            if now != UNBOUND and now not in new.excused:
                 return False
         return not old.facts or self._facts_hold(old, new, chosen)
 
@@ -145,7 +147,11 @@ class Joins:
         self._share_what_changed_shape(old, new)
         merge = _Merge(self, old, new)
         pair = Pair(merge.side(0, old.a, new.a), merge.side(1, old.b, new.b))
-        pair.excused = old.excused & new.excused
+        pair.excused = (old.excused & new.excused).union([
+            merged
+            for (x, y), merged in merge.shared.items()
+            if (x == UNBOUND or x in old.excused) and (y == UNBOUND or y in new.excused)
+        ])
         pair.facts = {fact: known for fact, known in old.facts.items() if new.facts.get(fact) is known}
         if pair.a.captured != pair.b.captured:
             raise Unsupported("cells captured on one path only")
