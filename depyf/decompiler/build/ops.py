@@ -160,8 +160,8 @@ class Ops(Targets):
     def _compare(self, operator: str) -> None:
         values = self.pop_many(2)
         left, right = self.take(*values)
-        if operator in ("in", "not in") and isinstance(values[1].node, s.Constant):
-            right = values[1].node  # the compiler turns `in {1, 2}` into a frozenset
+        if operator in ("in", "not in") and isinstance(right, s.Placeholder) and type(right.value) is frozenset:
+            right = s.Constant(right.value)  # the compiler turns `in {1, 2}` into this
         self.event(s.Compare(left, [operator], [right]))
 
     def op_to_bool(self, op: Op) -> None:
