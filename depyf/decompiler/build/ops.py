@@ -159,9 +159,12 @@ class Ops(Targets):
 
     def _compare(self, operator: str) -> None:
         values = self.pop_many(2)
-        left, right = self.take(*values)
-        if operator in ("in", "not in") and isinstance(right, s.Placeholder) and type(right.value) is frozenset:
-            right = s.Constant(right.value)  # the compiler turns `in {1, 2}` into this
+        last = values[1].node
+        right: s.Expression
+        if operator in ("in", "not in") and isinstance(last, s.Constant) and type(last.value) is frozenset:
+            (left,), right = self.take(values[0]), last  # the compiler turns `in {1, 2}` into this
+        else:
+            left, right = self.take(*values)
         self.event(s.Compare(left, [operator], [right]))
 
     def op_to_bool(self, op: Op) -> None:
