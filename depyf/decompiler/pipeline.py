@@ -174,7 +174,7 @@ class _Attempt:
             program = drop_unread_locals(program, self.invented)
             program = drop_final_deletes(program, self.invented)
         is_constant = self.constant_globals or (lambda name: False)
-        settings = Settings(self.nested, self.renames, is_constant)
+        settings = Settings(self.nested, self.renames, is_constant, self.hints)
         tree = region_tree(program, self.rung)
         if self.code.co_name in COMPREHENSIONS and self.code.co_varnames[:1] == (".0",):
             try:

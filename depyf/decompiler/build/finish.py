@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 from .. import syntax as s
 from ..undo import Unstructured
@@ -45,6 +45,16 @@ def _resolved(node: Any) -> Any:
     if type(node) in (IterOf, AiterOf, CoroutineComprehension):
         raise Unstructured("an iterator that no loop runs over")
     return node
+
+
+def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
+    """Give variables other names."""
+    if not names:
+        return
+    for statement in body:
+        for node in s.walk(statement):
+            if isinstance(node, s.Name) and node.id in names:
+                node.id = names[node.id]
 
 
 def finish_body(body: List[s.Statement]) -> List[s.Statement]:

@@ -9,7 +9,7 @@ from .. import syntax as s
 from ..microops import Op, Program
 from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
-from .finish import finish_body, resolve
+from .finish import finish_body, rename, resolve
 from .names import Names, spelled
 from .ops import AiterOf, CoroutineComprehension, IterOf
 from .statements import Statements, trampoline
@@ -32,10 +32,12 @@ class Settings:
         structure: Callable[[CodeType], Any],
         renames: Mapping[str, str],
         constant_globals: Callable[[str], bool],
+        hints: Mapping[str, Sequence[str]],
     ) -> None:
         self.structure = structure  # code -> (program, region tree)
         self.renames = renames
         self.constant_globals = constant_globals
+        self.hints = {renames.get(name, name): parameters for name, parameters in hints.items()}
         self.placeholders = Placeholders()
         self.bare_iterators = False  # whether a loop runs over an iterator that it did not make
 
@@ -50,6 +52,7 @@ class Builder(Statements):
         self.placeholders = settings.placeholders
         self.declared = {}
         super().__init__(Names(self.code, settings.renames.values()))
+        self.better_names: Dict[str, str] = {}  # temporary -> what a function that takes it calls it
         self.is_comprehension = self.code.co_name in COMPREHENSIONS
         self.captured = {op.arg for op in program.ops if op.kind == "LOAD_CLOSURE"}
 
@@ -59,6 +62,7 @@ class Builder(Statements):
         if self.values and self.falls:
             raise Unstructured("values are left on the stack")
         body = finish_body(resolve(self.out))
+        rename(body, {old: self.names.like(wanted) for old, wanted in self.better_names.items()})
         head: List[s.Statement] = []
         docstring = docstring_of(self.code)
         if docstring is not None:
@@ -77,6 +81,14 @@ class Builder(Statements):
         parameters = self.code.co_varnames
         own = [name for name in self.code.co_cellvars if name in self.captured and name not in parameters]
         return [name for name in own if name not in stored]
+
+    def suggest_names(self, call: Sequence[s.Expression]) -> None:
+        callee = call[0]
+        if not isinstance(callee, s.Name):
+            return
+        for argument, parameter in zip(call[1:], self.settings.hints.get(callee.id, ())):
+            if isinstance(argument, s.Name) and argument.id in self.temporaries and not parameter.startswith("__"):
+                self.better_names.setdefault(argument.id, parameter)
 
     def rebinds(self, name: str) -> bool:
         """Whether the function assigns to a free variable."""

@@ -19,7 +19,10 @@ class Names:
 
     def fresh(self, node: s.Expression) -> str:
         """A new name for the value of `node`."""
-        base = suggestion(node)
+        return self.like(suggestion(node))
+
+    def like(self, base: str) -> str:
+        """A new name, as near to `base` as can be."""
         name, number = base, 0
         while name in self.taken or keyword.iskeyword(name) or not name.isidentifier():
             name = f"{base}_{number}"

@@ -416,6 +416,7 @@ class Ops(Targets):
             if self.decorate(callee, arguments[0]):
                 return
         nodes = self.take(callee, *arguments)
+        self.suggest_names(nodes)
         names: Sequence[str] = kwnames or ()
         positional = nodes[1 : len(nodes) - len(names)]
         keywords = keyword_nodes(names, nodes[len(nodes) - len(names) :])
@@ -442,6 +443,8 @@ class Ops(Targets):
         values = [callee, *(value for value, _ in positional), *(value for _, value in named)]
         nodes = self.take(*values)
         split = 1 + len(positional)
+        if not any(star for _, star in positional):
+            self.suggest_names(nodes[:split])
         args = [s.Starred(n) if star else n for n, (_, star) in zip(nodes[1:split], positional)]
         keywords = [s.keyword(name, n) for n, (name, _) in zip(nodes[split:], named)]
         self.event(s.Call(nodes[0], [_unstar(arg) for arg in args], keywords))

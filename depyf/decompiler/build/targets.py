@@ -57,6 +57,9 @@ class Targets(Stack):
         """Push the exit method of a context manager, and what it gave on entry."""
         raise NotImplementedError
 
+    def suggest_names(self, call: Sequence[s.Expression]) -> None:
+        """A function is called with temporaries: the names of its parameters may suit them."""
+
     def define_function(self, value: FunctionValue, name: str) -> bool:
         """Write a `def` or `class` statement for a function stored under `name`, if that is what it is."""
         raise NotImplementedError
