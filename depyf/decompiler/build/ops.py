@@ -757,7 +757,8 @@ METHODS: Dict[str, str] = {
     "UNPACK": "op_unpack", "UNPACK_EX": "op_unpack", "CALL": "op_call", "CALL_EX": "op_call_ex",
     "MAKE_FUNCTION": "op_make_function", "LOAD_BUILD_CLASS": "op_load_build_class",
     "LOAD_ASSERTION_ERROR": "op_load_assertion_error", "IMPORT_NAME": "op_import_name",
-    "IMPORT_FROM": "op_import_from", "IMPORT_STAR": "op_import_star", "GET_ITER": "op_get_iter", "GET_AITER": "op_get_aiter",
+    "IMPORT_FROM": "op_import_from", "IMPORT_STAR": "op_import_star", "GET_ITER": "op_get_iter",
+    "GET_AITER": "op_get_aiter",
     "GET_YIELD_FROM_ITER": "op_get_yield_from_iter", "GET_AWAITABLE": "op_get_awaitable",
     "YIELD_FROM": "op_yield_from", "YIELD": "op_yield", "RETURN": "op_return", "RAISE": "op_raise",
     "RERAISE": "op_reraise", "POP_EXCEPT": "op_pop_except", "BEFORE_WITH": "op_before_with",
@@ -773,6 +774,6 @@ for _kind in (
     METHODS.setdefault(_kind, "op_unsupported")
 
 __all__ = [
-    "METHODS", "AiterOf", "AssertionErrorName", "CoroutineComprehension", "Inplace", "IterOf", "Ops", "Stack", "bool_op",
-    "is_none", "negate",
+    "METHODS", "AiterOf", "AssertionErrorName", "CoroutineComprehension", "Inplace", "IterOf", "Ops", "Stack",
+    "bool_op", "is_none", "negate",
 ]  # fmt: skip

@@ -53,7 +53,7 @@ class Targets(Stack):
         """Push a function."""
         raise NotImplementedError
 
-    def open_with(self, context: s.Expression) -> None:
+    def open_with(self, context: s.Expression, keyword: str) -> None:
         """Push the exit method of a context manager, and what it gave on entry."""
         raise NotImplementedError
 

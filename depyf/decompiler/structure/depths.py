@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Tuple
 
-from ..flow import Block, End, ForIter, Graph, Guarded, Branch
+from ..flow import Block, Branch, End, ForIter, Graph, Guarded
 from ..fold import STRUCTURED
 from ..microops import Op, stack_effect
 from .guards import SILENT, split_block

@@ -110,7 +110,7 @@ class _Structurer:
 
     def transfer(self, target: Block, out: Sequence, around: Around, source: Block) -> Optional[Block]:
         """The block to go on with after a jump to `target`; None when the jump has been said."""
-        if target is around.fall or around.fall is not None and reraises_alike(target, around.fall):
+        if target is around.fall or (around.fall is not None and reraises_alike(target, around.fall)):
             return None
         if target is around.header:
             out.items.append(Leave("continue", source.offset))

@@ -31,7 +31,8 @@ class IfNode:
 
 
 class LoopNode:
-    """`while` (`head` computes the test, None means `while True`) or `for` and `async for` (the iterator is on the stack)."""
+    """`while` (`head` computes the test, None means `while True`), or `for` and `async for`, whose iterator is
+    on the stack."""
 
     __slots__ = ("kind", "head", "test", "body", "orelse", "offset")
 
