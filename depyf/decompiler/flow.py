@@ -102,6 +102,24 @@ class ForIter:
         self.is_async = is_async
 
 
+class Case:
+    """One `case`: if the subject, on top of the stack, is like `pattern` and the guard holds, go to `body`.
+
+    `keeps`: the subject stays on the stack either way; else it is popped either way.
+    """
+
+    __slots__ = ("pattern", "guard", "keeps", "body", "otherwise")
+
+    def __init__(
+        self, pattern: Any, guard: Optional[Tuple[List[Op], Test]], keeps: bool, body: Block, otherwise: Block
+    ) -> None:
+        self.pattern = pattern  # a Place, see structure/patterns.py
+        self.guard = guard
+        self.keeps = keeps
+        self.body = body
+        self.otherwise = otherwise
+
+
 class Guarded:
     """The entry of a protected region: run `body`; an exception in the region goes to `handler`."""
 
@@ -119,18 +137,18 @@ class End:
     __slots__ = ()
 
 
-Terminator = Union[Jump, Branch, Keep, ForIter, Guarded, End]
+Terminator = Union[Jump, Branch, Keep, ForIter, Case, Guarded, End]
 
 _TARGETS = {
     Jump: ("target",), Branch: ("true", "false"), Keep: ("keep", "drop"), ForIter: ("body", "done"),
-    Guarded: ("body", "handler"), End: (),
+    Case: ("body", "otherwise"), Guarded: ("body", "handler"), End: (),
 }  # fmt: skip
 
 
 class Block:
     """Straight-line code and what follows it. `preds` lists a predecessor once for each edge."""
 
-    __slots__ = ("number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "note")
+    __slots__ = ("number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "note")
 
     def __init__(self, number: int, offset: int = -1, handler: int = -1, line: int = -1) -> None:
         self.number = number
@@ -142,6 +160,7 @@ class Block:
         self.line = line
         self.depth = -1  # stack depth at entry
         self.regions: Tuple[Any, ...] = ()  # the protected regions around it, outermost first
+        self.handlers: Tuple[Any, ...] = ()  # the regions in whose handler it lies, outermost first
         self.note: Any = None  # what a stage remembers of this block
 
     def successors(self) -> List[Block]:

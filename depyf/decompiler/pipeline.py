@@ -36,6 +36,7 @@ from .reprs import describe
 from .simplify import drop_final_deletes, drop_unread_locals
 from .structure import Sequence, structure
 from .structure.guards import draw_returns_in, insert_guards
+from .structure.matches import recognise_matches
 from .undo import Unstructured, assign_regions, fold_comprehensions, undo_async_loops, undo_copies
 
 log = logging.getLogger("depyf")
@@ -97,6 +98,7 @@ def _tree(graph: Graph, rung: Rung) -> Sequence:
     draw_returns_in(graph)
     insert_guards(graph, regions)
     fold(graph, expressions=rung.folds_expressions)
+    recognise_matches(graph)
     return structure(graph, regions)
 
 

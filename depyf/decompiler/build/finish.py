@@ -75,6 +75,8 @@ def bodies(statement: s.Statement) -> List[List[s.Statement]]:
         return [statement.body, statement.orelse]
     if isinstance(statement, (s.With, s.AsyncWith)):
         return [statement.body]
+    if isinstance(statement, s.Match):
+        return [case.body for case in statement.cases]
     if isinstance(statement, (s.Try, s.TryStar)):
         return [statement.body, *(h.body for h in statement.handlers), statement.orelse, statement.finalbody]
     return []

@@ -7,8 +7,9 @@ from typing import Any, Generator, Iterator, List, Optional, Tuple
 
 from .. import syntax as s
 from ..microops import Op, Program
-from ..structure import IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
+from ..structure import CaseNode, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
 from ..undo import Unstructured
+from .matches import match_statement
 from .names import Names
 from .ops import AiterOf, IterOf, Ops
 from .values import Fresh, FreshDict, Marker, Null, Pattern, Slot, Value, fork
@@ -60,6 +61,8 @@ class Statements(Ops):
         self.offset = item.offset
         if isinstance(item, IfNode):
             return self.if_statement(item)
+        if isinstance(item, CaseNode):
+            return match_statement(self, item)
         if isinstance(item, LoopNode):
             return self.while_loop(item) if item.kind == "while" else self.for_loop(item)
         if isinstance(item, TryNode):
@@ -315,6 +318,9 @@ def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
             work.extend([*statement.body, *statement.orelse])
         elif isinstance(statement, (s.With, s.AsyncWith)):
             work.extend(statement.body)
+        elif isinstance(statement, s.Match):
+            for case in statement.cases:
+                work.extend(case.body)
         elif isinstance(statement, s.Try):
             work.extend([*statement.body, *statement.orelse, *statement.finalbody])
             for handler in statement.handlers:

@@ -8,6 +8,18 @@ is tried. Work is kept on an explicit stack: the depth of the program does not m
 """
 
 from .statements import structure
-from .tree import Clause, IfNode, Item, Leave, LoopNode, Sequence, TryNode, WithNode, parts
+from .tree import CaseNode, Clause, IfNode, Item, Leave, LoopNode, Sequence, TryNode, WithNode, parts
 
-__all__ = ["Clause", "IfNode", "Item", "Leave", "LoopNode", "Sequence", "TryNode", "WithNode", "parts", "structure"]
+__all__ = [
+    "CaseNode",
+    "Clause",
+    "IfNode",
+    "Item",
+    "Leave",
+    "LoopNode",
+    "Sequence",
+    "TryNode",
+    "WithNode",
+    "parts",
+    "structure",
+]

@@ -1,34 +1,38 @@
-"""How deep the stack is at each block, and where a `for` loop's iterator leaves it.
+"""How deep the stack is at each block, and where a loop or a handler ends.
 
-A `for` loop ends where its iterator is popped: what comes after that pop is no part of the loop, even if it can
-only be reached from inside. Blocks are cut there, so that `break` has a place to go to.
+A `for` loop ends where its iterator is popped, an `except` clause where the exception state is: what comes after that
+pop is no part of the statement, even if it can only be reached from inside. Blocks are cut there, so that `break` has
+a place to go to.
 """
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import List, Set, Tuple, Union
 
-from ..flow import Block, Branch, End, ForIter, Graph, Guarded
+from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded
 from ..fold import STRUCTURED
-from ..microops import Op, stack_effect
+from ..microops import stack_effect
+from ..undo import Region
 from .guards import SILENT, split_block
 
-Entries = List[Optional[Block]]  # for each stack entry: the header of the loop whose iterator it is
+# What a stack entry is: the iterator of the loop with this header, the exception state of this region's handler.
+Entry = Union[None, Block, Region]
 
 
 def find_depths(graph: Graph) -> None:
-    """Set `depth` of every block that is reached, and cut blocks after the pop of an iterator."""
-    work: List[Tuple[Block, Entries]] = [(graph.entry, [None] * graph.entry_depth)]
-    seen: Dict[Block, bool] = {}
+    """Set `depth` and `handlers` of every block that is reached, and cut blocks where a loop or a clause ends."""
+    work: List[Tuple[Block, List[Entry]]] = [(graph.entry, [None] * graph.entry_depth)]
+    seen: Set[Block] = set()
     while work:
         block, entries = work.pop()
         if block in seen:
             continue
-        seen[block] = True
+        seen.add(block)
         block.depth = len(entries)
+        block.handlers = tuple(entry for entry in entries if isinstance(entry, Region))
         _walk(graph, block, entries)
         term = block.term
-        if isinstance(term, Branch):
+        if isinstance(term, Branch) or (isinstance(term, Case) and not term.keeps):
             del entries[-1:]
         if isinstance(term, ForIter):
             below = entries[:-1]
@@ -36,33 +40,44 @@ def find_depths(graph: Graph) -> None:
             work.append((term.body, [*below, block, None]))
         elif isinstance(term, Guarded):
             handler = graph.program.handlers[term.region.number]
-            work.append((term.handler, entries[: handler.depth] + [None] * (1 + handler.lasti)))
+            # The exception itself stands for the state that PUSH_EXC_INFO will put in its place.
+            work.append((term.handler, [*entries[: handler.depth], *([None] * handler.lasti), term.region]))
             work.append((term.body, entries))
         else:
             work.extend((target, list(entries)) for target in block.successors())
 
 
-def _walk(graph: Graph, block: Block, entries: Entries) -> None:
-    """Run the ops of a block, up to a pop of an iterator that more than a return follows."""
+def _walk(graph: Graph, block: Block, entries: List[Entry]) -> None:
+    """Run the ops of a block, up to the end of a loop or clause that more than a return follows."""
     for position, op in enumerate(block.ops):
         kind = op.kind
         if kind == "SWAP":
             entries[-1], entries[-op.arg] = entries[-op.arg], entries[-1]
         elif kind == "COPY":
-            entries.append(entries[-op.arg])
-        elif kind == "POP":
-            header = entries.pop()
-            if header is not None and not _returns(block, position + 1) and position + 1 < len(block.ops):
-                split_block(graph, block, position + 1)
-                return
+            copied = entries[-op.arg]
+            entries.append(None if isinstance(copied, Region) else copied)
+        elif kind == "PUSH_EXC_INFO":
+            entries.append(None)
+        elif kind in ("POP", "POP_EXCEPT"):
+            popped = entries.pop()
+            if isinstance(popped, Block) or (isinstance(popped, Region) and popped.kind != "with"):
+                if _cut(graph, block, position + 1):
+                    return
         else:
-            popped, pushed = STRUCTURED.get(kind) or stack_effect(op)
-            if popped:
-                del entries[-popped:]
+            count, pushed = STRUCTURED.get(kind) or stack_effect(op)
+            if count:
+                del entries[-count:]
             entries.extend([None] * pushed)
 
 
-def _returns(block: Block, position: int) -> bool:
-    """Whether a block only returns from here on: a return may be said inside the loop."""
-    ops: List[Op] = block.ops[position:]
-    return isinstance(block.term, End) and all(op.kind in SILENT for op in ops)
+def _cut(graph: Graph, block: Block, position: int) -> bool:
+    """Cut a block here unless nothing comes after, or only a return, which may be said inside the statement."""
+    ops = block.ops[position:]
+    if len(ops) >= 3 and ops[0].kind == "CONST" and ops[0].arg is None and ops[1].kind.startswith("STORE_"):
+        if ops[2].kind.startswith("DELETE_") and ops[1].arg == ops[2].arg:
+            position += 3  # the variable of the clause is unbound
+            ops = ops[3:]
+    if not ops or (isinstance(block.term, End) and all(op.kind in SILENT for op in ops)):
+        return False
+    split_block(graph, block, position)
+    return True

@@ -5,10 +5,10 @@ Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).
 
 from __future__ import annotations
 
-from typing import Dict, List, Set
+from typing import Dict, List, Optional, Sequence, Set
 
 from ..flow import Block, reverse_postorder
-from ..undo import Unstructured
+from ..undo import Region, Unstructured
 
 
 class Dominance:
@@ -91,9 +91,22 @@ class Dominance:
 
 
 def _source(block: Block, target: Block) -> Block:
-    """Where an edge counts as coming from: the guard of the outermost region that it leaves."""
-    regions, others = block.regions, target.regions
+    """Where an edge counts as coming from: the guard of the outermost region whose body or handler it leaves."""
+    left = _first_left(block.regions, target.regions)
+    handled = _first_left(block.handlers, target.handlers)
+    if handled is not None and (left is None or not _lies_in(handled, left)):
+        left = handled
+    return left.guard if left is not None and left.guard is not None else block
+
+
+def _first_left(regions: Sequence[Region], others: Sequence[Region]) -> Optional[Region]:
     for position, region in enumerate(regions):
         if position >= len(others) or others[position] is not region:
-            return region.guard if region.guard is not None else block
-    return block
+            return region
+    return None
+
+
+def _lies_in(region: Optional[Region], outer: Region) -> bool:
+    while region is not None and region is not outer:
+        region = region.parent
+    return region is outer

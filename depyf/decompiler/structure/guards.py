@@ -58,6 +58,7 @@ def split_block(graph: Graph, block: Block, position: int) -> Block:
     rest = graph.new_block(block.ops[position].offset if position < len(block.ops) else block.offset, block.handler)
     rest.line = block.line
     rest.regions = block.regions
+    rest.handlers = block.handlers
     rest.ops, block.ops = block.ops[position:], block.ops[:position]
     for target in block.successors():
         target.preds.remove(block)

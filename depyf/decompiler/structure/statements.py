@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
-from ..flow import Block, Branch, End, ForIter, Graph, Guarded, Jump, negated
+from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, negated
 from ..fold import effect
 from ..undo import Region, Unstructured, same_op
 from .depths import find_depths
 from .dominators import Dominance
 from .guards import SILENT, after_with, read_clauses
-from .tree import Clause, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
+from .tree import CaseNode, Clause, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
 
 # A block that returns or raises with at most this many ops is said again rather than jumped to.
 COPIED_END = 6
@@ -103,6 +103,8 @@ class _Structurer:
                 block = self.transfer(term.target, out, around, block)
             elif isinstance(term, Branch):
                 block = self.branch(block, term, out, around)
+            elif isinstance(term, Case):
+                block = self.case(block, term, out, around)
             elif isinstance(term, Guarded):
                 block = self.guarded(block, term, out, around)
             else:
@@ -151,6 +153,27 @@ class _Structurer:
         out.items.append(node)
         for target, arm in ((first, node.then), (second, node.orelse)):
             self.start(target, arm, inner, block)
+        return self.after(joins, around)
+
+    def case(self, block: Block, term: Case, out: Sequence, around: Around) -> Optional[Block]:
+        """Place the cases of a match statement; returns the block that comes after it.
+
+        Where cases leave, the place that the others go on to is dominated by one of them: it comes after all.
+        """
+        chain = [block]
+        while isinstance(term.otherwise.term, Case) and term.keeps and not term.otherwise.ops:
+            self.placed.add(term.otherwise)
+            chain.append(term.otherwise)
+            term = term.otherwise.term
+        joins = [join for case in chain for join in self.joins(case, around)]
+        inner = Around(joins[0], around.header, around.after) if joins else around
+        for case in chain:
+            assert isinstance(case.term, Case)
+            node = CaseNode(case.term, case.offset)
+            out.items.append(node)
+            self.start(case.term.body, node.body, inner, case)
+            out = node.orelse
+        self.start(term.otherwise, out, inner, chain[-1])
         return self.after(joins, around)
 
     @staticmethod
@@ -227,7 +250,11 @@ class _Structurer:
         is_for = isinstance(header.term, ForIter)
         index = self.dominance.index
         handler = header.term.handler if isinstance(header.term, Guarded) else None
-        outside_children = [c for c in self.dominance.children[header] if c not in inside and c is not handler]
+        outside_children = [
+            c
+            for c in self.dominance.children[header]
+            if c not in inside and c is not handler and (is_for or c.depth <= header.depth)
+        ]
         work = [c for block in inside for c in self.dominance.children[block] if c not in inside]
         for child in outside_children:
             if child in work:
@@ -263,12 +290,20 @@ class _Structurer:
     def lone_exit(self, header: Block) -> Optional[Block]:
         """An endless loop with one way out that is not just a return: what it leads to comes after the loop."""
         inside = self.dominance.loops[header]
-        targets = []
-        for block in sorted(inside, key=lambda block: self.dominance.index[block]):
+        targets: List[Block] = []
+        work = sorted(inside, key=lambda block: self.dominance.index[block])
+        seen = set(work)
+        for block in work:  # grows
             for target in block.successors():
-                short_end = isinstance(target.term, End) and len(target.ops) <= COPIED_END
-                if target not in inside and not short_end and len(target.regions) <= len(header.regions):
-                    targets.append(target)
+                if target in seen:
+                    continue
+                seen.add(target)
+                if len(target.regions) > len(header.regions) or len(target.handlers) > len(header.handlers):
+                    work.append(target)
+                elif target.depth <= header.depth:
+                    short_end = isinstance(target.term, End) and len(target.ops) <= COPIED_END
+                    if not short_end:
+                        targets.append(target)
         return targets[0] if len(targets) == 1 else None
 
     # -- try and with

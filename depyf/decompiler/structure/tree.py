@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Union
 
-from ..flow import Block, Test
+from ..flow import Block, Case, Test
 from ..microops import Op
 from ..undo import Region
 
@@ -26,6 +26,18 @@ class IfNode:
     def __init__(self, test: Test, offset: int) -> None:
         self.test = test
         self.then = Sequence()
+        self.orelse = Sequence()
+        self.offset = offset
+
+
+class CaseNode:
+    """One `case` of a match statement, the subject being on the stack; `orelse` holds the cases after it."""
+
+    __slots__ = ("case", "body", "orelse", "offset")
+
+    def __init__(self, case: Case, offset: int) -> None:
+        self.case = case
+        self.body = Sequence()
         self.orelse = Sequence()
         self.offset = offset
 
@@ -94,14 +106,14 @@ class Leave:
         self.offset = offset
 
 
-Item = Union[Op, IfNode, LoopNode, TryNode, WithNode, Leave]
+Item = Union[Op, IfNode, CaseNode, LoopNode, TryNode, WithNode, Leave]
 
 
 def parts(item: Any) -> List[Sequence]:
     """The sequences directly inside an item."""
     if isinstance(item, IfNode):
         return [item.then, item.orelse]
-    if isinstance(item, LoopNode):
+    if isinstance(item, (CaseNode, LoopNode)):
         return [item.body, item.orelse]
     if isinstance(item, TryNode):
         return [item.body, *(clause.body for clause in item.clauses), item.orelse, item.final]

@@ -1,0 +1,294 @@
+"""Find `match` statements in the graph and say them as blocks that end in a `Case`.
+
+A case is recognised by running it on symbols (see `patterns`) from the place where its subject is on the stack to
+the place where its names are bound. Where one of its tests fails, the parts still on the stack are popped one by one
+and the next case begins. What is not understood is left alone. That all this is right is for the proof to say.
+"""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Optional, Tuple
+
+from ..flow import Block, Branch, Case, End, Graph, Jump, Simple, Test, negated
+from ..fold import effect
+from ..microops import Op
+from ..undo import same_op
+from .guards import split_block
+from .patterns import STORES, Alternatives, NoPattern, Place, Stack, execute, succeed
+
+Cursor = Tuple[Block, int]
+
+
+class Fail(NamedTuple):
+    """Where a failed test leads once the parts have been popped, and how many entries are left then."""
+
+    cursor: Cursor
+    height: int
+
+
+class Found(NamedTuple):
+    """One case that was recognised."""
+
+    start: Cursor
+    pattern: Place
+    guard: Optional[Tuple[List[Op], Test, bool]]  # the bool: it must be true
+    keeps: bool
+    body: Cursor
+    otherwise: Cursor
+
+
+def recognise_matches(graph: Graph) -> None:
+    """Rewrite every `match` statement of the graph."""
+    if not any(_may_start(op) for block in graph.blocks for op in block.ops):
+        return
+    for block in graph.blocks:  # grows while blocks are cut
+        if block.number < 0:
+            continue
+        position = 0
+        while position < len(block.ops):
+            chain = _chain_at(block, position)
+            if chain:
+                _apply(graph, chain)
+                break
+            position += 1
+
+
+def _may_start(op: Op) -> bool:
+    return op.kind in ("MATCH_SEQUENCE", "MATCH_MAPPING", "MATCH_CLASS") or (op.kind == "COPY" and op.arg == 1)
+
+
+def _chain_at(block: Block, position: int) -> List[Found]:
+    """The cases of a match statement that begins here; none if there is none."""
+    op = block.ops[position]
+    if not _may_start(op):
+        return []
+    if op.kind == "MATCH_CLASS":
+        position = _start_of_class(block, position)
+    chain = _chain((block, position)) or []
+    if len(chain) == 1 and chain[0].pattern.kind in ("value", "singleton", "") and not chain[0].pattern.names:
+        return []  # as good as an `if`
+    return chain
+
+
+def _start_of_class(block: Block, position: int) -> int:
+    """Where the class expression begins that a MATCH_CLASS uses."""
+    position -= 2
+    while position > 0 and block.ops[position].kind == "LOAD_ATTR":
+        position -= 1
+    return max(position, 0)
+
+
+def _chain(start: Cursor) -> Optional[List[Found]]:
+    """The cases from `start` on. Each but the last keeps the subject for the next one."""
+    found: List[Found] = []
+    while True:
+        last = _case(start, keeps=False)
+        if last is not None:
+            return [*found, last]
+        if found and _is_capture(start):
+            return found
+        case = _case(start, keeps=True)
+        if case is None:
+            return None
+        found.append(case)
+        start = case.otherwise
+
+
+def _is_capture(cursor: Cursor) -> bool:
+    """`case x:` as the last case is a store of the subject."""
+    block, position = cursor
+    return position < len(block.ops) and block.ops[position].kind in STORES
+
+
+def _case(start: Cursor, keeps: bool) -> Optional[Found]:
+    try:
+        return _Case(start, keeps).parse()
+    except (NoPattern, IndexError):
+        return None
+
+
+class _Case:
+    """Runs one case."""
+
+    def __init__(self, start: Cursor, keeps: bool) -> None:
+        self.start = start
+        self.keeps = keeps
+        self.fails: List[Fail] = []
+
+    def parse(self) -> Found:
+        """The case, or NoPattern."""
+        block, position = self.start
+        pattern = Place()
+        below = ["subject"] if self.keeps else []
+        if self.keeps:
+            op = block.ops[position]
+            if op.kind != "COPY" or op.arg != 1:
+                raise NoPattern("the subject is not kept")
+            position += 1
+        stack: Stack = [*below, pattern]
+        cursor = self.run((block, position), stack, len(below))
+        if any(fail.height != len(below) for fail in self.fails):
+            raise NoPattern("a test fails to somewhere else")
+        return self.finish(pattern, cursor)
+
+    def run(self, cursor: Cursor, stack: Stack, height: int, joins: bool = False) -> Cursor:
+        """Run until only `height` entries are left; with `joins`, until a block that other paths lead to."""
+        block, position = cursor
+        while joins or len(stack) > height:
+            if position == len(block.ops):
+                block, position = self.follow(block, stack), 0
+                if joins and len(block.preds) > 1:
+                    break
+                continue
+            op = block.ops[position]
+            if op.kind == "COPY" and op.arg == 1 and isinstance(stack[-1], Place):
+                after = self.alternatives((block, position), stack)
+                if after is not None:
+                    block, position = after
+                    continue
+            if joins and (op.kind in STORES or len(stack) <= height):
+                raise NoPattern("an alternative that goes on")
+            execute(op, stack)
+            position += 1
+        return block, position
+
+    def follow(self, block: Block, stack: Stack) -> Block:
+        """The block after this one on the way of success."""
+        term = block.term
+        if isinstance(term, Jump):
+            return term.target
+        if not isinstance(term, Branch) or not isinstance(term.test, Simple):
+            raise NoPattern("a pattern that ends")
+        outcome = succeed(stack.pop(), term.test.kind == "none") != term.test.negate
+        success, failure = (term.true, term.false) if outcome else (term.false, term.true)
+        self.fails.append(_after_pops((failure, 0), len(stack), int(self.keeps)))
+        return success
+
+    def alternatives(self, cursor: Cursor, stack: Stack) -> Optional[Cursor]:
+        """Run an or-pattern on the top of the stack; None if there is none here."""
+        height = len(stack)
+        outer = self.fails
+        found: List[Place] = []
+        captures: List[Stack] = []
+        end: Optional[Block] = None
+        block, position = cursor
+        try:
+            while True:
+                alternative = Place()
+                inner = [*stack, alternative]
+                self.fails = []
+                reached, at = self.run((block, position + 1), inner, height, joins=True)
+                if at != 0 or (end is not None and reached is not end):
+                    return None
+                end = reached
+                found.append(alternative)
+                captures.append(inner[height:])
+                here = [fail for fail in self.fails if fail.height == height]
+                outer = [*outer, *(fail for fail in self.fails if fail.height != height)]
+                if not here:
+                    break
+                block, position = here[0].cursor
+                if any(fail.cursor != here[0].cursor for fail in here) or block.ops[position].kind != "COPY":
+                    return None
+        except (NoPattern, IndexError):
+            return None
+        finally:
+            self.fails = outer
+        if len(found) < 2 or len({len(captured) for captured in captures}) != 1:
+            return None
+        stack[-1].become("or")
+        stack[-1].parts = found
+        stack.extend(Alternatives(list(places)) for places in zip(*captures))
+        return end, 0
+
+    def finish(self, pattern: Place, cursor: Cursor) -> Found:
+        """The guard, if there is one, and where the body begins."""
+        block, position = cursor
+        block, position = _skip(block, position)
+        is_body = position < len(block.ops) and block.ops[position].kind == "POP"
+        guard: Optional[Tuple[List[Op], Test, bool]] = None
+        otherwise = self.fails[0].cursor if self.fails else None
+        if (self.keeps and not is_body) or (otherwise is not None and not self.keeps):
+            guarded = self.guard(block, position, otherwise)
+            if guarded is not None:
+                guard, (block, position), otherwise = guarded
+            elif self.keeps:
+                raise NoPattern("the subject is still there when the body begins")
+        if otherwise is None or any(not _same_place(otherwise, fail.cursor) for fail in self.fails):
+            raise NoPattern("tests that fail to different places")
+        return Found(self.start, pattern, guard, self.keeps, (block, position), otherwise)
+
+    def guard(
+        self, block: Block, position: int, otherwise: Optional[Cursor]
+    ) -> Optional[Tuple[Tuple[List[Op], Test, bool], Cursor, Cursor]]:
+        """(the guard, the body, the next case)"""
+        term = block.term
+        ops = block.ops[position:]
+        if not isinstance(term, Branch) or effect(ops) != 1:
+            return None
+        for body, failure, is_true in ((term.true, term.false, True), (term.false, term.true, False)):
+            if otherwise is not None and not _same_place(_skip(failure, 0), otherwise):
+                continue
+            if self.keeps and not (body.ops and body.ops[0].kind == "POP"):
+                continue
+            return (ops, term.test, is_true), (body, 0), _skip(failure, 0)
+        return None
+
+
+def _skip(block: Block, position: int) -> Cursor:
+    while position == len(block.ops) and isinstance(block.term, Jump):
+        block, position = block.term.target, 0
+    return block, position
+
+
+def _after_pops(cursor: Cursor, height: int, base: int) -> Fail:
+    """Follow the pops after a failed test, as long as there is something of the case to pop."""
+    block, position = _skip(*cursor)
+    while height > base and position < len(block.ops) and block.ops[position].kind == "POP":
+        height -= 1
+        block, position = _skip(block, position + 1)
+    return Fail((block, position), height)
+
+
+def _same_place(a: Cursor, b: Cursor) -> bool:
+    """The same place, or copies of the same end."""
+    if a == b:
+        return True
+    (block, i), (other, j) = a, b
+    if not isinstance(block.term, End) or not isinstance(other.term, End) or block.regions != other.regions:
+        return False
+    return len(block.ops) - i == len(other.ops) - j and all(map(same_op, block.ops[i:], other.ops[j:]))
+
+
+def _apply(graph: Graph, chain: List[Found]) -> None:
+    """Rewrite the blocks of a match statement, the last case first, so that places in blocks stay right."""
+    following: Optional[Block] = None
+    for found in reversed(chain):
+        otherwise = following if following is not None else _cut(graph, found.otherwise)
+        body = _cut(graph, found.body)
+        block, position = found.start
+        head = block if found is chain[0] else _cut(graph, found.start)
+        del head.ops[position if found is chain[0] else 0 :]
+        guard = None
+        if found.guard is not None:
+            ops, test, is_true = found.guard
+            guard = (ops, test if is_true else negated(test))
+        gone = head.successors()
+        head.set_term(Case(found.pattern, guard, found.keeps, body, otherwise))
+        _forget(gone)
+        following = head
+
+
+def _forget(blocks: List[Block]) -> None:
+    """Take the edges of blocks away that nothing leads to any more."""
+    while blocks:
+        block = blocks.pop()
+        if not block.preds and block.number >= 0:
+            blocks.extend(block.successors())
+            block.set_term(End())
+            block.number = -1
+
+
+def _cut(graph: Graph, cursor: Cursor) -> Block:
+    block, position = cursor
+    return block if position == 0 else split_block(graph, block, position)
