@@ -1,10 +1,11 @@
 """Scoreboard: decompile every function of a source tree and say what became of it.
 
-    python bench/tree.py [ROOT] [--sample N] [--seed S] [--show K] [--which TEXT]
+    python bench/tree.py [ROOT] [--modules] [--sample N] [--seed S] [--show K] [--which TEXT]
 
 ROOT defaults to the running interpreter's standard library. Prints how many functions are proved, how many
 recompile to identical bytecode, the rungs of the ladder used, what was refuted, functions per second, the
-classes of failures, and the smallest function of each class.
+classes of failures, and the smallest function of each class. With --modules, whole modules and class bodies are
+decompiled in place of functions.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from depyf.decompiler.pipeline import decompile_frame
 SKIPPED = {"site-packages", "__pycache__", "test", "tests", "idle_test", "idlelib", "pgen2", "lib2to3"}
 
 
-def functions(root: str) -> Iterator[Tuple[str, CodeType]]:
-    """(where, code) of every function in the tree."""
+def modules(root: str) -> Iterator[Tuple[str, CodeType]]:
+    """(where, code) of every module in the tree."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
         for name in sorted(files):
@@ -42,17 +43,25 @@ def functions(root: str) -> Iterator[Tuple[str, CodeType]]:
                     module = compile(file.read(), path, "exec", dont_inherit=True, optimize=0)
             except (SyntaxError, ValueError):
                 continue
-            yield from nested(module, os.path.relpath(path, root))
+            yield os.path.relpath(path, root), module
 
 
-def nested(code: CodeType, where: str) -> Iterator[Tuple[str, CodeType]]:
-    """The functions below a code object."""
+def nested(code: CodeType, where: str, classes: bool) -> Iterator[Tuple[str, CodeType]]:
+    """The functions (or the class bodies) below a code object."""
     for const in code.co_consts:
         if isinstance(const, CodeType):
             path = f"{where}:{const.co_name}"
-            if const.co_flags & 1 and not const.co_name.startswith(("<generic", "__annotate")):
+            if bool(const.co_flags & 1) is not classes and not const.co_name.startswith(("<generic", "__annotate")):
                 yield path, const
-            yield from nested(const, path)
+            yield from nested(const, path, classes)
+
+
+def codes(root: str, whole: bool) -> Iterator[Tuple[str, CodeType]]:
+    """The functions of the tree, or its modules and classes."""
+    for where, module in modules(root):
+        if whole:
+            yield where, module
+        yield from nested(module, where, whole)
 
 
 def sample(found: List[Tuple[str, CodeType]], count: int, seed: str) -> List[Tuple[str, CodeType]]:
@@ -68,8 +77,9 @@ def main() -> None:
     parser.add_argument("--seed", default="0")
     parser.add_argument("--show", type=int, default=25, help="classes of failures to list")
     parser.add_argument("--which", default="", help="print the listing of failures that contain this")
+    parser.add_argument("--modules", action="store_true", help="whole modules and class bodies")
     options = parser.parse_args()
-    chosen = sample(list(functions(options.root)), options.sample, options.seed)
+    chosen = sample(list(codes(options.root, options.modules)), options.sample, options.seed)
     counts: collections.Counter[str] = collections.Counter()
     reasons: Dict[str, List[Tuple[int, str]]] = {}
     identical, slowest = 0, (0.0, "")
@@ -93,9 +103,10 @@ def main() -> None:
     total = len(chosen)
     proved = sum(count for name, count in counts.items() if name.startswith("PROVED"))
     print(dict(counts))
+    what = "modules and classes" if options.modules else "functions"
     print(
-        f"{total} functions: proved {100 * proved / total:.2f} %, identical bytecode {100 * identical / total:.2f} %, "
-        f"{total / seconds:.0f} functions/s, slowest {slowest[0]:.2f} s {slowest[1]}"
+        f"{total} {what}: proved {100 * proved / total:.2f} %, identical bytecode {100 * identical / total:.2f} %, "
+        f"{total / seconds:.0f} {what}/s, slowest {slowest[0]:.2f} s {slowest[1]}"
     )
 
 

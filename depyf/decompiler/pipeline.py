@@ -37,12 +37,20 @@ from .simplify import drop_final_deletes, drop_unread_locals
 from .structure import Sequence, structure
 from .structure.guards import draw_returns_in, insert_guards
 from .structure.matches import recognise_matches
-from .undo import Unstructured, assign_regions, fold_comprehensions, undo_async_loops, undo_copies
+from .undo import (
+    Unstructured,
+    assign_regions,
+    fold_comprehensions,
+    merge_ends,
+    undo_async_loops,
+    undo_copies,
+)
 
 log = logging.getLogger("depyf")
 WIDTH = 110
 DEEPEST_INDENTATION = 95  # CPython accepts 100 levels
 
+CO_OPTIMIZED, CO_FUTURE_ANNOTATIONS = 0x1, 0x1000000
 Names = Mapping[str, Tuple[str, ...]]
 
 
@@ -92,6 +100,8 @@ def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
 def _tree(graph: Graph, rung: Rung) -> Sequence:
     fold_comprehensions(graph, lambda part: _tree(part, RUNGS[0]))
     regions = assign_regions(graph)
+    if not graph.program.code.co_flags & CO_OPTIMIZED:
+        merge_ends(graph)
     undo_async_loops(graph, regions)
     undo_copies(graph, regions)
     drop_unreachable(graph)
@@ -169,31 +179,42 @@ class _Attempt:
         self.of = function
         self.program = decode(code)
 
-    def function(self) -> Tuple[s.Statement, Settings]:
-        """The definition of the function."""
+    def tree(self) -> Tuple[s.Module, Settings]:
+        """The text's syntax tree: the definition of the function or class, or the whole module."""
         program = self.program
         if self.rung.drops_locals:
             program = drop_unread_locals(program, self.invented)
             program = drop_final_deletes(program, self.invented)
         is_constant = self.constant_globals or (lambda name: False)
         settings = Settings(self.nested, self.renames, is_constant, self.hints)
+        is_module = self.code.co_name == "<module>"
+        settings.annotations_are_strings = is_module and bool(self.code.co_flags & CO_FUTURE_ANNOTATIONS)
         tree = region_tree(program, self.rung)
         if self.code.co_name in COMPREHENSIONS and self.code.co_varnames[:1] == (".0",):
             try:
-                return s.Expr(standalone_comprehension(program, tree, settings), origin=0), settings
+                comprehension = standalone_comprehension(program, tree, settings)
+                return s.Module([s.Expr(comprehension, origin=0)]), settings
             except Unstructured:
                 pass  # no compiler made this comprehension: Dynamo did
         body = Builder(program, settings).build(tree)
+        if is_module:
+            return s.Module(body), settings
+        return s.Module([self.definition(body, settings)]), settings
+
+    def definition(self, body: List[s.Statement], settings: Settings) -> s.Statement:
+        """The statement that makes a function or class with this body."""
         if self.code.co_name == "<lambda>":
             try:
-                return s.Expr(s.Lambda(self.parameters(settings), as_expression(body)), origin=0), settings
+                return s.Expr(s.Lambda(self.parameters(settings), as_expression(body)), origin=0)
             except Unstructured:
                 pass  # no compiler made this lambda: it has statements
         name = self.code.co_name if self.code.co_name.isidentifier() else "function"
+        if not self.code.co_flags & CO_OPTIMIZED:
+            return s.ClassDef(name, [], [], body, origin=0)
         is_async = self.code.co_flags & (0x80 | 0x200)
         make = s.AsyncFunctionDef if is_async else s.FunctionDef
         returns = self.annotation("return", settings)
-        return make(name, self.parameters(settings), body or [s.Pass()], (), returns, origin=0), settings
+        return make(name, self.parameters(settings), body or [s.Pass()], (), returns, origin=0)
 
     def parameters(self, settings: Settings) -> s.arguments:
         """The parameter list, with the defaults and annotations of the function if there is one."""
@@ -230,16 +251,16 @@ class _Attempt:
 
     def run(self, filename: str) -> Decompilation:
         """Build, print, compile back and prove."""
-        function, settings = self.function()
-        if max_depth(function) > DEEPEST_INDENTATION:
+        tree, settings = self.tree()
+        if max_depth(tree) > DEEPEST_INDENTATION:
             raise Unstructured("nested too deeply for Python's parser")
         limits = SyntaxLimits.of(RUNNING_VERSION)
         notes = _notes(settings.placeholders.values)
-        printed = print_source(s.Module([*notes, function]), features=limits, width=WIDTH)
+        printed = print_source(s.Module([*notes, *tree.body]), features=limits, width=WIDTH)
         back: Dict[str, str] = {shown: real for real, shown in self.renames.items()}
         back.update(_implicit_names(self.code))
         recompiled = compile_like(
-            function,
+            tree,
             self.code,
             filename=filename,
             shown_line=1 + len(notes),

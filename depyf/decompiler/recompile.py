@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import warnings
 from types import CodeType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import syntax as s
 from .printer import SyntaxLimits, print_source
 from .python_facts import RUNNING_VERSION
+from .undo.constants import constant_key
 
 FUTURE_FLAGS = 0x1FF0000  # __future__ features recorded in co_flags
-CO_NESTED = 0x10
+CO_OPTIMIZED, CO_NESTED = 0x1, 0x10
+CO_FUTURE_ANNOTATIONS = 0x1000000
 
 
 class CannotRecompile(Exception):
@@ -29,7 +31,7 @@ def stand_in(name: str) -> bytes:
 
 
 def compile_like(
-    function: s.Statement,
+    tree: s.Module,
     original: CodeType,
     *,
     filename: str,
@@ -38,33 +40,51 @@ def compile_like(
     names: Mapping[str, str] = {},
     print_width: Optional[int] = None,
 ) -> CodeType:
-    """Compile the definition `function` to a code object like `original`.
+    """Compile the text, one definition or a whole module, to a code object like `original`.
 
     `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones.
     """
-    body: List[s.Statement] = [function]
-    wrapped = bool(original.co_freevars)
-    if wrapped:
-        empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
-        body = [s.FunctionDef("__around__", s.arguments(), [empty, function])]
-    width = None if print_width is None else print_width + (4 if wrapped else 0)
+    body: List[s.Statement] = tree.body
+    around = _scopes_around(original)
+    cells = [_shown(name, names) for name in original.co_freevars]
+    for name, is_function in reversed(around):
+        if is_function and cells:
+            body = [s.Assign([s.Name(cell) for cell in cells], s.Constant(None)), *body]
+            cells = []
+        body = [s.FunctionDef(name, s.arguments(), body) if is_function else s.ClassDef(name, [], [], body)]
+    width = None if print_width is None else print_width + 4 * len(around)
     text = print_source(
         _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
     ).text
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module = compile(text, filename, "exec", flags=original.co_flags & FUTURE_FLAGS, dont_inherit=True, optimize=0)
-    code = _only_code(module)
-    if wrapped:
-        code = _only_code(code)
+        # The text says how it is compiled: annotations that are strings are written as strings, or it has the import.
+        flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
+        code = compile(text, filename, "exec", flags=flags, dont_inherit=True, optimize=0)
+    if original.co_name != "<module>":
+        for _ in range(1 + len(around)):
+            code = _only_code(code)
     shift = shown_line - code.co_firstlineno
-    if hasattr(function, "decorator_list") and function.decorator_list:
-        raise CannotRecompile("a decorated definition")
     stand_ins = {stand_in(f"__constant_{i}"): value for i, value in enumerate(constants)}
     prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
-    put_back = PutBack(dict(names), stand_ins, shift, prefix)
+    put_back = PutBack(dict(names), stand_ins, shift, prefix, original)
     code = put_back.code(code)
     return _like(code, original)
+
+
+def _scopes_around(original: CodeType) -> List[Tuple[str, bool]]:
+    """(name, is it a function) of the scopes to compile the text in, outermost first.
+
+    Free variables need a function around. A class stores its qualified name, so it needs all the scopes in it.
+    """
+    around = [("__around__", True)] if original.co_freevars else []
+    if original.co_flags & CO_OPTIMIZED or not hasattr(original, "co_qualname"):
+        return around
+    parts = original.co_qualname.split(".")[:-1]
+    named = [(name, parts[i + 1 : i + 2] == ["<locals>"]) for i, name in enumerate(parts) if name != "<locals>"]
+    if all(name.isidentifier() for name, _ in named) and any(is_function for _, is_function in named) >= len(around):
+        return named
+    return around
 
 
 def _shown(name: str, names: Mapping[str, str]) -> str:
@@ -119,11 +139,21 @@ def _replace(root: Any, change: Callable[[Any], Any]) -> Any:
 class PutBack:
     """Puts real names and constants into a code object and those nested in it."""
 
-    def __init__(self, names: Dict[str, str], constants: Dict[bytes, Any], shift: int, prefix: Tuple[str, str]) -> None:
+    def __init__(
+        self,
+        names: Dict[str, str],
+        constants: Dict[bytes, Any],
+        shift: int,
+        prefix: Tuple[str, str],
+        original: CodeType,
+    ) -> None:
         self.names = names
         self.constants = constants
         self.shift = shift
         self.prefix = prefix  # how qualified names begin, and how they should
+        self.flags = original.co_flags & FUTURE_FLAGS  # which all the code has
+        # Two sets of the same elements may iterate in different order; the text cannot say in which.
+        self.sets = {constant_key(value): value for value in _frozensets(original)}
 
     def code(self, code: CodeType) -> CodeType:
         """The code object as it should be."""
@@ -133,6 +163,7 @@ class PutBack:
             changes["co_qualname"] = self.prefix[1] + qualified[len(self.prefix[0]) :]
         return code.replace(
             **changes,
+            co_flags=code.co_flags | self.flags,
             co_names=self._names(code.co_names),
             co_varnames=self._names(code.co_varnames),
             co_cellvars=self._names(code.co_cellvars),
@@ -149,9 +180,22 @@ class PutBack:
             return self.code(value)
         if isinstance(value, bytes) and value in self.constants:
             return self.constants[value]
+        if isinstance(value, frozenset) and self.sets:
+            return self.sets.get(constant_key(value), value)
         if isinstance(value, tuple) and self.constants:
             return tuple([self._constant(item) for item in value])
         return value
+
+
+def _frozensets(code: CodeType) -> Iterator[FrozenSet[Any]]:
+    """The sets among the constants of a code object and of those nested in it."""
+    work = [code]
+    while work:
+        for const in work.pop().co_consts:
+            if isinstance(const, CodeType):
+                work.append(const)
+            elif isinstance(const, frozenset):
+                yield const
 
 
 def _like(code: CodeType, original: CodeType) -> CodeType:

@@ -1,14 +1,8 @@
 """Build: a region tree -> a syntax tree. The symbolic stack gives expressions, the tree gives statements."""
 
-from .functions import (
-    COMPREHENSIONS,
-    Builder,
-    Settings,
-    as_expression,
-    docstring_of,
-    parameters,
-    standalone_comprehension,
-)
+from .definitions import as_expression
+from .functions import COMPREHENSIONS, Builder, Settings, standalone_comprehension
+from .signature import docstring_of, parameters
 
 __all__ = [
     "COMPREHENSIONS",

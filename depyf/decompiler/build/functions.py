@@ -1,4 +1,4 @@
-"""Functions inside functions: `def`, `lambda`, comprehensions; and the frame of the function itself."""
+"""The body of one code object, with everything nested in it; and comprehensions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from .. import syntax as s
 from ..microops import Op, Program
 from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
+from .definitions import CO_COROUTINE
 from .finish import finish_body, rename, resolve
 from .names import Names, spelled
+from .namespaces import Namespaces, future_imports
 from .ops import AiterOf, CoroutineComprehension, IterOf
-from .statements import Statements, trampoline
-from .values import Cell, Fresh, FreshDict, FunctionValue, Marker, Value
+from .private import class_around
+from .signature import docstring_of
+from .statements import trampoline
+from .values import FunctionValue, Marker, Value
 
-CO_VARARGS, CO_VARKEYWORDS, CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x4, 0x8, 0x20, 0x80, 0x200
 COMPREHENSIONS: Dict[str, Any] = {
     "<listcomp>": s.ListComp,
     "<setcomp>": s.SetComp,
@@ -40,12 +43,13 @@ class Settings:
         self.hints = {renames.get(name, name): parameters for name, parameters in hints.items()}
         self.placeholders = Placeholders()
         self.bare_iterators = False  # whether a loop runs over an iterator that it did not make
+        self.annotations_are_strings = False  # whether the text says `from __future__ import annotations`
 
 
-class Builder(Statements):
+class Builder(Namespaces):
     """Builds the body of one code object."""
 
-    def __init__(self, program: Program, settings: Settings) -> None:
+    def __init__(self, program: Program, settings: Settings, class_name: Optional[str] = None) -> None:
         self.program = program
         self.code = program.code
         self.settings = settings
@@ -54,6 +58,12 @@ class Builder(Statements):
         super().__init__(Names(self.code, settings.renames.values()))
         self.better_names: Dict[str, str] = {}  # temporary -> what a function that takes it calls it
         self.is_comprehension = self.code.co_name in COMPREHENSIONS
+        self.class_name = class_name
+        if self.is_namespace and self.code.co_name != "<module>":
+            self.class_name = self.code.co_name
+        elif class_name is None:
+            self.class_name = class_around(getattr(self.code, "co_qualname", ""))
+        self.annotations_are_strings = settings.annotations_are_strings
         self.captured = {op.arg for op in program.ops if op.kind == "LOAD_CLOSURE"}
 
     def build(self, tree: Any) -> List[s.Statement]:
@@ -67,6 +77,10 @@ class Builder(Statements):
         docstring = docstring_of(self.code)
         if docstring is not None:
             head.append(s.Expr(s.Constant(docstring)))
+        if self.is_namespace:
+            body = self.namespace_body(body)
+            start = future_imports(body)
+            head, body = body[:start], body[start:]
         free = [name for name in self.code.co_freevars if self.rebinds(name)]
         if self.declared.get("global"):
             head.append(s.Global(self.declared["global"]))
@@ -113,60 +127,9 @@ class Builder(Statements):
 
     # -- making functions
 
-    def check_closure(self, closure: Value, code: CodeType) -> None:
-        """The cells handed to a function are those of the same names."""
-        if not isinstance(closure, Fresh) or closure.refs:
-            raise Unstructured("a closure of an unknown form")
-        cells = [item.variable if isinstance(item, Cell) else None for item in closure.items]
-        if cells != list(code.co_freevars):
-            raise Unstructured("a closure over renamed cells")
-
-    def make_function(
-        self, code: CodeType, defaults: Optional[Value], kwdefaults: Optional[Value], annotations: Optional[Value]
-    ) -> None:
-        """MAKE_FUNCTION: the function's parts are computed now, its text is decided when it is used."""
-        given = [value for value in (defaults, kwdefaults, annotations) if value is not None]
-        nodes = iter(self.take(*given))
-        parts = [next(nodes) if value is not None else None for value in (defaults, kwdefaults, annotations)]
-        value = FunctionValue(code, parts, self.offset)
-        value.kills, self.killed = self.killed, []
-        if code.co_name == "<lambda>":
-            value.node = self.lambda_node(value)
-        elif code.co_name in COMPREHENSIONS:
-            pass
-        self.add_pending(value)
-        self.push(value)
-
     def inner(self, code: CodeType) -> List[s.Statement]:
-        """The statements of a nested code object."""
         program, tree = self.settings.structure(code)
-        return Builder(program, self.settings).build(tree)
-
-    def lambda_node(self, value: FunctionValue) -> s.Expression:
-        body = as_expression(self.inner(value.code))
-        return s.Lambda(parameters(value.code, value.parts), body)
-
-    def define_function(self, value: FunctionValue, name: str) -> bool:
-        code = value.code
-        if code.co_name != name or code.co_name.startswith("<"):
-            return False
-        self.take(value, final=True)
-        make = s.AsyncFunctionDef if code.co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR) else s.FunctionDef
-        body = self.inner(code)
-        returns = annotation(value.parts[2], "return")
-        self.emit(make(name, parameters(code, value.parts), body or [s.Pass()], value.decorators, returns))
-        return True
-
-    def decorate(self, decorator: Value, function: FunctionValue) -> bool:
-        """`@decorator` before a `def`; the call is written with the definition."""
-        if function.code.co_name.startswith("<") or function.refs or function.name is not None:
-            return False
-        nodes = self.take(decorator, function)
-        decorated = FunctionValue(function.code, function.parts, function.offset)
-        decorated.decorators = [nodes[0], *function.decorators]
-        self.add_pending(decorated)
-        self.push(decorated)
-        return True
+        return Builder(program, self.settings, self.class_name).build(tree)
 
     def call_comprehension(self, function: FunctionValue, arguments: List[Value]) -> bool:
         """A comprehension: a function made, called with an iterator, and gone."""
@@ -286,90 +249,4 @@ def standalone_comprehension(program: Program, tree: Any, settings: Settings) ->
     return comprehension_node(program.code.co_name, statements, s.Name("__iterator"))
 
 
-def as_expression(body: Sequence[s.Statement]) -> s.Expression:
-    """A lambda's body: its returns, joined by conditional expressions."""
-    if len(body) >= 1 and isinstance(body[0], s.If):
-        then = as_expression(body[0].body)
-        orelse = as_expression(body[0].orelse or body[1:])
-        return s.IfExp(body[0].test, then, orelse)
-    if not body:
-        return s.Constant(None)
-    first = body[0]
-    if isinstance(first, s.Return):
-        return first.value or s.Constant(None)
-    if isinstance(first, s.Expr) and len(body) == 1:
-        raise Unstructured("a lambda that ends in a statement")
-    raise Unstructured("a lambda with statements")
-
-
-def docstring_of(code: CodeType) -> Optional[str]:
-    """The docstring that a function made from `code` has."""
-    if code.co_name.startswith("<") or not code.co_flags & 0x1:
-        return None
-    first = code.co_consts[0] if code.co_consts else None
-    return first if isinstance(first, str) else None
-
-
-def parameters(code: CodeType, parts: Sequence[Optional[s.Expression]] = (None, None, None)) -> s.arguments:
-    """The parameter list of a code object, with defaults and annotations where they are known."""
-    defaults, kwdefaults, annotations = parts
-
-    def argument(name: str) -> s.arg:
-        return s.arg(spelled(name), annotation(annotations, name))
-
-    names = code.co_varnames
-    positional, keyword_only = code.co_argcount, code.co_kwonlyargcount
-    position = positional + keyword_only
-    star = double_star = None
-    if code.co_flags & CO_VARARGS:
-        star = argument(names[position])
-        position += 1
-    if code.co_flags & CO_VARKEYWORDS:
-        double_star = argument(names[position])
-    keyword_names = names[positional : positional + keyword_only]
-    return s.arguments(
-        [argument(name) for name in names[: code.co_posonlyargcount]],
-        [argument(name) for name in names[code.co_posonlyargcount : positional]],
-        star,
-        [argument(name) for name in keyword_names],
-        [keyword_default(kwdefaults, name) for name in keyword_names],
-        double_star,
-        list(elements(defaults)),
-    )
-
-
-def elements(node: Optional[s.Expression]) -> Sequence[s.Expression]:
-    """The elements of a tuple expression."""
-    if node is None:
-        return ()
-    if isinstance(node, s.Tuple):
-        return node.elts
-    if isinstance(node, s.Constant) and isinstance(node.value, tuple):
-        return [s.Constant(item) for item in node.value]
-    raise Unstructured("default values of an unknown form")
-
-
-def keyword_default(node: Optional[s.Expression], name: str) -> Optional[s.Expression]:
-    """The default of a keyword-only parameter."""
-    if node is None:
-        return None
-    if isinstance(node, s.Dict):
-        for key, value in zip(node.keys, node.values):
-            if isinstance(key, s.Constant) and key.value == name:
-                return value
-        return None
-    raise Unstructured("keyword defaults of an unknown form")
-
-
-def annotation(node: Optional[s.Expression], name: str) -> Optional[s.Expression]:
-    """The annotation of a parameter, from the tuple of names and values that MAKE_FUNCTION takes."""
-    if node is None:
-        return None
-    flat = elements(node)
-    for key, value in zip(flat[0::2], flat[1::2]):
-        if isinstance(key, s.Constant) and key.value == name:
-            return value
-    return None
-
-
-__all__ = ["Builder", "FreshDict", "Settings", "docstring_of", "parameters"]
+__all__ = ["Builder", "Settings"]

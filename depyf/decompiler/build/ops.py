@@ -13,7 +13,19 @@ from .constants import constant_node
 from .names import Names
 from .stack import Stack
 from .targets import Targets
-from .values import Cell, Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, Marker, Null, Slot, Value
+from .values import (
+    BuildClass,
+    Cell,
+    Fresh,
+    FreshDict,
+    FunctionValue,
+    ImportedName,
+    ImportValue,
+    Marker,
+    Null,
+    Slot,
+    Value,
+)
 
 CONVERSION_CODES = {"": -1, "s": 115, "r": 114, "a": 97}
 
@@ -415,6 +427,11 @@ class Ops(Targets):
         if len(arguments) == 1 and isinstance(arguments[0], FunctionValue) and not kwnames:
             if self.decorate(callee, arguments[0]):
                 return
+        if isinstance(callee, BuildClass):
+            split = len(arguments) - len(kwnames or ())
+            named = list(zip(kwnames or (), arguments[split:]))
+            self.build_class([(value, False) for value in arguments[:split]], named)
+            return
         nodes = self.take(callee, *arguments)
         self.suggest_names(nodes)
         names: Sequence[str] = kwnames or ()
@@ -440,6 +457,9 @@ class Ops(Targets):
         callee = self.pop_callee(layout, [])
         positional = self.spread(sequence)
         named = self.spread_mapping(mapping)
+        if isinstance(callee, BuildClass):
+            self.build_class(positional, named)
+            return
         values = [callee, *(value for value, _ in positional), *(value for _, value in named)]
         nodes = self.take(*values)
         split = 1 + len(positional)
@@ -479,6 +499,10 @@ class Ops(Targets):
 
     # -- functions, classes, imports
 
+    def build_class(self, arguments: Sequence[Any], named: Sequence[Any]) -> None:
+        """A call of the function that makes classes."""
+        raise NotImplementedError
+
     def op_make_function(self, op: Op) -> None:
         code = self.constant(self.pop())
         closure = self.pop() if op.arg & CLOSURE else None
@@ -488,9 +512,6 @@ class Ops(Targets):
         if closure is not None:
             self.check_closure(closure, code)
         self.make_function(code, defaults, kwdefaults, annotations)
-
-    def op_load_build_class(self, op: Op) -> None:
-        raise Unstructured("classes are not supported yet")
 
     def op_load_assertion_error(self, op: Op) -> None:
         self.silent(AssertionErrorName("AssertionError"))
@@ -737,7 +758,10 @@ STORE_KINDS = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAM
 METHODS: Dict[str, str] = {
     "POP": "op_pop", "COPY": "op_copy", "SWAP": "op_swap", "PUSH_NULL": "op_push_null",
     "CONST": "op_const", "LOAD_LOCAL": "op_load_local", "LOAD_CELL": "op_load_cell",
-    "LOAD_CLOSURE": "op_load_closure", "LOAD_GLOBAL": "op_load_global", "LOAD_NAME": "op_load_global",
+    "LOAD_CLOSURE": "op_load_closure", "LOAD_CLASS_CELL": "op_load_class_cell", "LOAD_LOCALS": "op_load_locals",
+    "LOAD_FROM_MAPPING_OR_GLOBAL": "op_load_from_mapping", "LOAD_FROM_MAPPING_OR_CELL": "op_load_from_mapping",
+    "SETUP_ANNOTATIONS": "op_setup_annotations", "PRINT_EXPR": "op_print_expr",
+    "LOAD_GLOBAL": "op_load_global", "LOAD_NAME": "op_load_global",
     "STORE_LOCAL": "op_store_variable", "STORE_CELL": "op_store_variable",
     "STORE_GLOBAL": "op_store_variable", "STORE_NAME": "op_store_variable",
     "DELETE_LOCAL": "op_delete_variable", "DELETE_CELL": "op_delete_variable",
@@ -765,11 +789,10 @@ METHODS: Dict[str, str] = {
     "BEFORE_ASYNC_WITH": "op_before_with",
 }  # fmt: skip
 for _kind in (
-    "LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RESTORE_CELL", "LOAD_CLASS_CELL", "LOAD_LOCALS",
-    "LOAD_FROM_MAPPING_OR_GLOBAL", "LOAD_FROM_MAPPING_OR_CELL",
+    "LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RESTORE_CELL",
     "GET_ANEXT", "END_ASYNC_FOR", "PUSH_EXC_INFO", "CHECK_EXC_MATCH", "CHECK_EG_MATCH",
     "PREP_RERAISE_STAR", "WITH_EXCEPT_START", "GET_LEN", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS",
-    "SETUP_ANNOTATIONS", "PRINT_EXPR", "INTRINSIC", "CLEANUP_THROW",
+    "INTRINSIC", "CLEANUP_THROW",
 ):  # fmt: skip
     METHODS.setdefault(_kind, "op_unsupported")
 

@@ -15,7 +15,7 @@ from .. import syntax as s
 from ..undo import Unstructured
 from .constants import Placeholders
 from .names import Names
-from .values import Cell, Fresh, FreshDict, FunctionValue, Marker, Null, Pattern, Slot, Value, cells_node
+from .values import BuildClass, Cell, Fresh, FreshDict, FunctionValue, Marker, Null, Pattern, Slot, Value, cells_node
 
 
 class Stack:
@@ -98,7 +98,7 @@ class Stack:
         if value.name is not None:
             self.let_go(value)
             return
-        if isinstance(value, (Marker, Null)):
+        if isinstance(value, (Marker, Null, BuildClass)):
             raise Unstructured(f"{type(value).__name__} used as a value")
         items = value.items
         if items is not None:
@@ -109,6 +109,10 @@ class Stack:
             for item in items:
                 item.refs -= 1
                 self._collect(item, used)
+            return
+        if isinstance(value, FunctionValue) and value.pending and not value.is_defined and value.needs_statement:
+            self.spill_until(value)
+            self.let_go(value)
             return
         if value.pending and value.refs > 0:
             value.embedded = True
@@ -189,7 +193,10 @@ class Stack:
     def _write(self, value: Value) -> None:
         value.pending = False
         kills, value.kills = value.kills, []
-        if value.dead and not value.targets:
+        if isinstance(value, FunctionValue) and value.needs_statement:
+            if value.targets or not self.write_definition(value):
+                raise Unstructured("a function that is not stored under its name")
+        elif value.dead and not value.targets:
             self.out.append(s.Expr(value.node, origin=value.offset))
         else:
             targets: List[s.Expression] = list(value.targets)
@@ -202,6 +209,10 @@ class Stack:
             value.targets = []
         if kills:
             self.delete(kills)
+
+    def write_definition(self, value: FunctionValue) -> bool:
+        """Write the statement that defines a function that is used without being stored; False if none can."""
+        raise NotImplementedError
 
     def new_name(self, node: s.Expression) -> str:
         """A name for a temporary."""

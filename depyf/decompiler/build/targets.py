@@ -69,9 +69,13 @@ class Targets(Stack):
     def declare(self, op: Op) -> None:
         """Note the declaration that a store or delete needs."""
         if op.kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            names = self.declared.setdefault("global", [])
-            if self.global_name(op.arg) not in names:
-                names.append(self.global_name(op.arg))
+            self.declare_global(self.global_name(op.arg))
+
+    def declare_global(self, name: str) -> None:
+        """Note that the text needs `global name`."""
+        names = self.declared.setdefault("global", [])
+        if name not in names:
+            names.append(name)
 
     def op_store_variable(self, op: Op) -> None:
         """STORE_LOCAL, STORE_CELL, STORE_GLOBAL, STORE_NAME"""

@@ -144,13 +144,34 @@ class Slot(Value):
 class FunctionValue(Value):
     """A function that is being made. Its syntax depends on what happens to it."""
 
-    __slots__ = ("code", "parts", "decorators")
+    __slots__ = ("code", "parts", "decorators", "is_defined")
 
     def __init__(self, code: CodeType, parts: Any, offset: int = -1) -> None:
         super().__init__(s.Constant(None), offset)
         self.code = code
         self.parts = parts  # defaults, keyword defaults, annotations
         self.decorators: List[s.Expression] = []
+        self.is_defined = False  # whether a statement that defines it is being written
+
+    @property
+    def needs_statement(self) -> bool:
+        """Whether only a statement can make it: it is no lambda and no comprehension."""
+        return not self.code.co_name.startswith("<")
+
+
+class ClassValue(FunctionValue):
+    """A class that is being made; `code` is its body's."""
+
+    __slots__ = ("bases", "keywords")
+
+    bases: List[s.Expression]
+    keywords: List[s.keyword]
+
+
+class BuildClass(Value):
+    """The function that makes classes: only a class statement can say it."""
+
+    __slots__ = ()
 
 
 class ImportValue(Value):

@@ -4,6 +4,7 @@ take inlined comprehensions out."""
 from .async_loops import undo_async_loops
 from .comprehensions import Comprehension, fold_comprehensions
 from .copies import Unstructured, same_op, undo_copies
+from .ends import merge_ends
 from .regions import Region, assign_regions
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Unstructured",
     "assign_regions",
     "fold_comprehensions",
+    "merge_ends",
     "same_op",
     "undo_async_loops",
     "undo_copies",

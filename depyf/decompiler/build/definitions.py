@@ -1,0 +1,152 @@
+"""Functions and classes that are made here: `def`, `lambda`, `class`, decorators.
+
+A function is a value until it is known what becomes of it: stored under its own name it is a `def`, handed to
+LOAD_BUILD_CLASS's function it is the body of a `class`, handed to another call and then stored it is decorated.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, List, Optional, Sequence, Tuple
+
+from .. import syntax as s
+from ..undo import Unstructured
+from .private import mangled
+from .signature import CO_OPTIMIZED, annotation, parameters
+from .statements import Statements
+from .values import BuildClass, Cell, ClassValue, Fresh, FunctionValue, Value
+
+CO_COROUTINE, CO_ASYNC_GENERATOR = 0x80, 0x200
+
+
+class Definitions(Statements):
+    """What makes functions and classes."""
+
+    class_name: Optional[str]  # the class around, whose name private names carry
+
+    def inner(self, code: CodeType) -> List[s.Statement]:
+        """The statements of a nested code object."""
+        raise NotImplementedError
+
+    # -- functions
+
+    def check_closure(self, closure: Value, code: CodeType) -> None:
+        """The cells handed to a function are those of the same names."""
+        if not isinstance(closure, Fresh) or closure.refs:
+            raise Unstructured("a closure of an unknown form")
+        cells = [item.variable if isinstance(item, Cell) else None for item in closure.items]
+        if cells != [self.variable(name) for name in code.co_freevars]:
+            raise Unstructured("a closure over renamed cells")
+
+    def make_function(
+        self, code: CodeType, defaults: Optional[Value], kwdefaults: Optional[Value], annotations: Optional[Value]
+    ) -> None:
+        """MAKE_FUNCTION: the function's parts are computed now, its text is decided when it is used."""
+        given = [value for value in (defaults, kwdefaults, annotations) if value is not None]
+        nodes = iter(self.take(*given))
+        parts = [next(nodes) if value is not None else None for value in (defaults, kwdefaults, annotations)]
+        value = FunctionValue(code, parts, self.offset)
+        value.kills, self.killed = self.killed, []
+        if code.co_name == "<lambda>":
+            value.node = s.Lambda(parameters(code, parts), as_expression(self.inner(code)))
+        self.add_pending(value)
+        self.push(value)
+
+    def definition(self, value: FunctionValue, name: str) -> s.Statement:
+        """The `def` or `class` statement of a function or class."""
+        code = value.code
+        body = self.inner(code) or [s.Pass()]
+        if isinstance(value, ClassValue):
+            return s.ClassDef(name, value.bases, value.keywords, body, value.decorators)
+        make = s.AsyncFunctionDef if code.co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR) else s.FunctionDef
+        annotations = value.parts[2]
+        head = parameters(code, value.parts, self.annotation_node)
+        return make(name, head, body, value.decorators, annotation(annotations, "return", self.annotation_node))
+
+    def annotation_node(self, node: s.Expression) -> s.Expression:
+        """How an annotation is written, given its value."""
+        return node
+
+    def define_function(self, value: FunctionValue, name: str) -> bool:
+        code = value.code
+        if code.co_name.startswith("<") or mangled(code.co_name, self.class_name) != name:
+            return False
+        if not code.co_flags & CO_OPTIMIZED and not isinstance(value, ClassValue):
+            return False
+        value.is_defined = True
+        self.take(value, final=True)
+        self.emit(self.definition(value, code.co_name))
+        return True
+
+    def write_definition(self, value: FunctionValue) -> bool:
+        """A function that is used, but not stored: its statement gives it a name of its own."""
+        name = value.code.co_name
+        if name.startswith("<") or name in self.names.taken or not name.isidentifier():
+            return False
+        self.names.taken.add(name)
+        self.temporaries.append(name)
+        value.name = name
+        statement = self.definition(value, name)
+        statement.origin = value.offset
+        self.out.append(statement)
+        return True
+
+    def decorate(self, decorator: Value, function: FunctionValue) -> bool:
+        """`@decorator` before a `def`; the call is written with the definition."""
+        if function.code.co_name.startswith("<") or function.refs or function.name is not None:
+            return False
+        function.is_defined = True
+        nodes = self.take(decorator, function)
+        decorated = function.clone()
+        assert isinstance(decorated, FunctionValue)
+        decorated.decorators = [nodes[0], *function.decorators]
+        decorated.is_defined = False
+        self.add_pending(decorated)
+        self.push(decorated)
+        return True
+
+    # -- classes
+
+    def build_class(
+        self, arguments: Sequence[Tuple[Value, bool]], named: Sequence[Tuple[Optional[str], Value]]
+    ) -> None:
+        """The call that makes a class: its body, its name, (base, is starred)s and keywords."""
+        body, name = arguments[0][0], arguments[1][0]
+        if not isinstance(body, FunctionValue) or body.refs or body.name is not None:
+            raise Unstructured("a class whose body is not a function made for it")
+        if self.constant(name) != body.code.co_name or body.code.co_flags & CO_OPTIMIZED:
+            raise Unstructured("a class that does not have the name of its body")
+        body.is_defined = True
+        bases = arguments[2:]
+        nodes = self.take(body, *(value for value, _ in bases), *(value for _, value in named))
+        split = 1 + len(bases)
+        value = ClassValue(body.code, body.parts, self.offset)
+        value.bases = [starred(node) if star else node for node, (_, star) in zip(nodes[1:split], bases)]
+        value.keywords = [s.keyword(key, node) for node, (key, _) in zip(nodes[split:], named)]
+        value.kills, self.killed = self.killed, []
+        self.add_pending(value)
+        self.push(value)
+
+    def op_load_build_class(self, op: Any) -> None:
+        self.push(BuildClass(s.Constant(None), op.offset))
+
+
+def starred(node: s.Expression) -> s.Expression:
+    """`*node`"""
+    return node if isinstance(node, s.Starred) else s.Starred(node)
+
+
+def as_expression(body: Sequence[s.Statement]) -> s.Expression:
+    """A lambda's body: its returns, joined by conditional expressions."""
+    if len(body) >= 1 and isinstance(body[0], s.If):
+        then = as_expression(body[0].body)
+        orelse = as_expression(body[0].orelse or body[1:])
+        return s.IfExp(body[0].test, then, orelse)
+    if not body:
+        return s.Constant(None)
+    first = body[0]
+    if isinstance(first, s.Return):
+        return first.value or s.Constant(None)
+    if isinstance(first, s.Expr) and len(body) == 1:
+        raise Unstructured("a lambda that ends in a statement")
+    raise Unstructured("a lambda with statements")

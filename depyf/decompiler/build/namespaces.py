@@ -1,0 +1,160 @@
+"""Modules and class bodies: code whose variables live in a mapping, and what the compiler adds around it.
+
+A class body begins by storing `__module__` and `__qualname__` and ends by storing the cell of `__class__`; a
+docstring is a store to `__doc__`; an annotated name is a store into `__annotations__`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+from .. import syntax as s
+from ..microops import Op
+from ..undo import Unstructured
+from .definitions import Definitions
+from .private import unmangle
+from .signature import CO_OPTIMIZED
+from .values import Cell, Value
+
+# What the compiler stores at the start and at the end of a class body, in this order.
+_FIRST = ("__module__", "__qualname__", "__type_params__", "__firstlineno__")
+_LAST = ("__static_attributes__",)
+# The names under which it stores cells that the class statement itself asks for.
+_CELLS = {"__classcell__": "__class__", "__classdictcell__": "__classdict__"}
+
+
+class Namespaces(Definitions):
+    """What only modules and class bodies do, and what they do otherwise than functions."""
+
+    annotations_are_strings: bool  # `from __future__ import annotations`, said in the text
+
+    @property
+    def is_namespace(self) -> bool:
+        """Whether variables live in a mapping."""
+        return not self.program.code.co_flags & CO_OPTIMIZED
+
+    # -- names
+
+    def op_load_global(self, op: Op) -> None:
+        if op.kind == "LOAD_GLOBAL" and self.is_namespace:
+            self.declare_global(self.global_name(op.arg))
+        super().op_load_global(op)
+
+    def op_load_class_cell(self, op: Op) -> None:
+        self.event(s.Name(self.variable(op.arg)))
+
+    def op_load_locals(self, op: Op) -> None:
+        self.silent(s.Call(s.Name("locals")))
+
+    def op_load_from_mapping(self, op: Op) -> None:
+        self.pop()
+        self.event(s.Name(self.variable(op.arg)))
+
+    def op_store_variable(self, op: Op) -> None:
+        value = self.values[-1] if self.values else None
+        if isinstance(value, Cell) and _CELLS.get(op.arg) == value.variable and self.is_namespace:
+            self.pop()
+            return
+        super().op_store_variable(op)
+
+    def op_return(self, op: Op) -> None:
+        value = self.values[-1] if self.values else None
+        if isinstance(value, Cell) and value.variable == "__class__" and self.is_namespace:
+            self.pop()
+            self.emit(s.Return())
+            return
+        super().op_return(op)
+
+    # -- annotations
+
+    def annotation_node(self, node: s.Expression) -> s.Expression:
+        if not self.annotations_are_strings:
+            return node
+        if not isinstance(node, s.Constant) or not isinstance(node.value, str):
+            raise Unstructured("an annotation that is not text")
+        return s.Name(node.value)  # the text itself
+
+    def op_setup_annotations(self, op: Op) -> None:
+        """Said by the first annotation."""
+
+    def op_store_subscr(self, op: Op) -> None:
+        if not self.annotates():
+            super().op_store_subscr(op)
+            return
+        value, owner, key = self.pop_many(3)
+        name = self.constant(key)
+        annotation = self.annotation_node(self.take(value, owner, final=True)[0])
+        self.flush()
+        statement = s.AnnAssign(s.Name(name), annotation)
+        previous = self.out[-1] if self.out else None
+        if isinstance(previous, s.Assign) and len(previous.targets) == 1:
+            target = previous.targets[0]
+            if isinstance(target, s.Name) and target.id == name:
+                statement.value = previous.value
+                self.out.pop()
+        self.emit(statement)
+
+    def annotates(self) -> bool:
+        """Whether `__annotations__[name] = ...` is about to be executed."""
+        if not self.is_namespace or len(self.values) < 3:
+            return False
+        owner, key = self.values[-2], self.values[-1]
+        if not _is_named(owner, "__annotations__") or not isinstance(key.node, s.Constant) or key.pending:
+            return False
+        return isinstance(key.node.value, str) and key.node.value.isidentifier()
+
+    # -- interactive code
+
+    def op_print_expr(self, op: Op) -> None:
+        (node,) = self.take(self.pop(), final=True)
+        self.emit(s.Expr(node))
+
+    # -- bodies
+
+    def namespace_body(self, body: List[s.Statement]) -> List[s.Statement]:
+        """The statements as they were written: without what the compiler adds, docstring first."""
+        code = self.program.code
+        is_class = code.co_name != "<module>"
+        if is_class:
+            body = _without_additions(body)
+            unmangle(body, code.co_name)
+        if body and _stores(body[0], "__doc__"):
+            first = body[0]
+            assert isinstance(first, s.Assign)
+            if isinstance(first.value, s.Constant) and isinstance(first.value.value, str):
+                body = [s.Expr(first.value, origin=first.origin), *body[1:]]
+        return body
+
+
+def _without_additions(body: List[s.Statement]) -> List[s.Statement]:
+    start, end = 0, len(body)
+    for name in _FIRST:
+        if start < end and _stores(body[start], name):
+            start += 1
+    for name in _LAST:
+        if start < end and _stores(body[end - 1], name):
+            end -= 1
+    return body[start:end]
+
+
+def _stores(statement: s.Statement, name: str) -> bool:
+    """Whether a statement is `name = ...`."""
+    if not isinstance(statement, s.Assign) or len(statement.targets) != 1:
+        return False
+    target: Any = statement.targets[0]
+    return isinstance(target, s.Name) and target.id == name
+
+
+def _is_named(value: Value, name: str) -> bool:
+    return isinstance(value.node, s.Name) and value.node.id == name and value.pending and value.refs == 1
+
+
+def future_imports(body: List[s.Statement]) -> int:
+    """How many statements at the start of a module are its docstring and imports from `__future__`."""
+    count = 0
+    for position, statement in enumerate(body):
+        is_docstring = position == 0 and isinstance(statement, s.Expr) and isinstance(statement.value, s.Constant)
+        if not is_docstring and not (isinstance(statement, s.ImportFrom) and statement.module == "__future__"):
+            break
+        count += 1
+    return count
