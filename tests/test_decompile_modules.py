@@ -247,7 +247,7 @@ def test_a_local_class_alone_has_its_qualified_name():
     inner = next(const for const in method.co_consts if isinstance(const, CodeType))
     result = decompile_frame(inner)
     assert result.proved, str(result.verdict)
-    assert result.source == "class B:\n    y = (x, 'B')\n"
+    assert result.source == "class B:\n    y = x, 'B'\n"
 
 
 def test_sets_iterate_as_in_the_original():

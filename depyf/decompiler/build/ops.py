@@ -50,8 +50,9 @@ class Ops(Targets):
                 if done:
                     position += done
                     continue
-            methods[op.kind](op)
             position += 1
+            self.following = ops[position].kind if position < count else ""
+            methods[op.kind](op)
 
     # -- stack juggling
 

@@ -15,6 +15,7 @@ from .values import Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, 
 class Targets(Stack):
     """Everything that binds or changes something."""
 
+    following = ""  # the kind of the op after the one that is executed
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
 
     # -- given by the builder
@@ -85,7 +86,7 @@ class Targets(Stack):
         if isinstance(value, Null):
             raise Unstructured("a variable is cleared")
         self.before_rebinding(name, value)
-        self.store(value, s.Name(name))
+        self.store(value, s.Name(name), is_local=op.kind == "STORE_LOCAL")
 
     def store_together(self, ops: Sequence[Op], position: int) -> int:
         """`a, b = x, y`: stores of values that were all computed before. Returns how many ops were used."""
@@ -118,8 +119,8 @@ class Targets(Stack):
         special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
         return value.refs == 1 and value.name is None and not isinstance(value, special) and not value.targets
 
-    def store(self, value: Value, target: s.Expression) -> None:
-        """Assign a popped value."""
+    def store(self, value: Value, target: s.Expression, is_local: bool = False) -> None:
+        """Assign a popped value. `is_local`: the variable can be read again without effect."""
         if isinstance(value, Slot) and value.name is None:
             self.store_target(value, target)
         elif isinstance(value, ImportedName):
@@ -128,7 +129,7 @@ class Targets(Stack):
             self.store_module(value, target)
         elif value.refs > 0 and value.name is None and not isinstance(value, (Marker, Null)):
             if value.items is not None or isinstance(value, FunctionValue):
-                self.store_shared(value, target)
+                self.store_shared(value, target, is_local)
                 return
             value.targets.append(target)
             if not value.pending:
@@ -141,8 +142,21 @@ class Targets(Stack):
         else:
             self.assign(value, target)
 
-    def store_shared(self, value: Value, target: s.Expression) -> None:
-        """A fresh container goes into a variable and stays in use: the variable is its name."""
+    def store_shared(self, value: Value, target: s.Expression, is_local: bool) -> None:
+        """A fresh container goes into a variable and stays in use: the variable is its name.
+
+        One that is copied to be stored again, or to be used after a store to what is no local, waits for its use.
+        """
+        is_chained = not is_local or self.following in STORES
+        if is_chained and value.items is not None and value.refs == 1 and self.values[-1] is value:
+            value.refs = 0
+            (node,) = self.take(value)
+            self.values[-1] = waiting = Value(node, value.offset)
+            waiting.refs = 1
+            waiting.targets.append(target)
+            waiting.kills, self.killed = self.killed, []
+            self.add_pending(waiting)
+            return
         if not isinstance(target, s.Name):
             self.give_name(value)
             self.emit(s.Assign([target], self.node(value)))
