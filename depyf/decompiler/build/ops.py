@@ -50,9 +50,8 @@ class Ops(Targets):
                 if done:
                     position += done
                     continue
-            position += 1
-            self.following = ops[position].kind if position < count else ""
             methods[op.kind](op)
+            position += 1
 
     # -- stack juggling
 

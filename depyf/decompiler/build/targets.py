@@ -15,7 +15,6 @@ from .values import Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, 
 class Targets(Stack):
     """Everything that binds or changes something."""
 
-    following = ""  # the kind of the op after the one that is executed
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
 
     # -- given by the builder
@@ -143,12 +142,11 @@ class Targets(Stack):
             self.assign(value, target)
 
     def store_shared(self, value: Value, target: s.Expression, is_local: bool) -> None:
-        """A fresh container goes into a variable and stays in use: the variable is its name.
+        """A fresh container goes into a variable and stays in use: a local is its name from now on.
 
-        One that is copied to be stored again, or to be used after a store to what is no local, waits for its use.
+        Any other variable could not be read again without effect: the container waits for what becomes of it.
         """
-        is_chained = not is_local or self.following in STORES
-        if is_chained and value.items is not None and value.refs == 1 and self.values[-1] is value:
+        if not is_local and value.items is not None and value.refs == 1 and self.values[-1] is value:
             value.refs = 0
             (node,) = self.take(value)
             self.values[-1] = waiting = Value(node, value.offset)
