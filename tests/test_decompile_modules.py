@@ -6,6 +6,7 @@ import textwrap
 from types import CodeType
 
 import pytest
+
 from depyf.decompiler.pipeline import decompile_frame
 
 

@@ -91,6 +91,8 @@ class Builder(Namespaces):
 
     def unset_cells(self) -> List[str]:
         """Variables that are captured but never set here: an annotation makes them this function's own."""
+        if self.is_namespace:
+            return []
         stored = {op.arg for op in self.program.ops if op.kind in ("STORE_CELL", "DELETE_CELL")}
         parameters = self.code.co_varnames
         own = [name for name in self.code.co_cellvars if name in self.captured and name not in parameters]
