@@ -33,7 +33,7 @@ from .prove import Grade, Verdict, prove
 from .python_facts import RUNNING_VERSION
 from .recompile import CannotRecompile, compile_like, share_nested
 from .reprs import describe
-from .simplify import drop_final_deletes, drop_unread_locals
+from .simplify import drop_final_deletes, drop_unread_locals, store_before_deletes
 from .structure import Sequence, structure
 from .structure.guards import draw_returns_in, insert_guards
 from .structure.matches import recognise_matches
@@ -184,7 +184,7 @@ class _Attempt:
         program = self.program
         if self.rung.drops_locals:
             program = drop_unread_locals(program, self.invented)
-            program = drop_final_deletes(program, self.invented)
+            program = store_before_deletes(drop_final_deletes(program, self.invented), self.invented)
         is_constant = self.constant_globals or (lambda name: False)
         settings = Settings(self.nested, self.renames, is_constant, self.hints)
         is_module = self.code.co_name == "<module>"

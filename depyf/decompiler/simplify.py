@@ -31,6 +31,29 @@ def drop_final_deletes(program: Program, invented: Collection[str]) -> Program:
     return without(program, gone) if gone else program
 
 
+def store_before_deletes(program: Program, invented: Collection[str]) -> Program:
+    """The program with `del a; x = value` as `x = value; del a`, for invented a: so the value needs no name before."""
+    ops = list(program.ops)
+    targets = {op.target for op in ops if op.target >= 0} | {handler.target for handler in program.handlers}
+    changed = False
+    for index in range(1, len(ops)):
+        if ops[index].kind != "STORE_LOCAL":
+            continue
+        start = index
+        while (
+            start > 0
+            and ops[start - 1].kind == "DELETE_LOCAL"
+            and ops[start - 1].arg in invented
+            and ops[start - 1].arg != ops[index].arg
+            and start not in targets
+        ):
+            start -= 1
+        if start < index:
+            ops.insert(start, ops.pop(index))
+            changed = True
+    return Program(tuple(ops), program.handlers, program.code, program.version) if changed else program
+
+
 def without(program: Program, gone: Collection[int]) -> Program:
     """The program without some of its ops, none of which jumps."""
     new_index: List[int] = []

@@ -200,8 +200,9 @@ class Stack:
             self.out.append(s.Expr(value.node, origin=value.offset))
         else:
             targets: List[s.Expression] = list(value.targets)
-            if value.targets and isinstance(value.targets[0], s.Name) and not value.dead:
-                value.name = value.targets[0].id
+            local = next((target for target in value.targets if target in value.locals), None)
+            if isinstance(local, s.Name) and not value.dead:
+                value.name = local.id
             elif not value.dead:
                 value.name = self.new_name(value.node)
                 targets.append(s.Name(value.name))

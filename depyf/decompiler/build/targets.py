@@ -131,6 +131,8 @@ class Targets(Stack):
                 self.store_shared(value, target, is_local)
                 return
             value.targets.append(target)
+            if is_local:
+                value.locals.append(target)
             if not value.pending:
                 self.add_pending(value)
         elif value.targets:

@@ -16,7 +16,7 @@ from .. import syntax as s
 class Value(s.Expression):
     """A computed value. It may stand in a syntax tree until it is known whether it gets a name."""
 
-    __slots__ = ("node", "pending", "name", "refs", "dead", "embedded", "targets", "kills", "offset")
+    __slots__ = ("node", "pending", "name", "refs", "dead", "embedded", "targets", "locals", "kills", "offset")
 
     def __init__(self, node: s.Expression, offset: int = -1) -> None:
         self.node = node
@@ -26,6 +26,7 @@ class Value(s.Expression):
         self.dead = False  # dropped before it was written: only its effect counts
         self.embedded = False  # stands in an expression already, and is still in use elsewhere
         self.targets: List[s.Expression] = []  # variables that it has been stored to while still in use
+        self.locals: List[s.Expression] = []  # those of them that can be read again without effect
         self.kills: List[str] = []  # temporaries whose last use is in `node`
         self.offset = offset
 
@@ -42,6 +43,7 @@ class Value(s.Expression):
                 if hasattr(self, slot):
                     setattr(new, slot, getattr(self, slot))
         new.targets = list(self.targets)
+        new.locals = list(self.locals)
         new.kills = []
         return new
 
