@@ -41,6 +41,7 @@ from .undo import (
     Unstructured,
     assign_regions,
     fold_comprehensions,
+    merge_copied_ends,
     merge_ends,
     undo_async_loops,
     undo_copies,
@@ -94,7 +95,9 @@ def is_installed_by_dynamo(name: str) -> bool:
 
 def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
     """decode's result -> region tree"""
-    return _tree(build_graph(program), rung)
+    graph = build_graph(program)
+    merge_copied_ends(graph)
+    return _tree(graph, rung)
 
 
 def _tree(graph: Graph, rung: Rung) -> Sequence:
