@@ -299,11 +299,11 @@ def build_graph(program: Program) -> Graph:
     graph.entry.handler = -1
     for start, end in zip(starts, [*starts[1:], len(ops)]):
         _fill(graph, graph.block_at[start], start, end)
-    _thread_jumps(graph)
+    thread_jumps(graph)
     return graph
 
 
-def _thread_jumps(graph: Graph) -> None:
+def thread_jumps(graph: Graph) -> None:
     """Lead edges past blocks that only jump; those blocks are gone then."""
     for block in graph.blocks:
         for target in block.successors():

@@ -41,7 +41,7 @@ from .undo import (
     Unstructured,
     assign_regions,
     fold_comprehensions,
-    merge_copied_ends,
+    merge_copied_tails,
     merge_ends,
     undo_async_loops,
     undo_copies,
@@ -96,7 +96,7 @@ def is_installed_by_dynamo(name: str) -> bool:
 def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
     """decode's result -> region tree"""
     graph = build_graph(program)
-    merge_copied_ends(graph)
+    merge_copied_tails(graph)
     return _tree(graph, rung)
 
 

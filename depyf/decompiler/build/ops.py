@@ -676,6 +676,12 @@ def negate(node: s.Expression) -> s.Expression:
     if isinstance(node, s.Compare) and len(node.ops) == 1 and node.ops[0] in ("is", "is not", "in", "not in"):
         flipped = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}[node.ops[0]]
         return s.Compare(node.left, [flipped], node.comparators)
+    if isinstance(node, s.BoolOp):
+        opposites = [negate(value) for value in node.values]
+        added = sum(isinstance(value, s.UnaryOp) and value.op == "not" for value in opposites)
+        removed = sum(isinstance(value, s.UnaryOp) and value.op == "not" for value in node.values)
+        if added <= removed:
+            return s.BoolOp("or" if node.op == "and" else "and", opposites)
     return s.UnaryOp("not", node)
 
 

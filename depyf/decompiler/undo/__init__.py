@@ -6,7 +6,7 @@ from .comprehensions import Comprehension, fold_comprehensions
 from .copies import Unstructured, same_op, undo_copies
 from .ends import merge_ends
 from .regions import Region, assign_regions
-from .tails import merge_copied_ends
+from .tails import merge_copied_tails
 
 __all__ = [
     "Comprehension",
@@ -14,7 +14,7 @@ __all__ = [
     "Unstructured",
     "assign_regions",
     "fold_comprehensions",
-    "merge_copied_ends",
+    "merge_copied_tails",
     "merge_ends",
     "same_op",
     "undo_async_loops",

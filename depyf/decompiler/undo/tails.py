@@ -1,43 +1,99 @@
-"""Undo the copies that the compiler makes of short ends.
+"""Undo the copies that the compiler makes of short ends and of the tests of loops.
 
-A jump to a block of a few instructions that returns or raises is replaced by a copy of that block. The copies
-have the source positions of the one statement that they come from, to the column: that tells them from ends
-that were written twice.
+A jump to a block of a few instructions that returns or raises is replaced by a copy of that block; the test of
+a `while` loop is written before the loop and again at its end. Copies have the source positions of the one
+expression or statement that they come from, to the column: that tells them from code that was written twice.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, Hashable, List, Tuple
+from typing import Any, Dict, Hashable, List, Optional, Tuple
 
-from ..flow import Block, End, Graph, Jump
+from ..flow import Block, Branch, End, Graph, Jump, Simple, thread_jumps
 from ..microops import Op, depth_needed, stack_effect
 from .constants import constant_key
 
 Key = Tuple[Hashable, ...]
 
 
-def merge_copied_ends(graph: Graph) -> None:
-    """Lead the blocks that end with copies of one end to a single block with that end."""
-    ends = [block for block in graph.blocks if isinstance(block.term, End) and block.ops]
-    if len(ends) < 2:
-        return
-    positions = list(graph.program.code.co_positions())
+def merge_copied_tails(graph: Graph) -> None:
+    """Lead the blocks that end with copies of the same code to a single block with that code."""
+    handlers = set(graph.handler_entries().values())
+    candidates = [block for block in graph.blocks if block not in handlers]
+    positions: Optional[List[Any]] = None
+    merged_any = False
+    while len(candidates) > 1:
+        if positions is None:
+            positions = list(graph.program.code.co_positions())
+        merged = [_merge(graph, blocks, positions) for blocks in _groups(candidates, positions)]
+        ends = [end for end in merged if end is not None]
+        merged_any = merged_any or bool(ends)
+        # Only what leads to the ends found now can have become equal.
+        candidates = list(dict.fromkeys(pred for end in ends for pred in end.preds if pred not in handlers))
+    if merged_any:
+        thread_jumps(graph)
+
+
+def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
+    """Blocks that end in the same op, from the same place in the source, and go on to the same places."""
     groups: Dict[Key, List[Block]] = {}
-    for block in ends:
-        last = block.ops[-1]
-        if last.kind in ("RETURN", "RAISE") and positions[last.offset // 2][0] is not None:
-            groups.setdefault(_key(last, positions), []).append(block)
-    for blocks in groups.values():
-        if len(blocks) > 1:
-            size = _common(blocks, positions)
-            if _stands_alone(blocks[0].ops[len(blocks[0].ops) - size :]):
-                _merge(graph, blocks, size)
+    for block in candidates:
+        if not block.ops or positions[block.ops[-1].offset // 2][0] is None:
+            continue
+        onward = _onward(block)
+        if onward is not None:
+            groups.setdefault((onward, _key(block.ops[-1], positions)), []).append(block)
+    return [blocks for blocks in groups.values() if len(blocks) > 1]
+
+
+def _onward(block: Block) -> Optional[Key]:
+    """Where a block goes on, as far as copies share it."""
+    term = block.term
+    if isinstance(term, End):
+        return ("end",) if block.ops[-1].kind in ("RETURN", "RAISE") else None
+    if isinstance(term, Jump):
+        return "jump", id(term.target)
+    if isinstance(term, Branch) and isinstance(term.test, Simple):
+        return "branch", term.test.kind, term.test.negate, id(term.true), id(term.false)
+    return None
 
 
 def _key(op: Op, positions: List[Any]) -> Key:
     """What two copies of an op share."""
     constant = op.kind == "CONST"
     return op.kind, constant_key(op.arg) if constant else op.arg, op.handler, positions[op.offset // 2]
+
+
+def _merge(graph: Graph, blocks: List[Block], positions: List[Any]) -> Optional[Block]:
+    """Make what the blocks have in common at their ends one block, and return that; None if nothing fits."""
+    size = _common(blocks, positions)
+    if not isinstance(blocks[0].term, Jump) or any(len(block.ops) != size for block in blocks):
+        size = _fitting(blocks, size)
+        if not size:
+            return None
+    whole = [block for block in blocks if len(block.ops) == size]
+    if whole:
+        end = whole[0]
+    else:
+        tail = blocks[0].ops[-size:]
+        end = graph.new_block(tail[0].offset, tail[0].handler, graph.lines.get(tail[0].offset, -1))
+        end.ops = tail
+        end.set_term(_same_term(blocks[0]))
+    for block in blocks:
+        if block is not end:
+            del block.ops[-size:]
+            block.set_term(Jump(end))
+            if not block.ops:
+                for pred in list(block.preds):
+                    pred.retarget(block, end)
+    return end
+
+
+def _same_term(block: Block) -> Any:
+    term = block.term
+    if isinstance(term, Branch) and isinstance(term.test, Simple):
+        return Branch(Simple(term.test.kind, term.test.negate), term.true, term.false)
+    return End()
 
 
 def _common(blocks: List[Block], positions: List[Any]) -> int:
@@ -52,27 +108,38 @@ def _common(blocks: List[Block], positions: List[Any]) -> int:
     return size
 
 
-def _stands_alone(ops: List[Op]) -> bool:
-    """Whether the ops use nothing that was on the stack before them."""
+def _fitting(blocks: List[Block], size: int) -> int:
+    """How much of a common end of `size` ops is to be merged.
+
+    Best is the largest part that uses nothing from the stack before it. If there is none, the copies may begin
+    inside an expression. Not so if they have statements: then they clean up with the value to be returned below
+    them. A bare RETURN is no sign either: it can have the position of the `with` that it leaves.
+    """
+    ops = blocks[0].ops[len(blocks[0].ops) - size :]
+    is_test = isinstance(blocks[0].term, Branch)
+    if isinstance(blocks[0].term, Jump):
+        return 0
+    for part in range(size, 0, -1):
+        if _left_alone(ops[size - part :]) == int(is_test):
+            return part
+    if is_test:
+        return size if all(len(block.ops) == size for block in blocks) else 0
+    return size if size > 1 and not _has_statements(ops) else 0
+
+
+def _left_alone(ops: List[Op]) -> int:
+    """How many values the ops leave on the stack; -1 if they use what was there before."""
     depth = 0
     for op in ops:
         if depth < depth_needed(op):
-            return False
+            return -1
         popped, pushed = stack_effect(op)
         depth += pushed - popped
-    return True
+    return depth
 
 
-def _merge(graph: Graph, blocks: List[Block], size: int) -> None:
-    """Make the last `size` ops of the blocks one block, the one that is nothing else if there is one."""
-    whole = [block for block in blocks if len(block.ops) == size]
-    if whole:
-        end = whole[0]
-    else:
-        tail = blocks[0].ops[-size:]
-        end = graph.new_block(tail[0].offset, tail[0].handler, graph.lines.get(tail[0].offset, -1))
-        end.ops = tail
-    for block in blocks:
-        if block is not end:
-            del block.ops[-size:]
-            block.set_term(Jump(end))
+def _has_statements(ops: List[Op]) -> bool:
+    for before, op in zip([None, *ops], ops):
+        if op.kind.startswith(("STORE_", "DELETE_")) or (op.kind == "POP" and (before is None or before.kind != "SWAP")):
+            return True
+    return False
