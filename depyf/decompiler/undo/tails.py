@@ -139,7 +139,9 @@ def _left_alone(ops: List[Op]) -> int:
 
 
 def _has_statements(ops: List[Op]) -> bool:
-    for before, op in zip([None, *ops], ops):
-        if op.kind.startswith(("STORE_", "DELETE_")) or (op.kind == "POP" and (before is None or before.kind != "SWAP")):
+    previous = ""
+    for op in ops:
+        if op.kind.startswith(("STORE_", "DELETE_")) or (op.kind == "POP" and previous != "SWAP"):
             return True
+        previous = op.kind
     return False
