@@ -40,6 +40,8 @@ class PythonFacts:
     comprehensions_are_inlined: bool
     # f-strings may nest quotes and hold backslashes: 3.12, PEP 701.
     fstrings_nest_freely: bool
+    # A class body stores the line where it begins under `__firstlineno__`: 3.13, Python/compile.c.
+    classes_store_their_line: bool
     # `x[*a]` is legal: 3.11, PEP 646.
     star_in_index: bool
 
@@ -62,6 +64,7 @@ def _facts(version: Version) -> PythonFacts:
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
         fstrings_nest_freely=version >= (3, 12),
+        classes_store_their_line=version >= (3, 13),
         star_in_index=version >= (3, 11),
     )
 

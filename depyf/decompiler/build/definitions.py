@@ -14,7 +14,7 @@ from ..undo import Unstructured
 from .private import mangled
 from .signature import CO_OPTIMIZED, annotation, parameters
 from .statements import Statements
-from .values import BuildClass, Cell, ClassValue, Fresh, FunctionValue, Value
+from .values import AliasValue, BuildClass, Cell, ClassValue, Fresh, FunctionValue, GenericBase, Value
 
 CO_COROUTINE, CO_ASYNC_GENERATOR = 0x80, 0x200
 
@@ -24,8 +24,8 @@ class Definitions(Statements):
 
     class_name: Optional[str]  # the class around, whose name private names carry
 
-    def inner(self, code: CodeType) -> List[s.Statement]:
-        """The statements of a nested code object."""
+    def inner(self, code: CodeType, is_lazy: bool = False) -> List[s.Statement]:
+        """The statements of a nested code object; a lazy one only computes a value and has no docstring."""
         raise NotImplementedError
 
     # -- functions
@@ -55,13 +55,17 @@ class Definitions(Statements):
     def definition(self, value: FunctionValue, name: str) -> s.Statement:
         """The `def` or `class` statement of a function or class."""
         code = value.code
+        generic = value.type_parameters
+        if isinstance(value, AliasValue):
+            return s.TypeAlias(s.Name(name), generic, value.value)
         body = self.inner(code) or [s.Pass()]
         if isinstance(value, ClassValue):
-            return s.ClassDef(name, value.bases, value.keywords, body, value.decorators)
+            return s.ClassDef(name, value.bases, value.keywords, body, value.decorators, generic)
         make = s.AsyncFunctionDef if code.co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR) else s.FunctionDef
         annotations = value.parts[2]
         head = parameters(code, value.parts, self.annotation_node)
-        return make(name, head, body, value.decorators, annotation(annotations, "return", self.annotation_node))
+        returns = annotation(annotations, "return", self.annotation_node)
+        return make(name, head, body, value.decorators, returns, generic)
 
     def annotation_node(self, node: s.Expression) -> s.Expression:
         """How an annotation is written, given its value."""
@@ -117,7 +121,7 @@ class Definitions(Statements):
         if self.constant(name) != body.code.co_name or body.code.co_flags & CO_OPTIMIZED:
             raise Unstructured("a class that does not have the name of its body")
         body.is_defined = True
-        bases = arguments[2:]
+        bases = [base for base in arguments[2:] if not isinstance(base[0], GenericBase)]
         nodes = self.take(body, *(value for value, _ in bases), *(value for _, value in named))
         split = 1 + len(bases)
         value = ClassValue(body.code, body.parts, self.offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import syntax as s
 from ..microops import Op, Program
@@ -11,8 +11,9 @@ from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
 from .definitions import CO_COROUTINE
 from .finish import finish_body, rename, resolve
+from .generics import Generics
 from .names import Names, spelled
-from .namespaces import Namespaces, future_imports
+from .namespaces import future_imports
 from .ops import AiterOf, CoroutineComprehension, IterOf
 from .private import class_around
 from .signature import docstring_of
@@ -46,7 +47,7 @@ class Settings:
         self.annotations_are_strings = False  # whether the text says `from __future__ import annotations`
 
 
-class Builder(Namespaces):
+class Builder(Generics):
     """Builds the body of one code object."""
 
     def __init__(self, program: Program, settings: Settings, class_name: Optional[str] = None) -> None:
@@ -63,16 +64,13 @@ class Builder(Namespaces):
             self.class_name = self.code.co_name
         elif class_name is None:
             self.class_name = class_around(getattr(self.code, "co_qualname", ""))
+        self.given, self.made, self.type_parameters = {}, None, ()
         self.annotations_are_strings = settings.annotations_are_strings
         self.captured = {op.arg for op in program.ops if op.kind == "LOAD_CLOSURE"}
 
     def build(self, tree: Any) -> List[s.Statement]:
         """The statements of the function, docstring and declarations first."""
-        trampoline(self.sequence(tree))
-        if self.values and self.falls:
-            raise Unstructured("values are left on the stack")
-        body = finish_body(resolve(self.out))
-        rename(body, {old: self.names.like(wanted) for old, wanted in self.better_names.items()})
+        body = self.statements(tree)
         head: List[s.Statement] = []
         docstring = docstring_of(self.code)
         if docstring is not None:
@@ -88,6 +86,15 @@ class Builder(Namespaces):
             head.append(s.Nonlocal(free))
         head.extend(s.AnnAssign(s.Name(name), s.Constant(...)) for name in self.unset_cells())
         return head + body
+
+    def statements(self, tree: Any) -> List[s.Statement]:
+        """The statements of a region tree."""
+        trampoline(self.sequence(tree))
+        if self.values and self.falls:
+            raise Unstructured("values are left on the stack")
+        body = finish_body(resolve(self.out))
+        rename(body, {old: self.names.like(wanted) for old, wanted in self.better_names.items()})
+        return body
 
     def unset_cells(self) -> List[str]:
         """Variables that are captured but never set here: an annotation makes them this function's own."""
@@ -129,9 +136,14 @@ class Builder(Namespaces):
 
     # -- making functions
 
-    def inner(self, code: CodeType) -> List[s.Statement]:
+    def inner(self, code: CodeType, is_lazy: bool = False) -> List[s.Statement]:
         program, tree = self.settings.structure(code)
-        return Builder(program, self.settings, self.class_name).build(tree)
+        builder = Builder(program, self.settings, self.class_name)
+        return builder.statements(tree) if is_lazy else builder.build(tree)
+
+    def hidden_builder(self, code: CodeType) -> Tuple[Generics, Any]:
+        program, tree = self.settings.structure(code)
+        return Builder(program, self.settings, self.class_name), tree
 
     def call_comprehension(self, function: FunctionValue, arguments: List[Value]) -> bool:
         """A comprehension: a function made, called with an iterator, and gone."""

@@ -16,9 +16,9 @@ from .private import unmangle
 from .signature import CO_OPTIMIZED
 from .values import Cell, Value
 
-# What the compiler stores at the start and at the end of a class body, in this order.
-_FIRST = ("__module__", "__qualname__", "__type_params__", "__firstlineno__")
-_LAST = ("__static_attributes__",)
+# What the compiler stores at the start and at the end of a class body.
+_FIRST = frozenset({"__module__", "__qualname__", "__type_params__", "__classdict__", "__firstlineno__"})
+_LAST = frozenset({"__static_attributes__"})
 # The names under which it stores cells that the class statement itself asks for.
 _CELLS = {"__classcell__": "__class__", "__classdictcell__": "__classdict__"}
 
@@ -47,7 +47,7 @@ class Namespaces(Definitions):
         self.silent(s.Call(s.Name("locals")))
 
     def op_load_from_mapping(self, op: Op) -> None:
-        self.pop()
+        self.take(self.pop())
         self.event(s.Name(self.variable(op.arg)))
 
     def op_store_variable(self, op: Op) -> None:
@@ -118,7 +118,7 @@ class Namespaces(Definitions):
         if is_class:
             body = _without_additions(body)
             unmangle(body, code.co_name)
-        if body and _stores(body[0], "__doc__"):
+        if body and _stored(body[0]) == "__doc__":
             first = body[0]
             assert isinstance(first, s.Assign)
             if isinstance(first.value, s.Constant) and isinstance(first.value.value, str):
@@ -128,21 +128,21 @@ class Namespaces(Definitions):
 
 def _without_additions(body: List[s.Statement]) -> List[s.Statement]:
     start, end = 0, len(body)
-    for name in _FIRST:
-        if start < end and _stores(body[start], name):
-            start += 1
-    for name in _LAST:
-        if start < end and _stores(body[end - 1], name):
-            end -= 1
+    waiting = set(_FIRST)
+    while start < end and _stored(body[start]) in waiting:
+        waiting.discard(_stored(body[start]))
+        start += 1
+    while start < end and _stored(body[end - 1]) in _LAST:
+        end -= 1
     return body[start:end]
 
 
-def _stores(statement: s.Statement, name: str) -> bool:
-    """Whether a statement is `name = ...`."""
+def _stored(statement: s.Statement) -> str:
+    """`x` for the statement `x = ...`"""
     if not isinstance(statement, s.Assign) or len(statement.targets) != 1:
-        return False
+        return ""
     target: Any = statement.targets[0]
-    return isinstance(target, s.Name) and target.id == name
+    return str(target.id) if isinstance(target, s.Name) else ""
 
 
 def _is_named(value: Value, name: str) -> bool:

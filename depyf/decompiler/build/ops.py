@@ -50,8 +50,9 @@ class Ops(Targets):
                 if done:
                     position += done
                     continue
-            methods[op.kind](op)
             position += 1
+            self.following = ops[position].kind if position < count else ""
+            methods[op.kind](op)
 
     # -- stack juggling
 
@@ -422,8 +423,9 @@ class Ops(Targets):
             kwnames = self.constant(self.pop())
         arguments = self.pop_many(argc)
         callee = self.pop_callee(layout, arguments)
-        if isinstance(callee, FunctionValue) and self.call_comprehension(callee, arguments):
-            return
+        if isinstance(callee, FunctionValue):
+            if self.call_comprehension(callee, arguments) or self.call_hidden(callee, arguments):
+                return
         if len(arguments) == 1 and isinstance(arguments[0], FunctionValue) and not kwnames:
             if self.decorate(callee, arguments[0]):
                 return
@@ -498,6 +500,10 @@ class Ops(Targets):
         return [(None, mapping)]
 
     # -- functions, classes, imports
+
+    def call_hidden(self, function: FunctionValue, arguments: Sequence[Value]) -> bool:
+        """A call of the hidden function that makes type parameters."""
+        raise NotImplementedError
 
     def build_class(self, arguments: Sequence[Any], named: Sequence[Any]) -> None:
         """A call of the function that makes classes."""
@@ -766,7 +772,7 @@ METHODS: Dict[str, str] = {
     "CONST": "op_const", "LOAD_LOCAL": "op_load_local", "LOAD_CELL": "op_load_cell",
     "LOAD_CLOSURE": "op_load_closure", "LOAD_CLASS_CELL": "op_load_class_cell", "LOAD_LOCALS": "op_load_locals",
     "LOAD_FROM_MAPPING_OR_GLOBAL": "op_load_from_mapping", "LOAD_FROM_MAPPING_OR_CELL": "op_load_from_mapping",
-    "SETUP_ANNOTATIONS": "op_setup_annotations", "PRINT_EXPR": "op_print_expr",
+    "SETUP_ANNOTATIONS": "op_setup_annotations", "PRINT_EXPR": "op_print_expr", "INTRINSIC": "op_intrinsic",
     "LOAD_GLOBAL": "op_load_global", "LOAD_NAME": "op_load_global",
     "STORE_LOCAL": "op_store_variable", "STORE_CELL": "op_store_variable",
     "STORE_GLOBAL": "op_store_variable", "STORE_NAME": "op_store_variable",
@@ -798,7 +804,7 @@ for _kind in (
     "LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RESTORE_CELL",
     "GET_ANEXT", "END_ASYNC_FOR", "PUSH_EXC_INFO", "CHECK_EXC_MATCH", "CHECK_EG_MATCH",
     "PREP_RERAISE_STAR", "WITH_EXCEPT_START", "GET_LEN", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS",
-    "INTRINSIC", "CLEANUP_THROW",
+    "CLEANUP_THROW",
 ):  # fmt: skip
     METHODS.setdefault(_kind, "op_unsupported")
 

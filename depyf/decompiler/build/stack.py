@@ -15,7 +15,21 @@ from .. import syntax as s
 from ..undo import Unstructured
 from .constants import Placeholders
 from .names import Names
-from .values import BuildClass, Cell, Fresh, FreshDict, FunctionValue, Marker, Null, Pattern, Slot, Value, cells_node
+from .values import (
+    BuildClass,
+    Cell,
+    Fresh,
+    FreshDict,
+    FunctionValue,
+    GenericBase,
+    Marker,
+    Null,
+    Pattern,
+    Slot,
+    TypeParameterValue,
+    Value,
+    cells_node,
+)
 
 
 class Stack:
@@ -98,7 +112,7 @@ class Stack:
         if value.name is not None:
             self.let_go(value)
             return
-        if isinstance(value, (Marker, Null, BuildClass)):
+        if isinstance(value, (Marker, Null, BuildClass, GenericBase, TypeParameterValue)):
             raise Unstructured(f"{type(value).__name__} used as a value")
         items = value.items
         if items is not None:

@@ -15,6 +15,7 @@ from .values import Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, 
 class Targets(Stack):
     """Everything that binds or changes something."""
 
+    following = ""  # the kind of the op after the one that is executed
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
 
     # -- given by the builder
@@ -253,6 +254,12 @@ class Targets(Stack):
         star = before if after >= 0 else -1
         value = self.pop()
         if star < 0 and self.fold_unpack(value, count):
+            return
+        if op.kind == "UNPACK" and count == 1 and self.following in ("CONST", "BUILD_TUPLE", "LOAD_CLOSURE"):
+            (node,) = self.take(value)
+            starred = Value(s.Starred(node), op.offset)  # the annotation of `*args: *Ts`
+            self.add_pending(starred)
+            self.push(starred)
             return
         if isinstance(value, Slot):
             pattern = Pattern(count, star, value)

@@ -146,13 +146,14 @@ class Slot(Value):
 class FunctionValue(Value):
     """A function that is being made. Its syntax depends on what happens to it."""
 
-    __slots__ = ("code", "parts", "decorators", "is_defined")
+    __slots__ = ("code", "parts", "decorators", "is_defined", "type_parameters")
 
     def __init__(self, code: CodeType, parts: Any, offset: int = -1) -> None:
         super().__init__(s.Constant(None), offset)
         self.code = code
         self.parts = parts  # defaults, keyword defaults, annotations
         self.decorators: List[s.Expression] = []
+        self.type_parameters: Sequence[s.TypeParameter] = ()
         self.is_defined = False  # whether a statement that defines it is being written
 
     @property
@@ -168,6 +169,30 @@ class ClassValue(FunctionValue):
 
     bases: List[s.Expression]
     keywords: List[s.keyword]
+
+
+class AliasValue(FunctionValue):
+    """A type alias that is being made; `code` computes its value."""
+
+    __slots__ = ("value",)
+
+    value: s.Expression
+
+
+class TypeParameterValue(Value):
+    """A type parameter that is being made."""
+
+    __slots__ = ("parameter",)
+
+    def __init__(self, parameter: Any, offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.parameter = parameter  # TypeVar, ParamSpec or TypeVarTuple
+
+
+class GenericBase(Value):
+    """The tuple of a class's type parameters, and the base `Generic[...]` that is made of it."""
+
+    __slots__ = ()
 
 
 class BuildClass(Value):

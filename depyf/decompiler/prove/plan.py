@@ -7,10 +7,12 @@ entries they look at, pop and push.
 
 from __future__ import annotations
 
+import inspect
 from types import CodeType
 from typing import Any, Callable, Collection, Dict, List, Tuple
 
 from ..microops import BRANCHES, FROM_STACK, Handler, Op, Program, stack_effect
+from ..python_facts import facts_for
 from .terms import BOOL, GLOBAL, Terms
 
 # How an op is run.
@@ -131,8 +133,25 @@ def make_plan(
             if event is None:
                 event = events[key] = _plain_event(op, key)
             arg.append(event)
+    if _stores_line(program):
+        arg[4] = terms.line
     _add_propagation(plan)
     return plan
+
+
+def _stores_line(program: Program) -> bool:
+    """Whether a class body begins as the compiler makes it, with the store of the line where the class begins.
+
+    That line is the text's own, as all lines are; only the compiler's store right after that of the qualified name
+    is meant, not one that the source says.
+    """
+    is_function = program.code.co_flags & inspect.CO_OPTIMIZED
+    if is_function or len(program.ops) < 6 or not facts_for(program.version).classes_store_their_line:
+        return False
+    stored = [op.arg for op in program.ops[1:6:2] if op.kind == "STORE_NAME"]
+    line = program.ops[4]
+    is_number = line.kind == "CONST" and type(line.arg) is int
+    return stored == ["__module__", "__qualname__", "__firstlineno__"] and is_number
 
 
 def _add_propagation(plan: Plan) -> None:

@@ -60,6 +60,7 @@ class Terms:
         self.true = self.const(True)
         self.false = self.const(False)
         self.null = self._shared("NULL", CONST | SINGLETON | ONE, "NULL")
+        self.line = self._shared("line", CONST | SINGLETON | ONE, "a line of the text")
         self.lasti = self._shared("lasti", CONST | SINGLETON | ONE, "lasti")
         self.outer = self._shared("outer", CONST | SINGLETON | ONE, "what the caller handles")
         self.assertion_error = self._shared("AssertionError", CONST | SINGLETON | ONE, AssertionError)
