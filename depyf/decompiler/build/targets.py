@@ -255,9 +255,9 @@ class Targets(Stack):
         value = self.pop()
         if star < 0 and self.fold_unpack(value, count):
             return
-        if op.kind == "UNPACK" and count == 1 and self.following in ("CONST", "BUILD_TUPLE", "LOAD_CLOSURE"):
+        if op.kind == "UNPACK" and count == 1 and self.following in _AFTER_STAR:
             (node,) = self.take(value)
-            starred = Value(s.Starred(node), op.offset)  # the annotation of `*args: *Ts`
+            starred = Value(s.Starred(node), op.offset)
             self.add_pending(starred)
             self.push(starred)
             return
@@ -447,6 +447,8 @@ def _bound(node: Optional[s.Expression]) -> Any:
     return node.value if isinstance(node, s.Constant) else "unknown"
 
 
+# What comes after the only value of an unpacking that is an annotation (`*args: *Ts`) or a default (`[*Ts = *T]`).
+_AFTER_STAR = frozenset({"CONST", "BUILD_TUPLE", "LOAD_CLOSURE", "RETURN"})
 STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 
 __all__ = ["FreshDict", "Targets"]

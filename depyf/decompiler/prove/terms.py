@@ -45,6 +45,7 @@ class Terms:
         "kinds",
         "known",
         "lasti",
+        "line",
         "none",
         "null",
         "outer",

@@ -1,0 +1,61 @@
+"""Type parameters and type aliases (Python 3.12), type parameters with defaults (3.13), unpacked annotations (3.11)."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+
+from depyf.decompiler.pipeline import decompile_frame
+
+
+def same(source: str) -> None:
+    """The module comes back as it was written, proved."""
+    source = textwrap.dedent(source).strip()
+    result = decompile_frame(compile(source, "<module>", "exec", dont_inherit=True), constant_globals=None)
+    assert result.proved, f"{result.verdict}\n{result.source}"
+    assert result.source.strip() == source
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the syntax is new in 3.11")
+def test_an_unpacked_annotation():
+    same("def f(a, *args: *Ts, key: int = 1, **more: str) -> None:\n    pass")
+
+
+needs_generics = pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is new in 3.12")
+
+
+@needs_generics
+@pytest.mark.parametrize(
+    "source",
+    [
+        "type X = int",
+        "type X = 'text'",
+        "type X[T] = list[T]",
+        "def f[T](x):\n    return x",
+        "def f[T: int](x: T = y, *, key=z) -> T:\n    return x",
+        "def f[*Ts, **P](*args: *Ts, **more: P.kwargs):\n    return Ts",
+        "@first\n@second(1)\nasync def f[T: (int, str)](x: T):\n    return T",
+        "class C[T]:\n    pass",
+        "class C[T: (int, str)](Base[T], key=1):\n    x = 1",
+        "@decorator\nclass C[T](*bases, **more):\n    a: T = 1\n\n    def m[V](self, v: V):\n        return T, V",
+        "class C[T]:\n    type X = T\n\n    def m[V: X](self, x: X) -> V:\n        return super().m",
+        "def f():\n    y = 1\n    type X[T] = dict[T, y]\n    return X",
+    ],
+)
+def test_type_parameters(source):
+    same(source)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="the syntax is new in 3.13")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "type X[T = int] = T",
+        "def f[T: int = bool, *Ts = *tuple[int, str], **P = [int]](x: T):\n    pass",
+        "class C[T = None]:\n    pass",
+    ],
+)
+def test_defaults_of_type_parameters(source):
+    same(source)
