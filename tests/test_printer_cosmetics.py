@@ -66,6 +66,15 @@ def test_no_parenthesis_too_many(node, wanted):
     assert text_of(node) == wanted
 
 
+def test_syntax_of_the_newest_pythons():
+    fields = [number("a"), s.Interpolation(X, "x ", 114), s.Interpolation(A)]
+    assert text_of(s.TemplateStr(fields), NEWEST) == "t'a{x !r}{a}'"
+    assert text_of(s.ListComp(s.Starred(X), [s.comprehension(X, A)]), NEWEST) == "[*x for x in a]"
+    assert text_of(s.DictComp(X, None, [s.comprehension(X, A)]), NEWEST) == "{**x for x in a}"
+    assert text_of(s.Import([s.alias("a")], is_lazy=1), NEWEST) == "lazy import a\n"
+    assert text_of(s.ImportFrom("a", [s.alias("b")], is_lazy=1), NEWEST) == "lazy from a import b\n"
+
+
 def test_new_pythons_get_escapes_instead_of_line_breaks_in_fstrings():
     node = s.JoinedStr([s.FormattedValue(s.Call(A, [number("\n")]))])
     assert text_of(node, NEWEST) == "f\"{a('\\n')}\""
@@ -130,9 +139,7 @@ def test_compound_statements():
     looks(
         s.AsyncFunctionDef(
             "f",
-            s.arguments(
-                args=[s.arg("x", A), s.arg("y")], defaults=[B], kwonlyargs=[s.arg("z", A)], kw_defaults=[C]
-            ),
+            s.arguments(args=[s.arg("x", A), s.arg("y")], defaults=[B], kwonlyargs=[s.arg("z", A)], kw_defaults=[C]),
             [
                 s.AsyncFor(s.Tuple([A, B]), X, [s.Pass()], [s.Break()]),
                 s.AsyncWith([s.withitem(A, s.Tuple([B, C])), s.withitem(X)], []),
@@ -206,9 +213,7 @@ def test_definitions_stand_apart_with_the_comments_above_them():
     method = s.FunctionDef("m", s.arguments(), [])
     inner = s.ClassDef("C", [A], [s.keyword("metaclass", B)], [s.Expr(number("Doc.")), method, method])
     looks(
-        s.Module(
-            [s.Expr(number("Doc.")), s.Import([s.alias("a")]), s.Comment("about C"), inner, s.Comment("end")]
-        ),
+        s.Module([s.Expr(number("Doc.")), s.Import([s.alias("a")]), s.Comment("about C"), inner, s.Comment("end")]),
         '''
         """Doc."""
         import a
