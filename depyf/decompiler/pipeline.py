@@ -45,6 +45,7 @@ from .undo import (
     merge_ends,
     undo_async_loops,
     undo_copies,
+    undo_exception_groups,
 )
 
 log = logging.getLogger("depyf")
@@ -106,6 +107,7 @@ def _tree(graph: Graph, rung: Rung) -> Sequence:
     if not graph.program.code.co_flags & CO_OPTIMIZED:
         merge_ends(graph)
     undo_async_loops(graph, regions)
+    undo_exception_groups(graph, regions)
     undo_copies(graph, regions)
     drop_unreachable(graph)
     draw_returns_in(graph)

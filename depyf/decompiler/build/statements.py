@@ -213,7 +213,8 @@ class Statements(Ops):
     def try_statement(self, item: TryNode) -> Steps:
         self.flush()
         base = self.values
-        statement = s.Try([], [], [], [], origin=item.offset)
+        make = s.TryStar if item.region.is_star else s.Try
+        statement = make([], [], [], [], origin=item.offset)
         self.out.append(statement)
         yield self.part(item.body, fork(base), statement.body)
         if item.orelse.items:
@@ -321,7 +322,7 @@ def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
         elif isinstance(statement, s.Match):
             for case in statement.cases:
                 work.extend(case.body)
-        elif isinstance(statement, s.Try):
+        elif isinstance(statement, (s.Try, s.TryStar)):
             work.extend([*statement.body, *statement.orelse, *statement.finalbody])
             for handler in statement.handlers:
                 work.extend(handler.body)

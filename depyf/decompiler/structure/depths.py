@@ -61,7 +61,8 @@ def _walk(graph: Graph, block: Block, entries: List[Entry]) -> None:
         elif kind in ("POP", "POP_EXCEPT"):
             popped = entries.pop()
             if isinstance(popped, Block) or (isinstance(popped, Region) and popped.kind != "with"):
-                if _cut(graph, block, position + 1):
+                may_return = not (isinstance(popped, Region) and popped.is_star)
+                if _cut(graph, block, position + 1, may_return):
                     return
         else:
             count, pushed = STRUCTURED.get(kind) or stack_effect(op)
@@ -70,14 +71,14 @@ def _walk(graph: Graph, block: Block, entries: List[Entry]) -> None:
             entries.extend([None] * pushed)
 
 
-def _cut(graph: Graph, block: Block, position: int) -> bool:
-    """Cut a block here unless nothing comes after, or only a return, which may be said inside the statement."""
+def _cut(graph: Graph, block: Block, position: int, may_return: bool) -> bool:
+    """Cut a block here unless nothing comes after, or only a return that may be said inside the statement."""
     ops = block.ops[position:]
     if len(ops) >= 3 and ops[0].kind == "CONST" and ops[0].arg is None and ops[1].kind.startswith("STORE_"):
         if ops[2].kind.startswith("DELETE_") and ops[1].arg == ops[2].arg:
             position += 3  # the variable of the clause is unbound
             ops = ops[3:]
-    if not ops or (isinstance(block.term, End) and all(op.kind in SILENT for op in ops)):
+    if not ops or (may_return and isinstance(block.term, End) and all(op.kind in SILENT for op in ops)):
         return False
     split_block(graph, block, position)
     return True

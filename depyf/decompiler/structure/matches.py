@@ -11,7 +11,7 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from ..flow import Block, Branch, Case, End, Graph, Jump, Simple, Test, negated
 from ..fold import effect
-from ..microops import Op
+from ..microops import Op, depth_needed
 from ..undo import same_op
 from .guards import split_block
 from .patterns import STORES, Alternatives, NoPattern, Place, Stack, execute, succeed
@@ -132,7 +132,11 @@ class _Case:
         return self.finish(pattern, cursor)
 
     def run(self, cursor: Cursor, stack: Stack, height: int, joins: bool = False) -> Cursor:
-        """Run until only `height` entries are left; with `joins`, until a block that other paths lead to."""
+        """Run until only `height` entries are left.
+
+        With `joins`, until a block that other paths lead to, or until something below `height` is touched: an
+        alternative of an or-pattern ends there.
+        """
         block, position = cursor
         while joins or len(stack) > height:
             if position == len(block.ops):
@@ -146,8 +150,8 @@ class _Case:
                 if after is not None:
                     block, position = after
                     continue
-            if joins and (op.kind in STORES or len(stack) <= height):
-                raise NoPattern("an alternative that goes on")
+            if joins and (op.kind in STORES or depth_needed(op) > len(stack) - height):
+                break
             execute(op, stack)
             position += 1
         return block, position
@@ -170,17 +174,17 @@ class _Case:
         outer = self.fails
         found: List[Place] = []
         captures: List[Stack] = []
-        end: Optional[Block] = None
+        end: Optional[Cursor] = None
         block, position = cursor
         try:
             while True:
                 alternative = Place()
                 inner = [*stack, alternative]
                 self.fails = []
-                reached, at = self.run((block, position + 1), inner, height, joins=True)
-                if at != 0 or (end is not None and reached is not end):
+                reached = _skip(*self.run((block, position + 1), inner, height, joins=True))
+                if end is not None and not _same_place(end, reached):
                     return None
-                end = reached
+                end = end or reached
                 found.append(alternative)
                 captures.append(inner[height:])
                 here = [fail for fail in self.fails if fail.height == height]
@@ -199,7 +203,7 @@ class _Case:
         stack[-1].become("or")
         stack[-1].parts = found
         stack.extend(Alternatives(list(places)) for places in zip(*captures))
-        return end, 0
+        return end
 
     def finish(self, pattern: Place, cursor: Cursor) -> Found:
         """The guard, if there is one, and where the body begins."""

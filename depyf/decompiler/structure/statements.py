@@ -123,6 +123,8 @@ class _Structurer:
         if self.dominance.forward_preds.get(target, 0) == 1:
             if len(target.regions) < len(source.regions) and not self.may_move_in(target):
                 raise Unstructured("control leaves a protected region in the middle")
+            if len(target.regions) < len(source.regions):
+                target.regions = source.regions  # it is said inside
             return target
         if self.may_be_copied(target, source):
             return target

@@ -5,6 +5,7 @@ from .async_loops import undo_async_loops
 from .comprehensions import Comprehension, fold_comprehensions
 from .copies import Unstructured, same_op, undo_copies
 from .ends import merge_ends
+from .exception_groups import undo_exception_groups
 from .regions import Region, assign_regions
 from .tails import merge_copied_tails
 
@@ -19,4 +20,5 @@ __all__ = [
     "same_op",
     "undo_async_loops",
     "undo_copies",
+    "undo_exception_groups",
 ]

@@ -16,7 +16,7 @@ from ..flow import Block, End, Graph
 class Region:
     """One protected region. `blocks` are those whose exceptions reach `entry`, directly or by way of inner ones."""
 
-    __slots__ = ("number", "kind", "entry", "parent", "guard", "depth")
+    __slots__ = ("number", "kind", "entry", "parent", "guard", "depth", "is_star")
 
     def __init__(self, number: int, kind: str, entry: Block, depth: int) -> None:
         self.number = number
@@ -25,6 +25,7 @@ class Region:
         self.parent: Optional[Region] = None
         self.guard: Optional[Block] = None  # the Guarded block where the region is entered
         self.depth = depth  # stack depth that the handler cuts to
+        self.is_star = False  # whether an "except" is an `except*`
 
     def __repr__(self) -> str:
         return f"Region({self.number} {self.kind} ->B{self.entry.number})"

@@ -1,0 +1,145 @@
+"""`except*` said as `except`: its handler is rewritten to the shape of an ordinary one.
+
+The handler of `try` ... `except*` keeps a list of what the clauses raise: each clause lies under a region of its own
+that appends to it, every clause is tried in turn, and in the end PREP_RERAISE_STAR raises what is left. A clause may
+not be left by break, continue or return, so all that says nothing that the keyword does not say.
+"""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Optional, Tuple
+
+from ..flow import Block, Branch, Graph, Jump, Simple
+from ..microops import Op
+from .copies import Unstructured
+from .regions import Region
+
+# What the handler begins with, before it tests the first type. The list lies below the exception.
+SETUPS = (["PUSH_EXC_INFO", "COPY", "BUILD_LIST", "SWAP"], ["PUSH_EXC_INFO", "BUILD_LIST", "COPY"])
+
+
+class _Clause(NamedTuple):
+    test: Block  # ends in the branch on the type
+    type_ops: List[Op]
+    match: Block  # takes the exception
+    region: Optional[Region]  # what lies around the body
+
+
+def undo_exception_groups(graph: Graph, regions: List[Region]) -> None:
+    """Give the handlers of `except*` the shape of those of `except`; their regions remember what they were."""
+    for region in [region for region in regions if region.kind == "except*"]:
+        clauses, after = _read(graph, region)
+        for clause in clauses:
+            _rewrite_exits(graph, clause, after)
+            if clause.region is not None:
+                regions.remove(clause.region)
+        _rewrite_tests(graph, region, clauses)
+        region.kind, region.is_star = "except", True
+
+
+def _read(graph: Graph, region: Region) -> Tuple[List[_Clause], Block]:
+    """The clauses, and where control goes after them."""
+    block = region.entry
+    begins = [setup for setup in SETUPS if [op.kind for op in block.ops[: len(setup)]] == setup]
+    if not begins:
+        raise Unstructured("an except* of an unknown form")
+    clauses: List[_Clause] = []
+    ops = block.ops[len(begins[0]) :]
+    while True:
+        term = block.term
+        if not isinstance(term, Branch) or not isinstance(term.test, Simple) or term.test.kind != "none":
+            raise Unstructured("an except* of an unknown form")
+        kinds = [op.kind for op in ops]
+        nothing, something = (term.false, term.true) if term.test.negate else (term.true, term.false)
+        if kinds[-2:] == ["PREP_RERAISE_STAR", "COPY"]:
+            return clauses, _after(graph, nothing)
+        if kinds[-2:] != ["CHECK_EG_MATCH", "COPY"]:
+            raise Unstructured("an except* clause does not test its type")
+        clauses.append(_Clause(block, ops[:-2], something, _region_of_body(something, region)))
+        if [op.kind for op in nothing.ops] not in (["POP"], ["POP", "LIST_APPEND"]):
+            raise Unstructured("an except* clause that does not match does more than go on")
+        block = _past_jumps(nothing)
+        ops = block.ops
+
+
+def _past_jumps(block: Block) -> Block:
+    """The block after this one, empty ones aside."""
+    while isinstance(block.term, Jump):
+        block = block.term.target
+        if block.ops:
+            return block
+    raise Unstructured("an except* of an unknown form")
+
+
+def _after(graph: Graph, block: Block) -> Block:
+    """What follows the POP, POP_EXCEPT at the end of the handler."""
+    if [op.kind for op in block.ops] == ["POP"]:
+        block = _past_jumps(block)
+        position = 1
+    else:
+        position = 2
+    if position > len(block.ops) or block.ops[position - 1].kind != "POP_EXCEPT":
+        raise Unstructured("an except* does not end as usual")
+    after = graph.new_block(block.offset, block.handler, block.line)
+    after.regions = block.regions
+    after.ops = block.ops[position:]
+    term, block.ops = block.term, block.ops[:position]
+    block.set_term(Jump(after))
+    after.set_term(term)
+    return after
+
+
+def _region_of_body(match: Block, region: Region) -> Optional[Region]:
+    """The region that collects what the body of a clause raises; None if the body is empty."""
+    block = match
+    while isinstance(block.term, Jump) and block.regions == region.entry.regions and block is match:
+        block = block.term.target
+    inner = block.regions[len(region.entry.regions) :]
+    if not inner:
+        return None
+    kinds = [op.kind for op in inner[0].entry.ops]
+    if kinds[-2:] != ["LIST_APPEND", "POP"] and kinds[-3:] != ["LIST_APPEND", "POP", "LIST_APPEND"]:
+        raise Unstructured("the body of an except* clause is not protected as usual")
+    return inner[0]
+
+
+def _rewrite_exits(graph: Graph, clause: _Clause, after: Block) -> None:
+    """Lead the ways out of a clause's body to what comes after the statement."""
+    match, region = clause.match, clause.region
+    name = match.ops[0]
+    leave = graph.new_block(match.offset, match.handler, match.line)
+    leave.regions = match.regions
+    leave.ops = [Op("POP_EXCEPT", None, match.offset)]
+    if name.kind != "POP":
+        unbind = name.kind.replace("STORE", "DELETE")
+        values = [("CONST", None), (name.kind, name.arg), (unbind, name.arg)]
+        leave.ops += [Op(kind, value, match.offset) for kind, value in values]
+    leave.set_term(Jump(after))
+    if region is None:
+        match.ops = [name]
+        match.set_term(Jump(leave))
+        return
+    for block in graph.blocks:
+        if region not in block.regions:
+            continue
+        for target in block.successors():
+            if region not in target.regions:
+                block.retarget(target, leave)
+    for block in graph.blocks:
+        if block.handler == region.number:
+            block.handler = match.handler
+        block.regions = tuple(around for around in block.regions if around is not region)
+
+
+def _rewrite_tests(graph: Graph, region: Region, clauses: List[_Clause]) -> None:
+    """Make the tests those of `except` clauses."""
+    last = graph.new_block(region.entry.offset, region.entry.handler, region.entry.line)
+    last.regions = region.entry.regions
+    last.ops = [Op("RERAISE", 0, region.entry.offset)]
+    following = last
+    for clause in reversed(clauses):
+        check = Op("CHECK_EXC_MATCH", None, clause.test.offset)
+        clause.test.ops = [*clause.type_ops, check]
+        clause.test.set_term(Branch(Simple("true"), clause.match, following))
+        following = clause.test
+    region.entry.ops.insert(0, Op("PUSH_EXC_INFO", None, region.entry.offset))

@@ -1,0 +1,123 @@
+"""except* comes back as except*, whatever its clauses do."""
+
+from __future__ import annotations
+
+import pytest
+from decompile_tools import assert_proved
+
+PROVED = {
+    "an except* with a name and one without": """
+        def f():
+            try:
+                a()
+            except* E as e:
+                b(e)
+            except* (F, G):
+                c()
+            else:
+                d()
+            z()
+    """,
+    "one except* clause": """
+        def f():
+            try:
+                a()
+            except* E:
+                pass
+    """,
+    "an except* that does nothing with its name": """
+        def f():
+            try:
+                a()
+            except* E as e:
+                pass
+            return 1
+    """,
+    "an except* with finally": """
+        def f():
+            try:
+                a()
+            except* E as e:
+                b(e)
+            finally:
+                z()
+    """,
+    "control flow inside an except* clause": """
+        def f(x):
+            try:
+                return a()
+            except* E as e:
+                for y in e.exceptions:
+                    if y:
+                        try:
+                            b(y)
+                        except F:
+                            continue
+                    else:
+                        break
+                with c as d:
+                    d()
+            except* G:
+                if x:
+                    raise
+                raise H from None
+            return 3
+    """,
+    "an except* inside a loop": """
+        def f(x):
+            for i in x:
+                try:
+                    if i: break
+                    if g(i): continue
+                except* E:
+                    h()
+            return 3
+    """,
+    "an except* in an except*": """
+        def f(x):
+            try:
+                a()
+            except* E as e:
+                try:
+                    b()
+                except* F as g:
+                    c(e, g)
+            d()
+    """,
+    "an except* in a coroutine": """
+        async def f(x):
+            try:
+                async with a as b:
+                    await b
+            except* E as e:
+                await c(e)
+            except* F:
+                async for i in d:
+                    await i
+    """,
+    "an except* in an except and the other way round": """
+        def f(x):
+            try:
+                try:
+                    a()
+                except* E:
+                    b()
+            except F as g:
+                try:
+                    c(g)
+                except* H as i:
+                    j(i)
+    """,
+    "an except* whose variable is a cell": """
+        def f(x):
+            try:
+                a()
+            except* E as e:
+                return_later(lambda: e)
+    """,
+}
+
+
+@pytest.mark.parametrize("source", PROVED.values(), ids=PROVED.keys())
+def test_is_proved(source: str) -> None:
+    assert_proved(source)
