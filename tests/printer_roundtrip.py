@@ -108,9 +108,7 @@ def check(source: str, width: Any = None) -> str:
             raise AssertionError(f"not legal, line {error.lineno}: {error}\n{error.text}") from error
     for one, other in zip(tree.body, back.body):
         if normal(one) != normal(other):
-            raise AssertionError(
-                f"differs at line {one.lineno}/{other.lineno}: {text.splitlines()[other.lineno - 1]}"
-            )
+            raise AssertionError(f"differs at line {one.lineno}/{other.lineno}: {text.splitlines()[other.lineno - 1]}")
     assert len(tree.body) == len(back.body)
     return text
 

@@ -233,9 +233,7 @@ def test_containers_that_the_compiler_folds():
     assert "{1}" in text_of(s.For(X, s.Constant(frozenset([1])), [s.Pass()]))
 
 
-@pytest.mark.parametrize(
-    "value", [math.nan, object(), int, frozenset([1]), frozenset(), [1], type("I", (int,), {})(3)]
-)
+@pytest.mark.parametrize("value", [math.nan, object(), int, frozenset([1]), frozenset(), [1], type("I", (int,), {})(3)])
 def test_what_no_text_spells_is_refused_not_approximated(value):
     with pytest.raises(Unspellable):
         text_of(s.Constant(value))
@@ -445,9 +443,7 @@ def test_syntax_that_the_target_lacks_is_refused_or_written_around():
     assert text_of(starred, SyntaxLimits.of((3, 11))) == "x[*a, b]"
     with pytest.raises(Unspellable):
         text_of(s.Subscript(X, s.Tuple([s.Starred(A), s.Slice()])), SyntaxLimits.of((3, 10)))
-    deep_spec = s.FormattedValue(
-        A, -1, s.JoinedStr([s.FormattedValue(B, -1, s.JoinedStr([s.FormattedValue(C)]))])
-    )
+    deep_spec = s.FormattedValue(A, -1, s.JoinedStr([s.FormattedValue(B, -1, s.JoinedStr([s.FormattedValue(C)]))]))
     with pytest.raises(Unspellable):
         text_of(deep_spec, SyntaxLimits.of((3, 11)))
     assert text_of(deep_spec, SyntaxLimits.of((3, 12))) == "f'{a:{b:{c}}}'"

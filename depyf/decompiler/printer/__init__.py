@@ -29,9 +29,7 @@ class Printed:
     origins: tuple[int, ...]
 
 
-def print_source(
-    node: s.Node, *, features: SyntaxLimits, indent: int = 4, width: int | None = None
-) -> Printed:
+def print_source(node: s.Node, *, features: SyntaxLimits, indent: int = 4, width: int | None = None) -> Printed:
     """The source text of a module, a statement, or an expression (that one without a line break at its end).
 
     The text is legal in the Pythons that `features` stands for, provided that they have the syntax the tree
