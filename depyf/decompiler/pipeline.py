@@ -50,7 +50,7 @@ from .undo import (
 
 log = logging.getLogger("depyf")
 WIDTH = 110
-DEEPEST_INDENTATION = 95  # CPython accepts 100 levels
+DEEPEST_INDENTATION = 98  # CPython accepts 100 levels
 
 CO_OPTIMIZED, CO_FUTURE_ANNOTATIONS = 0x1, 0x1000000
 Names = Mapping[str, Tuple[str, ...]]

@@ -198,9 +198,9 @@ class Ops(Targets):
         self.event(s.Compare(left, operators, operands))
 
     def op_bool(self, op: Op) -> None:
-        operator, test, ops = op.arg
+        operator, test, rest = op.arg
         first = self.test(test)
-        self.event(bool_op(operator, [first, self.nested(ops)]))
+        self.event(bool_op(operator, [first, *(self.nested(ops) for ops in reversed(rest))]))
 
     def op_select(self, op: Op) -> None:
         test, then, orelse = op.arg

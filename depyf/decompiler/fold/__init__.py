@@ -4,7 +4,7 @@ The compiler turns `and`, `or`, conditional expressions and chained comparisons 
 does nothing but compute an operand is folded into the block before it, as one structured op:
 
     SELECT (test, then_ops, else_ops)      `then if test else orelse`: the test pops its operand, one value is left
-    BOOL (op, test, rest)                  `first and rest` with the first operand on the stack
+    BOOL (op, test, rest)                  `first and rest...` with the first operand on the stack; reversed
     CHAIN (operator, rest)                 `a < b < c`: pops a and b; rest holds (ops of c, operator), reversed
     COMPREHENSION c                        a comprehension that was inlined (undo.comprehensions); pops an iterator
 

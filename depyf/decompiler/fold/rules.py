@@ -274,12 +274,22 @@ def join_value(block: Block) -> bool:
     op = "or" if term.when else "and"
     drop = term.drop
     offset = block.ops[-1].offset if block.ops else block.offset
-    block.ops.append(Op("BOOL", (op, term.test, ops), offset))
+    block.ops.append(Op("BOOL", (op, term.test, _operands(op, ops)), offset))
     block.ops.extend(after)
     drop.set_term(End())
     drop.number = -1
     block.set_term(Jump(join) if join is not None else End())
     return True
+
+
+def _operands(operator: str, ops: List[Op]) -> List[List[Op]]:
+    """The operands after the first, reversed: a chain of the same operator is one, however long it is."""
+    last = ops[-1]
+    if last.kind == "BOOL" and last.arg[0] == operator and isinstance(last.arg[1], Simple) and not last.arg[1].negate:
+        rest: List[List[Op]] = last.arg[2]
+        rest.append(ops[:-1])
+        return rest
+    return [ops]
 
 
 def _join_value_chain(block: Block, term: Keep) -> bool:

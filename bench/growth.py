@@ -1,0 +1,67 @@
+"""How the time to decompile and prove grows with the size of a function.
+
+    python bench/growth.py
+
+Each shape is decompiled at half and at full size; the ratio of the times should be near 2 (linear).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import time
+from typing import Callable, Dict, Tuple
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from depyf.decompiler.pipeline import decompile_frame
+
+
+def function(body: str) -> str:
+    return "def f(a, b, c, x):\n" + body
+
+
+SHAPES: Dict[str, Tuple[int, Callable[[int], str]]] = {
+    "straight line": (12500, lambda n: function("".join(f"    x = a + {i}\n" for i in range(n)))),
+    "sequential ifs": (2000, lambda n: function("".join(f"    if a == {i}:\n        x = {i}\n" for i in range(n)))),
+    "ifs that return": (2000, lambda n: function("".join(f"    if a == {i}:\n        return {i}\n" for i in range(n)))),
+    "elifs": (
+        2000,
+        lambda n: function(
+            "    if a == -1:\n        x = -1\n" + "".join(f"    elif a == {i}:\n        x = {i}\n" for i in range(n))
+        ),
+    ),
+    "nested ifs": (
+        95,
+        lambda n: function("".join("    " + " " * i + f"if a == {i}:\n" for i in range(n)) + "    " + " " * n + "x = 1\n"),
+    ),
+    "terms of a sum": (2000, lambda n: function("    return " + " + ".join(f"a{i}" for i in range(n)) + "\n")),
+    "and chain": (1000, lambda n: function("    return " + " and ".join(f"a{i}" for i in range(n)) + "\n")),
+    "calls": (10000, lambda n: function("".join(f"    a(b, {i})\n" for i in range(n)))),
+    "list display": (20000, lambda n: function("    return [" + ", ".join(f"a[{i}]" for i in range(n)) + "]\n")),
+}
+
+
+def seconds(source: str) -> Tuple[float, str]:
+    """The best of two runs."""
+    code = compile(source, "growth", "exec").co_consts[0]
+    best, outcome = 1e9, ""
+    for _ in range(2):
+        gc.collect()
+        begin = time.process_time()
+        result = decompile_frame(code, constant_globals=None)
+        best = min(best, time.process_time() - begin)
+        outcome = f"{result.verdict.grade.name} by {result.rung}" + ("" if result.proved else f": {result.verdict}"[:150])
+    return best, outcome
+
+
+def main() -> None:
+    for name, (size, make) in SHAPES.items():
+        half, _ = seconds(make(size // 2))
+        full, outcome = seconds(make(size))
+        print(f"{name:18} {size:6}: {half:6.2f} s -> {full:6.2f} s, {full / half / 2:4.2f} x linear, {outcome}")
+
+
+if __name__ == "__main__":
+    main()
