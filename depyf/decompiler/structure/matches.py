@@ -255,11 +255,13 @@ def _after_pops(cursor: Cursor, height: int, base: int) -> Fail:
 
 
 def _same_place(a: Cursor, b: Cursor) -> bool:
-    """The same place, or copies of the same end."""
+    """The same place, or copies of the same end, or of the same way to one place."""
     if a == b:
         return True
     (block, i), (other, j) = a, b
-    if not isinstance(block.term, End) or not isinstance(other.term, End) or block.regions != other.regions:
+    both_jump = isinstance(block.term, Jump) and isinstance(other.term, Jump) and block.term.target is other.term.target
+    both_end = isinstance(block.term, End) and isinstance(other.term, End)
+    if not (both_jump or both_end) or block.regions != other.regions:
         return False
     return len(block.ops) - i == len(other.ops) - j and all(map(same_op, block.ops[i:], other.ops[j:]))
 

@@ -94,7 +94,7 @@ def _region_of_body(match: Block, region: Region) -> Optional[Region]:
     block = match
     while isinstance(block.term, Jump) and block.regions == region.entry.regions and block is match:
         block = block.term.target
-    inner = block.regions[len(region.entry.regions) :]
+    inner: Tuple[Region, ...] = block.regions[len(region.entry.regions) :]
     if not inner:
         return None
     kinds = [op.kind for op in inner[0].entry.ops]
