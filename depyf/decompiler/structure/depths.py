@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import List, Set, Tuple, Union
 
-from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded
+from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump
 from ..fold import STRUCTURED
 from ..microops import stack_effect
 from ..undo import Region
@@ -78,7 +78,9 @@ def _cut(graph: Graph, block: Block, position: int, may_return: bool) -> bool:
         if ops[2].kind.startswith("DELETE_") and ops[1].arg == ops[2].arg:
             position += 3  # the variable of the clause is unbound
             ops = ops[3:]
-    if not ops or (may_return and isinstance(block.term, End) and all(op.kind in SILENT for op in ops)):
+    if not ops and isinstance(block.term, (Jump, End)):
+        return False
+    if may_return and isinstance(block.term, End) and all(op.kind in SILENT for op in ops):
         return False
     split_block(graph, block, position)
     return True

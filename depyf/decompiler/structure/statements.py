@@ -54,10 +54,10 @@ def loop_kind(term: object) -> str:
 class _Structurer:
     def __init__(self, graph: Graph, regions: List[Region]) -> None:
         self.graph = graph
+        find_depths(graph)
         for block in graph.blocks:
             if isinstance(block.term, Guarded):
                 block.term.region.guard = block  # a block before it may have swallowed the guard
-        find_depths(graph)
         self.clauses: Dict[Region, List[Clause]] = {}
         self.swallowed: Dict[Region, Tuple[bool, Block]] = {}
         for region in regions:
