@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from .. import syntax as s
 from ..undo import Unstructured
@@ -104,6 +104,8 @@ def _tidy(body: List[s.Statement]) -> None:
                 rest = statement.body
                 statement.body, statement.orelse = statement.orelse, []
                 body.extend(rest)
+        elif isinstance(statement, s.Raise):
+            body[position] = _assertion(statement, lambda: s.Constant(False)) or statement
         elif isinstance(statement, s.Try):
             _join_try(statement)
             if statement.orelse and statement.handlers and not statement.finalbody:
@@ -139,12 +141,15 @@ def _as_assert(statement: s.If) -> Optional[s.Statement]:
     """`if not x: raise AssertionError(m)` with the interpreter's own AssertionError is an assert."""
     if len(statement.body) != 1 or not isinstance(statement.body[0], s.Raise):
         return None
-    raised = statement.body[0].exc
-    test = negate(statement.test)
+    return _assertion(statement.body[0], lambda: negate(statement.test))
+
+
+def _assertion(statement: s.Raise, test: Callable[[], s.Expression]) -> Optional[s.Statement]:
+    raised = statement.exc
     if isinstance(raised, AssertionErrorName):
-        return s.Assert(test, None, origin=statement.origin)
+        return s.Assert(test(), None, origin=statement.origin)
     if isinstance(raised, s.Call) and isinstance(raised.func, AssertionErrorName) and len(raised.args) == 1:
-        return s.Assert(test, raised.args[0], origin=statement.origin)
+        return s.Assert(test(), raised.args[0], origin=statement.origin)
     return None
 
 

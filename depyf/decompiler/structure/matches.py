@@ -114,6 +114,7 @@ class _Case:
         self.start = start
         self.keeps = keeps
         self.fails: List[Fail] = []
+        self.has_stored = False  # names are bound only after all tests
 
     def parse(self) -> Found:
         """The case, or NoPattern."""
@@ -153,6 +154,7 @@ class _Case:
             if joins and (op.kind in STORES or depth_needed(op) > len(stack) - height):
                 break
             execute(op, stack)
+            self.has_stored = self.has_stored or op.kind in STORES
             position += 1
         return block, position
 
@@ -161,7 +163,7 @@ class _Case:
         term = block.term
         if isinstance(term, Jump):
             return term.target
-        if not isinstance(term, Branch) or not isinstance(term.test, Simple):
+        if not isinstance(term, Branch) or not isinstance(term.test, Simple) or self.has_stored:
             raise NoPattern("a pattern that ends")
         outcome = succeed(stack.pop(), term.test.kind == "none") != term.test.negate
         success, failure = (term.true, term.false) if outcome else (term.false, term.true)

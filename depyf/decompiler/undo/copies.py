@@ -97,8 +97,7 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
     """Where control goes after the copy of the `finally` body that `target` starts with."""
     ends: List[Cursor] = []
     seen = set()
-    base_original = len(region.entry.regions)
-    base_copy = len(target.regions)
+    base = len(region.entry.regions)  # the copy lies in the same regions as the handler
     work: List[Tuple[Cursor, Cursor]] = [((region.entry, 1), (target, 0))]
     while work:
         pair = work.pop()
@@ -116,9 +115,9 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
             ):
                 ends.append((copy, j))
                 break
-            if len(original.regions) - base_original != len(copy.regions) - base_copy:
+            if len(original.regions) != len(copy.regions):
                 raise Unstructured("a finally body and its copy are protected differently")
-            for inner, other in zip(original.regions[base_original:], copy.regions[base_copy:]):
+            for inner, other in zip(original.regions[base:], copy.regions[base:]):
                 work.append(((inner.entry, 0), (other.entry, 0)))
             if i == len(original.ops) or j == len(copy.ops):
                 if i != len(original.ops) or j != len(copy.ops):
