@@ -14,6 +14,9 @@ SILENT = frozenset({
     "CONST", "LOAD_LOCAL", "POP", "SWAP", "COPY", "RETURN", "POP_EXCEPT", "BUILD_TUPLE", "LOAD_CLOSURE",
 })  # fmt: skip
 
+# A value that a region returns is computed inside it. (Reading a local can raise.)
+RETURNING = frozenset({"CONST", "POP", "SWAP", "COPY", "RETURN", "POP_EXCEPT"})
+
 
 def draw_returns_in(graph: Graph) -> None:
     """A return that is reached only from inside a region belongs to it, though the compiler put it outside."""
@@ -26,7 +29,7 @@ def draw_returns_in(graph: Graph) -> None:
             around = block.preds[0].regions
             if len(around) <= len(block.regions) or any(pred.regions != around for pred in block.preds):
                 continue
-            if all(op.kind in SILENT for op in block.ops):
+            if all(op.kind in RETURNING for op in block.ops):
                 block.regions = around
                 changed = True
 

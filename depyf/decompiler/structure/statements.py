@@ -251,11 +251,11 @@ class _Structurer:
         owned = set(inside)
         is_for = isinstance(header.term, ForIter)
         index = self.dominance.index
-        handler = header.term.handler if isinstance(header.term, Guarded) else None
+        guarded = header.successors() if isinstance(header.term, Guarded) else []
         outside_children = [
             c
             for c in self.dominance.children[header]
-            if c not in inside and c is not handler and (is_for or c.depth <= header.depth)
+            if c not in inside and c not in guarded and (is_for or c.depth <= header.depth)
         ]
         work = [c for block in inside for c in self.dominance.children[block] if c not in inside]
         for child in outside_children:

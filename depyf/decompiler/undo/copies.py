@@ -34,10 +34,11 @@ def undo_copies(graph: Graph, regions: List[Region]) -> None:
             for target in block.successors():
                 if region in target.regions:
                     continue
-                key = (target, block.regions) if region.kind == "with" else target
+                inside = block.regions if region.kind == "with" and _returns_value(target) else region.chain()
+                key = (target, inside)
                 if key not in past:
                     if region.kind == "with":
-                        past[key] = _past_exit(graph, block.regions, target)
+                        past[key] = _past_exit(graph, inside, target)
                     else:
                         past[key] = _past_copy(graph, region, target)
                 block.retarget(target, past[key])
@@ -69,6 +70,11 @@ def _copied(block: Block) -> Terminator:
     raise Unstructured(f"cannot copy {term}")
 
 
+def _returns_value(block: Block) -> bool:
+    """Whether the exit method is called below a value that is about to be returned."""
+    return bool(block.ops) and block.ops[0].kind == "SWAP"
+
+
 def _past_exit(graph: Graph, regions: Tuple[Region, ...], block: Block) -> Block:
     """Where control goes after the call of the exit method that `block` starts with.
 
@@ -98,31 +104,32 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
     ends: List[Cursor] = []
     seen = set()
     base = len(region.entry.regions)  # the copy lies in the same regions as the handler
-    work: List[Tuple[Cursor, Cursor]] = [((region.entry, 1), (target, 0))]
+    # The last number is how many handlers of the body's own are open.
+    work: List[Tuple[Cursor, Cursor, int]] = [((region.entry, 1), (target, 0), 0)]
     while work:
         pair = work.pop()
         if pair in seen:
             continue
         seen.add(pair)
-        (original, i), (copy, j) = pair
+        (original, i), (copy, j), level = pair
         while True:
             original, i = _skip_jumps(original, i)
             copy, j = _skip_jumps(copy, j)
-            if (
-                i < len(original.ops)
-                and original.ops[i].kind == "RERAISE"
-                and not (j < len(copy.ops) and copy.ops[j].kind == "RERAISE")
-            ):
+            kind = original.ops[i].kind if i < len(original.ops) else ""
+            if kind == "RERAISE" and level == 0:
                 ends.append((copy, j))
                 break
+            level += (kind == "PUSH_EXC_INFO") - (kind == "POP_EXCEPT")
+            if level < 0:
+                break  # the body leaves by itself
             if len(original.regions) != len(copy.regions):
                 raise Unstructured("a finally body and its copy are protected differently")
             for inner, other in zip(original.regions[base:], copy.regions[base:]):
-                work.append(((inner.entry, 0), (other.entry, 0)))
+                work.append(((inner.entry, 0), (other.entry, 0), 0))
             if i == len(original.ops) or j == len(copy.ops):
                 if i != len(original.ops) or j != len(copy.ops):
                     raise Unstructured("a finally body and its copy differ")
-                work.extend(_pairs(original, copy))
+                work.extend((one, other, level) for one, other in _pairs(original, copy))
                 break
             if not same_op(original.ops[i], copy.ops[j]):
                 raise Unstructured("a finally body and its copy differ")

@@ -27,6 +27,10 @@ class Region:
         self.depth = depth  # stack depth that the handler cuts to
         self.is_star = False  # whether an "except" is an `except*`
 
+    def chain(self) -> Tuple[Region, ...]:
+        """The regions around this one, outermost first, and itself."""
+        return (*(self.parent.chain() if self.parent is not None else ()), self)
+
     def __repr__(self) -> str:
         return f"Region({self.number} {self.kind} ->B{self.entry.number})"
 
