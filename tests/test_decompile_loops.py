@@ -51,6 +51,130 @@ PROVED = {
                 finally:
                     pass
     """,
+    "a finally inside a finally": """
+        def f(self):
+            try:
+                a()
+            finally:
+                try:
+                    if b:
+                        c()
+                finally:
+                    d()
+    """,
+    "a finally that begins with try except": """
+        def f():
+            try:
+                a()
+            finally:
+                try:
+                    b()
+                except E:
+                    pass
+    """,
+    "two with blocks whose value is used afterwards": """
+        def f(self, b):
+            with m(b) as view, view.cast() as inner:
+                data = self.read(len(inner))
+            return len(data)
+    """,
+    "a return in try in an endless loop": """
+        def f(self):
+            while True:
+                try:
+                    return self[next(self.keys)]
+                except StopIteration:
+                    return None
+                except KeyError:
+                    continue
+    """,
+    "break out of an except clause with more after the loop": """
+        def f(self):
+            while True:
+                try:
+                    key = pop()
+                except IndexError:
+                    break
+                except KeyError:
+                    continue
+                remove(key)
+            a()
+            b()
+    """,
+    "break and continue in a try in an endless loop": """
+        def f(self):
+            while True:
+                try:
+                    data = self.recv()
+                    if not data:
+                        break
+                    self.process(data)
+                except InterruptedError:
+                    continue
+                except BlockingIOError:
+                    break
+    """,
+    "one try after the handler of another": """
+        def f(a):
+            try:
+                return b(a)
+            except (E, F):
+                pass
+            try:
+                return c(a)
+            except (E, F):
+                pass
+            raise G(f"{a!r}")
+    """,
+    "a return after a try that reads a variable that may be unbound": """
+        def f(line):
+            try:
+                a, b = line
+            except ValueError:
+                a = ""
+            try:
+                b = int(b)
+                if b < 100 or b > 999:
+                    raise E(line)
+            except ValueError:
+                raise E(line)
+            return a, b
+    """,
+    "assert False": """
+        def f():
+            assert False, "never"
+    """,
+    "return in a finally": """
+        def f():
+            for x in y:
+                try:
+                    return g(x)
+                finally:
+                    if x:
+                        return 3
+                    h()
+    """,
+    "a walrus that is None": """
+        def f(self, node):
+            if (result := self.get(node)) is None:
+                self[node] = result = g(node)
+            return result
+    """,
+    "a with inside an except inside a with": """
+        def f(s):
+            with a():
+                b()
+                try:
+                    c(s)
+                except E:
+                    try:
+                        c(s + 1)
+                        return None
+                    except E as e:
+                        if "x" in str(e):
+                            return None
+            return c(s)
+    """,
 }
 
 

@@ -94,7 +94,7 @@ class _Structurer:
                 self.opened.add(block)
                 block = self.loop(block, out, around)
                 continue
-            if block in self.placed and not isinstance(block.term, End):
+            if block in self.placed and not self.may_be_copied(block, block):
                 raise Unstructured("a block is needed in two places")
             self.placed.add(block)
             out.items.extend(block.ops)
@@ -136,10 +136,18 @@ class _Structurer:
         return isinstance(block.term, (End, Jump)) and all(op.kind in SILENT for op in block.ops)
 
     def may_be_copied(self, block: Block, source: Block) -> bool:
-        """Short ends may be said twice."""
-        if not isinstance(block.term, End) or len(block.ops) > COPIED_END:
+        """Short ends may be said twice, and so may blocks that only pop something on the way."""
+        if len(block.ops) > COPIED_END or block in self.dominance.loops:
             return False
-        return block.regions == source.regions or self.may_move_in(block)
+        if self.may_move_in(block):
+            return True
+        return isinstance(block.term, End) and block.regions == source.regions
+
+    def without_copies(self, joins: List[Block]) -> List[Block]:
+        """Only one block can come after a statement: where there are several, those that may be said twice are."""
+        if len(joins) < 2:
+            return joins
+        return [join for join in joins if not self.may_be_copied(join, join)]
 
     # -- if
 
@@ -191,11 +199,9 @@ class _Structurer:
     def joins(self, block: Block, around: Around) -> List[Block]:
         """The blocks to be placed after the statement that `block` begins, in order."""
         known = (around.fall, around.header, around.after)
-        return [
-            child
-            for child in self.dominance.children[block]
-            if self.dominance.forward_preds.get(child, 0) > 1 and child not in known
-        ]
+        children = self.dominance.children[block]
+        found = [c for c in children if self.dominance.forward_preds.get(c, 0) > 1 and c not in known]
+        return self.without_copies(found)
 
     def after(self, joins: List[Block], around: Around) -> Optional[Block]:
         """Go on with the first join; what it leads to among the others comes after it."""
@@ -323,6 +329,7 @@ class _Structurer:
         plain = [c for c in others if c not in joins]
         if region.kind == "finally":
             joins, plain = others, []
+        joins, plain = self.without_copies(joins), self.without_copies(plain)
         if len(joins) > 1 or len(plain) > 1:
             raise Unstructured("several places to go on after a try")
         after = joins[0] if joins else around.fall
