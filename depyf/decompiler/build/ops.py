@@ -256,7 +256,11 @@ class Ops(Targets):
 
     def op_build_set(self, op: Op) -> None:
         items = self.pop_many(op.arg)
-        self.event(s.Set(self.take(*items) if items else [s.Starred(s.Tuple([]))]))
+        elements = self.take(*items) if items else [s.Starred(s.Tuple([]))]
+        if len(elements) > 2 and all(isinstance(element, s.Constant) for element in elements):
+            # The compiler would make a frozenset of these, which may iterate in another order.
+            elements[-1] = s.Starred(s.Tuple([elements[-1]]))
+        self.event(s.Set(elements))
 
     def op_build_map(self, op: Op) -> None:
         values = self.pop_many(2 * op.arg)

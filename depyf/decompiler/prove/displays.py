@@ -7,7 +7,7 @@ from typing import Callable, Dict, List
 from .machine import STOP, Machine, Special, Unsupported, plain, replace
 from .plan import ADVANCE, Plan
 from .state import DICT, LIST, SET, Pair, Side
-from .terms import BOOL, CONST, NOT
+from .terms import BOOL, CONST, NOT, TUPLE
 
 
 def _build_tuple(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
@@ -114,6 +114,12 @@ def _update_set(m: Machine, side: Side, target: int, values: List[int]) -> bool:
     value = side.resolve(values[0])
     if container is not None and value == m.terms.const(()):
         return True  # `{*()}`, the only way to write an empty set
+    if container is not None and value > 0 and m.terms.kinds[value] & TUPLE:
+        parts = m.terms.data[value]
+        if all(map(m.containers.plain_key, parts)):
+            container.items.extend(parts)
+            side.rewrites += container.nested
+            return True
     if container is None or value < 0 or type(m.terms.data[value]) is not frozenset or not m.terms.kinds[value] & CONST:
         return False
     if not all(map(m.containers.plain_key, map(m.terms.const, m.terms.data[value]))):
