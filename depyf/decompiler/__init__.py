@@ -6,8 +6,10 @@ from types import CodeType, FunctionType
 from typing import Any, List, Optional
 
 from ..errors import UserError
-from .pipeline import Decompilation, decompile_frame
+from .find import code_of, path_to_class
+from .pipeline import Decompilation, decompile_frame, print_tree
 from .prove import Assumption, Divergence, Grade, Verdict
+from .syntax import ClassDef, Module, walk
 
 __all__ = [
     "Assumption",
@@ -26,40 +28,16 @@ class DecompilationError(UserError):
     """No proved source could be given; the message says what stood in the way."""
 
 
-def code_of(thing: Any) -> CodeType:
-    """The code object of a function, method, class-level wrapper, generator or frame; TypeError if it has none."""
-    seen = 0
-    while not isinstance(thing, CodeType):
-        for attribute in ("__func__", "__code__", "gi_code", "cr_code", "ag_code", "f_code"):
-            found = getattr(thing, attribute, None)
-            if found is not None:
-                thing = found
-                break
-        else:
-            raise TypeError(
-                f"depyf can decompile functions, methods, generators and code objects, not {_describe(thing)}: "
-                "it has no Python bytecode"
-            )
-        seen += 1
-        if seen > 10:
-            raise TypeError(f"no code object found in {_describe(thing)}")
-    return thing
-
-
-def _describe(thing: Any) -> str:
-    kind = type(thing)
-    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
-    if isinstance(thing, type):
-        return f"the class {thing.__qualname__}"
-    return f"the {kind.__name__} {name}" if isinstance(name, str) else f"a {kind.__name__}"
-
-
 def decompile(thing: Any, *, strict: bool = False) -> str:
-    """Source text for a function, method or code object.
+    """Source text for a function, method, class, module or code object.
 
     The text is proved equal to the bytecode; where that fails, a comment at its top says so and why. With
     `strict`, that is a DecompilationError instead. Raises TypeError for what has no Python bytecode.
     """
+    if isinstance(thing, type):
+        statement = _class_statement(thing)
+        if statement is not None:
+            return statement
     code = code_of(thing)
     function = getattr(thing, "__func__", thing)
     result = decompile_frame(
@@ -70,6 +48,21 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     if strict:
         raise DecompilationError(f"{code.co_name} was not decompiled: {result.verdict}")
     return result.source
+
+
+def _class_statement(cls: type) -> Optional[str]:
+    """The class statement with its bases and decorators, if the code around it is proved; None if it is not."""
+    path = path_to_class(cls)
+    if path is None:
+        return None
+    around = next(code for code in reversed(path[:-1]) if not code.co_name.startswith("<generic"))
+    name = path[-1].co_name
+    same_name = [const for const in around.co_consts if isinstance(const, CodeType) and const.co_name == name]
+    result = decompile_frame(around, constant_globals=None)
+    if not result.proved or result.tree is None or len(same_name) > 1:
+        return None
+    found = [node for node in walk(result.tree) if isinstance(node, ClassDef) and node.name == name]
+    return print_tree(Module([found[0]])).text if len(found) == 1 else None
 
 
 class Decompiler:

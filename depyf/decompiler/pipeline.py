@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Tuple
 
@@ -28,7 +28,7 @@ from .flow import Graph, build_graph
 from .fold import drop_unreachable, fold
 from .listing import annotated_disassembly
 from .microops import Program
-from .printer import SyntaxLimits, Unspellable, max_depth, print_source
+from .printer import Printed, SyntaxLimits, Unspellable, max_depth, print_source
 from .prove import Grade, Verdict, prove
 from .python_facts import RUNNING_VERSION
 from .recompile import CannotRecompile, compile_like, share_nested
@@ -65,6 +65,7 @@ class Decompilation:
     verdict: Verdict
     rung: str  # "idioms", "statements", "disassembly"
     lines: Tuple[Tuple[int, int], ...]  # (offset in the input code, line in source), sorted
+    tree: Optional[s.Module] = field(default=None, repr=False, compare=False)  # what `source` was printed from
 
     @property
     def proved(self) -> bool:
@@ -160,6 +161,11 @@ def decompile_frame(
     text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({reason})")
     verdict = worst if worst is not None else Verdict(Grade.UNPROVED, reason=reason)
     return Decompilation(text, None, verdict, "disassembly", lines)
+
+
+def print_tree(tree: s.Module) -> Printed:
+    """The text of a tree as it is shown."""
+    return print_source(tree, features=SyntaxLimits.of(RUNNING_VERSION), width=WIDTH)
 
 
 class _Attempt:
@@ -259,9 +265,8 @@ class _Attempt:
         tree, settings = self.tree()
         if max_depth(tree) > DEEPEST_INDENTATION:
             raise Unstructured("nested too deeply for Python's parser")
-        limits = SyntaxLimits.of(RUNNING_VERSION)
         notes = _notes(settings.placeholders.values)
-        printed = print_source(s.Module([*notes, *tree.body]), features=limits, width=WIDTH)
+        printed = print_tree(s.Module([*notes, *tree.body]))
         back: Dict[str, str] = {shown: real for real, shown in self.renames.items()}
         back.update(_implicit_names(self.code))
         recompiled = compile_like(
@@ -280,7 +285,8 @@ class _Attempt:
             if again.holds:
                 recompiled = shared
         code = recompiled if verdict.holds else None
-        return Decompilation(printed.text, code, verdict, self.rung.name, _lines(recompiled, verdict))
+        lines = _lines(recompiled, verdict)
+        return Decompilation(printed.text, code, verdict, self.rung.name, lines, tree)
 
     def prove(self, recompiled: CodeType) -> Verdict:
         """Compare with the original."""
