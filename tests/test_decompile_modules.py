@@ -256,6 +256,25 @@ def test_sets_iterate_as_in_the_original():
         text_of(module)
 
 
+def test_classes_in_methods_have_their_qualified_names():
+    source = "class A:\n    def f(self):\n        class B:\n            x = 'f.<locals>.B', 'B'\n        return B\n"
+    module = compile(source, "<module>", "exec")
+    outer = next(const for const in module.co_consts if isinstance(const, CodeType))
+    method = next(const for const in outer.co_consts if isinstance(const, CodeType))
+    assert decompile_frame(method).proved
+
+
+def test_a_class_is_decompiled_with_its_bases():
+    import string
+
+    import depyf
+
+    assert depyf.decompile(string.Formatter).startswith("class Formatter:\n    def format(self, format_string, /,")
+    assert depyf.decompile(string).startswith('"""A collection of string constants.')
+    with pytest.raises(TypeError, match="the class int"):
+        depyf.decompile(int)
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -270,6 +289,15 @@ def test_sets_iterate_as_in_the_original():
         "lambda a, b=1, *c, d=2, **e: a",
         "def f(a, b=1, /, c=2, *, d, e=3): pass",
         "async def f():\n    await x\n",
+        "def f():\n    a = 1\n    def g():\n        nonlocal a\n    return g",
+        "class A:\n    def f(self):\n        return 1\n        super()",
+        "def f():\n    while False:\n        yield None",
+        "async def f():\n    if 0: yield",
+        "def f():\n    assert False, 'x'",
+        "x = f'%s.%s {{' % (a.b, c)\ny = '%s.%s' % (a.b, c.d)\nz = '%d.%s' % (a.b, c.d)",
+        "def f(*args, **kwds):\n    return g(*args, **h(kwds))",
+        "import datetime\nx = [datetime for i in datetime if j]",
+        "try:\n    a\nexcept E:\n    try:\n        b\n    except F:\n        x = 1\n    else:\n        x = 2\nelse:\n    x = 3",
         "def f():\n    import a.b as c, d\n    from .e import (g, h as i)\n    return c, d, g, i",
     ],
 )

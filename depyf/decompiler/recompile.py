@@ -14,10 +14,11 @@ from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Opti
 from . import syntax as s
 from .printer import SyntaxLimits, print_source
 from .python_facts import RUNNING_VERSION
+from .qualnames import class_named, renamed
 from .undo.constants import constant_key
 
 FUTURE_FLAGS = 0x1FF0000  # __future__ features recorded in co_flags
-CO_OPTIMIZED, CO_NESTED = 0x1, 0x10
+CO_NESTED = 0x10
 CO_FUTURE_ANNOTATIONS = 0x1000000
 
 
@@ -45,14 +46,11 @@ def compile_like(
     `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones.
     """
     body: List[s.Statement] = tree.body
-    around = _scopes_around(original)
-    cells = [_shown(name, names) for name in original.co_freevars]
-    for name, is_function in reversed(around):
-        if is_function and cells:
-            body = [s.Assign([s.Name(cell) for cell in cells], s.Constant(None)), *body]
-            cells = []
-        body = [s.FunctionDef(name, s.arguments(), body) if is_function else s.ClassDef(name, [], [], body)]
-    width = None if print_width is None else print_width + 4 * len(around)
+    wrapped = bool(original.co_freevars)
+    if wrapped:
+        empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
+        body = [s.FunctionDef("__around__", s.arguments(), [empty, *body])]
+    width = None if print_width is None else print_width + (4 if wrapped else 0)
     text = print_source(
         _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
     ).text
@@ -62,7 +60,7 @@ def compile_like(
         flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
         code = compile(text, filename, "exec", flags=flags, dont_inherit=True, optimize=0)
     if original.co_name != "<module>":
-        for _ in range(1 + len(around)):
+        for _ in range(1 + wrapped):
             code = _only_code(code)
     shift = shown_line - code.co_firstlineno
     stand_ins = {stand_in(f"__constant_{i}"): value for i, value in enumerate(constants)}
@@ -70,21 +68,6 @@ def compile_like(
     put_back = PutBack(dict(names), stand_ins, shift, prefix, original)
     code = put_back.code(code)
     return _like(code, original)
-
-
-def _scopes_around(original: CodeType) -> List[Tuple[str, bool]]:
-    """(name, is it a function) of the scopes to compile the text in, outermost first.
-
-    Free variables need a function around. A class stores its qualified name, so it needs all the scopes in it.
-    """
-    around = [("__around__", True)] if original.co_freevars else []
-    if original.co_flags & CO_OPTIMIZED or not hasattr(original, "co_qualname"):
-        return around
-    parts = original.co_qualname.split(".")[:-1]
-    named = [(name, parts[i + 1 : i + 2] == ["<locals>"]) for i, name in enumerate(parts) if name != "<locals>"]
-    if all(name.isidentifier() for name, _ in named) and any(is_function for _, is_function in named) >= len(around):
-        return named
-    return around
 
 
 def _shown(name: str, names: Mapping[str, str]) -> str:
@@ -158,9 +141,9 @@ class PutBack:
     def code(self, code: CodeType) -> CodeType:
         """The code object as it should be."""
         changes: Dict[str, Any] = {}
-        qualified = getattr(code, "co_qualname", None)
-        if qualified is not None and qualified.startswith(self.prefix[0]):
-            changes["co_qualname"] = self.prefix[1] + qualified[len(self.prefix[0]) :]
+        if hasattr(code, "co_qualname"):
+            changes["co_qualname"] = renamed(code.co_qualname, *self.prefix)
+            code = class_named(code, changes["co_qualname"])
         return code.replace(
             **changes,
             co_flags=code.co_flags | self.flags,

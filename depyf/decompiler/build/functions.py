@@ -13,13 +13,15 @@ from .definitions import CO_COROUTINE
 from .finish import finish_body, rename, resolve
 from .generics import Generics
 from .names import Names, spelled
-from .namespaces import future_imports
+from .namespaces import drop_returns, future_imports
 from .ops import AiterOf, CoroutineComprehension, IterOf
 from .private import class_around
 from .signature import docstring_of
 from .statements import trampoline
 from .values import FunctionValue, Marker, Value
 
+GENERATORS = 0x20 | 0x200  # flags of generators and of asynchronous ones
+READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
 COMPREHENSIONS: Dict[str, Any] = {
     "<listcomp>": s.ListComp,
     "<setcomp>": s.SetComp,
@@ -79,11 +81,13 @@ class Builder(Generics):
             body = self.namespace_body(body)
             start = future_imports(body)
             head, body = body[:start], body[start:]
-        free = [name for name in self.code.co_freevars if self.rebinds(name)]
+        free = [name for name in self.code.co_freevars if self.rebinds(name) or not self.mentions(name)]
         if self.declared.get("global"):
             head.append(s.Global(self.declared["global"]))
         if free:
             head.append(s.Nonlocal(free))
+        if self.code.co_flags & GENERATORS and not any(op.kind in ("YIELD", "YIELD_FROM") for op in self.program.ops):
+            head.append(s.If(s.Constant(False), [s.Expr(s.Yield())]))  # a generator that never yields
         head.extend(s.AnnAssign(s.Name(name), s.Constant(...)) for name in self.unset_cells())
         return head + body
 
@@ -92,7 +96,10 @@ class Builder(Generics):
         trampoline(self.sequence(tree))
         if self.values and self.falls:
             raise Unstructured("values are left on the stack")
-        body = finish_body(resolve(self.out))
+        body = resolve(self.out)
+        if self.is_namespace:
+            drop_returns(body)
+        finish_body(body)
         rename(body, {old: self.names.like(wanted) for old, wanted in self.better_names.items()})
         return body
 
@@ -112,6 +119,13 @@ class Builder(Generics):
         for argument, parameter in zip(call[1:], self.settings.hints.get(callee.id, ())):
             if isinstance(argument, s.Name) and argument.id in self.temporaries and not parameter.startswith("__"):
                 self.better_names.setdefault(argument.id, parameter)
+
+    def mentions(self, name: str) -> bool:
+        """Whether the text mentions a free variable without a declaration."""
+        ops = self.program.ops
+        if name == "__class__" and any(op.kind in ("LOAD_GLOBAL", "LOAD_NAME") and op.arg == "super" for op in ops):
+            return True
+        return any(op.arg == name for op in ops if op.kind in READS_OF_CELLS)
 
     def rebinds(self, name: str) -> bool:
         """Whether the function assigns to a free variable."""
@@ -187,6 +201,11 @@ class Element(s.Expression):
 
 class ComprehensionBuilder(Builder):
     """Builds the body of a comprehension: what it collects becomes `Element` statements."""
+
+    @property
+    def is_namespace(self) -> bool:
+        """A comprehension is like a function, even where it is inlined into a module."""
+        return False
 
     def collects(self, op: Any, popped: int) -> bool:
         """Whether an op adds to the collection itself, which is at the bottom of the stack."""

@@ -12,6 +12,7 @@ from .. import syntax as s
 from ..microops import Op
 from ..undo import Unstructured
 from .definitions import Definitions
+from .finish import bodies
 from .private import unmangle
 from .signature import CO_OPTIMIZED
 from .values import Cell, Value
@@ -147,6 +148,37 @@ def _stored(statement: s.Statement) -> str:
 
 def _is_named(value: Value, name: str) -> bool:
     return isinstance(value.node, s.Name) and value.node.id == name and value.pending and value.refs == 1
+
+
+def drop_returns(body: List[s.Statement]) -> None:
+    """Take out the returns with which a module or class body ends: it ends anyway. In the last loop they are breaks."""
+    work = [body]
+    while work:
+        current = work.pop()
+        while current and isinstance(current[-1], s.Return) and current[-1].value is None:
+            current.pop()
+        last = current[-1] if current else None
+        if isinstance(last, (s.Try, s.TryStar)):
+            work.extend([*(handler.body for handler in last.handlers), last.orelse or last.body])
+        elif isinstance(last, (s.For, s.While, s.AsyncFor)):
+            _break_loop(last.body)
+            work.append(last.orelse)
+        elif last is not None:
+            work.extend(bodies(last))
+
+
+def _break_loop(body: List[s.Statement]) -> None:
+    """Make the returns of a loop's body breaks, where they are not in a loop inside it."""
+    work = [body]
+    while work:
+        current = work.pop()
+        for position, statement in enumerate(current):
+            if isinstance(statement, s.Return) and statement.value is None:
+                current[position] = s.Break(origin=statement.origin)
+            elif isinstance(statement, (s.For, s.While, s.AsyncFor)):
+                work.append(statement.orelse)
+            else:
+                work.extend(bodies(statement))
 
 
 def future_imports(body: List[s.Statement]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from .. import syntax as s
@@ -155,6 +156,8 @@ class Ops(Targets):
 
     def op_binary(self, op: Op) -> None:
         left, right = self.take(*self.pop_many(2))
+        if op.arg == "%" and would_be_fstring(left, right):
+            left = s.JoinedStr([left])
         self.event(s.BinOp(left, op.arg, right))
 
     def op_inplace(self, op: Op) -> None:
@@ -669,6 +672,18 @@ def keyword_nodes(names: Sequence[str], nodes: Sequence[s.Expression]) -> List[s
     if all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return [s.keyword(name, node) for name, node in zip(names, nodes)]
     return [s.keyword(None, s.Dict([s.Constant(name) for name in names], list(nodes)))]
+
+
+_SIMPLE_FORMAT = re.compile(r"(?:[^%]|%%|%[-+ #0]*[0-9]*(?:\.[0-9]+)?[sra])*")
+
+
+def would_be_fstring(left: s.Expression, right: s.Expression) -> bool:
+    """Whether the compiler would make an f-string of `left % right`, as it does (from 3.11 on) if left is a literal."""
+    if not isinstance(left, s.Constant) or not isinstance(left.value, str) or not isinstance(right, s.Tuple):
+        return False
+    if any(isinstance(item, s.Starred) for item in right.elts):
+        return False
+    return _SIMPLE_FORMAT.fullmatch(left.value) is not None
 
 
 def bool_op(operator: str, values: List[s.Expression]) -> s.BoolOp:
