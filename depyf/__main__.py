@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import dis
 import importlib
 import os
+import platform
 import sys
 from typing import Any, List, Optional
 
-from .decompiler import DecompilationError, Decompiler, decompile
+from .decompiler import DecompilationError, decompile
+from .decompiler.coverage import coverage
 from .decompiler.find import code_of_file, code_of_module, nested
 from .errors import UserError
-
-# Pseudo-instructions, which only the compiler sees, have numbers beyond a byte or no place in a code object.
-_NEVER_IN_CODE = frozenset({
-    "JUMP", "JUMP_NO_INTERRUPT", "LOAD_SUPER_METHOD", "LOAD_ZERO_SUPER_ATTR", "LOAD_ZERO_SUPER_METHOD", "POP_BLOCK",
-    "SETUP_CLEANUP", "SETUP_FINALLY", "SETUP_WITH", "STORE_FAST_MAYBE_NULL",
-})  # fmt: skip
 
 
 def target(text: str) -> Any:
@@ -49,14 +44,12 @@ def run_decompile(options: argparse.Namespace) -> int:
 
 def run_coverage(options: argparse.Namespace) -> int:
     """Print the opcodes of this interpreter; 1 if one is not supported."""
-    supported = set(Decompiler.supported_opnames())
-    names = sorted(name for name in dis.opmap if name not in _NEVER_IN_CODE and not name.startswith("INSTRUMENTED_"))
-    for name in names:
-        sys.stdout.write(f"{name:35} {'supported' if name in supported else 'NOT SUPPORTED'}\n")
-    missing = [name for name in names if name not in supported]
-    version = ".".join(map(str, sys.version_info[:3]))
-    sys.stdout.write(f"Python {version}: {len(names) - len(missing)} of {len(names)} opcodes supported\n")
-    return 1 if missing else 0
+    opcodes = coverage()
+    for name, is_supported in opcodes.items():
+        sys.stdout.write(f"{name:35} {'supported' if is_supported else 'NOT SUPPORTED'}\n")
+    supported = sum(opcodes.values())
+    sys.stdout.write(f"Python {platform.python_version()}: {supported} of {len(opcodes)} opcodes supported\n")
+    return 0 if supported == len(opcodes) else 1
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -67,8 +60,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     text.add_argument("target", help="FILE.py, FILE.pyc or module, each alone or with :qualified.name")
     text.add_argument("--strict", action="store_true", help="fail where the text cannot be proved")
     text.set_defaults(run=run_decompile)
-    coverage = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
-    coverage.set_defaults(run=run_coverage)
+    opcodes = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
+    opcodes.set_defaults(run=run_coverage)
     options = parser.parse_args(arguments)
     return int(options.run(options))
 

@@ -10,6 +10,7 @@ from types import CodeType, ModuleType
 from typing import Any, Iterator, List, Optional, Tuple
 
 from ..errors import UserError
+from .python_facts import RUNNING_VERSION
 
 CO_OPTIMIZED = 0x1
 PYC_HEADER = 16  # bytes before the marshalled code: PEP 552
@@ -59,7 +60,7 @@ def code_of_file(path: str) -> CodeType:
         raise NotFound(f"{path} cannot be read: {error.strerror}") from error
     if path.endswith(".pyc"):
         if data[:4] != importlib.util.MAGIC_NUMBER:
-            version = ".".join(map(str, sys.version_info[:2]))
+            version = ".".join(map(str, RUNNING_VERSION))
             raise NotFound(f"{path} was not made by this Python ({version}): run depyf with the one that made it")
         code = marshal.loads(data[PYC_HEADER:])
         assert isinstance(code, CodeType)
