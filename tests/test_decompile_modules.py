@@ -303,3 +303,19 @@ def test_a_class_is_decompiled_with_its_bases():
 )
 def test_statements_at_module_level(source):
     text_of(source)
+
+
+@pytest.mark.parametrize("source", ["a + b", "a if b else c", "lambda x: x", "[x for x in y]", "a.b['x'] and c or d"])
+def test_code_that_is_evaluated(source):
+    result = decompile_frame(compile(source, "<eval>", "eval"), constant_globals=None)
+    assert result.proved and result.source == source + "\n"
+
+
+@pytest.mark.parametrize("source", ["x\n", "x = 1\n", "None\n", "for i in y:\n    i\n    f(i)\n"])
+def test_interactive_code_prints_its_expressions(source):
+    result = decompile_frame(compile(source, "<stdin>", "single"), constant_globals=None)
+    assert result.proved and result.source == source
+
+
+def test_an_annotation_that_is_never_reached_still_makes_the_mapping():
+    text_of("if 0:\n    x: int\n")

@@ -18,6 +18,7 @@ from .build import (
     Builder,
     Settings,
     as_expression,
+    own_statements,
     parameters,
     standalone_comprehension,
 )
@@ -189,6 +190,8 @@ class _Attempt:
         self.constant_globals = constant_globals
         self.of = function
         self.program = decode(code)
+        # How the text is compiled: only interactive code prints what expressions give.
+        self.mode = "single" if any(op.kind == "PRINT_EXPR" for op in self.program.ops) else "exec"
 
     def tree(self) -> Tuple[s.Module, Settings]:
         """The text's syntax tree: the definition of the function or class, or the whole module."""
@@ -209,6 +212,9 @@ class _Attempt:
                 pass  # no compiler made this comprehension: Dynamo did
         body = Builder(program, settings).build(tree)
         if is_module:
+            if any(isinstance(node, s.Return) for node in own_statements(body)):
+                self.mode = "eval"
+                body = [s.Expr(as_expression(body), origin=0)]
             return s.Module(body), settings
         return s.Module([self.definition(body, settings)]), settings
 
@@ -273,6 +279,7 @@ class _Attempt:
             tree,
             self.code,
             filename=filename,
+            mode=self.mode,
             shown_line=1 + len(notes),
             constants=settings.placeholders.values,
             names=back,

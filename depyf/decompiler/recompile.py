@@ -36,6 +36,7 @@ def compile_like(
     original: CodeType,
     *,
     filename: str,
+    mode: str = "exec",
     shown_line: int,
     constants: Sequence[Any] = (),
     names: Mapping[str, str] = {},
@@ -58,7 +59,7 @@ def compile_like(
         warnings.simplefilter("ignore")
         # The text says how it is compiled: annotations that are strings are written as strings, or it has the import.
         flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
-        code = compile(text, filename, "exec", flags=flags, dont_inherit=True, optimize=0)
+        code = compile(text, filename, mode, flags=flags, dont_inherit=True, optimize=0)
     if original.co_name != "<module>":
         for _ in range(1 + wrapped):
             code = _only_code(code)

@@ -2,6 +2,7 @@
 
 from .definitions import as_expression
 from .functions import COMPREHENSIONS, Builder, Settings, standalone_comprehension
+from .namespaces import own_statements
 from .signature import docstring_of, parameters
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Settings",
     "as_expression",
     "docstring_of",
+    "own_statements",
     "parameters",
     "standalone_comprehension",
 ]

@@ -6,7 +6,7 @@ docstring is a store to `__doc__`; an annotated name is a store into `__annotati
 
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, Iterator, List
 
 from .. import syntax as s
 from ..microops import Op
@@ -27,6 +27,7 @@ _CELLS = {"__classcell__": "__class__", "__classdictcell__": "__classdict__"}
 class Namespaces(Definitions):
     """What only modules and class bodies do, and what they do otherwise than functions."""
 
+    sets_up_annotations = False
     annotations_are_strings: bool  # `from __future__ import annotations`, said in the text
 
     @property
@@ -76,7 +77,8 @@ class Namespaces(Definitions):
         return s.Name(node.value)  # the text itself
 
     def op_setup_annotations(self, op: Op) -> None:
-        """Said by the first annotation."""
+        """SETUP_ANNOTATIONS: said by the first annotation."""
+        self.sets_up_annotations = True
 
     def op_store_subscr(self, op: Op) -> None:
         if not self.annotates():
@@ -124,7 +126,20 @@ class Namespaces(Definitions):
             assert isinstance(first, s.Assign)
             if isinstance(first.value, s.Constant) and isinstance(first.value.value, str):
                 body = [s.Expr(first.value, origin=first.origin), *body[1:]]
+        if self.sets_up_annotations and not any(isinstance(node, s.AnnAssign) for node in own_statements(body)):
+            # There was one that is never reached.
+            body.append(s.If(s.Constant(False), [s.AnnAssign(s.Name("__annotations__"), s.Constant(...))]))
         return body
+
+
+def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
+    """The statements of a body and of those inside it, but not of functions and classes."""
+    work = list(body)
+    while work:
+        statement = work.pop()
+        yield statement
+        for inner in bodies(statement):
+            work.extend(inner)
 
 
 def _without_additions(body: List[s.Statement]) -> List[s.Statement]:
