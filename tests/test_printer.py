@@ -9,7 +9,6 @@ import random
 import struct
 import sys
 import sysconfig
-import time
 
 import pytest
 from printer_roundtrip import AS_PARSED, RUNNING, check, convert, read
@@ -399,17 +398,9 @@ def chain(name, size):
 
 @pytest.mark.parametrize("width", [None, 110])
 @pytest.mark.parametrize("name", [*CHAINS, "elif"])
-def test_depth_costs_neither_recursion_nor_more_than_linear_time(name, width):
-    def seconds(statement):
-        best = math.inf
-        for _ in range(3):
-            start = time.perf_counter()
-            print_source(statement, features=OLDEST, width=width)
-            best = min(best, time.perf_counter() - start)
-        return best
-
-    small, large = chain(name, 1000), chain(name, 10_000)
-    assert seconds(large) < 60 * seconds(small) + 0.05
+def test_depth_costs_no_recursion(name, width):
+    large = chain(name, 10_000)
+    assert print_source(large, features=OLDEST, width=width).text
     assert max_depth(large) == (1 if name == "elif" else 0)
 
 
