@@ -34,7 +34,7 @@ SHAPES: Dict[str, Tuple[int, Callable[[int], str]]] = {
     ),
     "nested ifs": (
         95,
-        lambda n: function("".join("    " + " " * i + f"if a == {i}:\n" for i in range(n)) + "    " + " " * n + "x = 1\n"),
+        lambda n: function("".join(" " * (4 + i) + f"if a == {i}:\n" for i in range(n)) + " " * (4 + n) + "x = 1\n"),
     ),
     "terms of a sum": (2000, lambda n: function("    return " + " + ".join(f"a{i}" for i in range(n)) + "\n")),
     "and chain": (1000, lambda n: function("    return " + " and ".join(f"a{i}" for i in range(n)) + "\n")),
@@ -52,7 +52,8 @@ def seconds(source: str) -> Tuple[float, str]:
         begin = time.process_time()
         result = decompile_frame(code, constant_globals=None)
         best = min(best, time.process_time() - begin)
-        outcome = f"{result.verdict.grade.name} by {result.rung}" + ("" if result.proved else f": {result.verdict}"[:150])
+        why = "" if result.proved else f": {result.verdict}"[:150]
+        outcome = f"{result.verdict.grade.name} by {result.rung}{why}"
     return best, outcome
 
 
