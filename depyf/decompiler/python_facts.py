@@ -38,6 +38,8 @@ class PythonFacts:
     send_loops_have_cleanup: bool
     # Comprehensions are inlined into the function around them: 3.12, PEP 709.
     comprehensions_are_inlined: bool
+    # `super().x` is one instruction, unless the module names `super` itself: 3.12, can_optimize_super_call in compile.c.
+    super_calls_are_fused: bool
     # f-strings may nest quotes and hold backslashes: 3.12, PEP 701.
     fstrings_nest_freely: bool
     # A class body stores the line where it begins under `__firstlineno__`: 3.13, Python/compile.c.
@@ -63,6 +65,7 @@ def _facts(version: Version) -> PythonFacts:
         generators_wrapped_in_handler=version >= (3, 12),
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
+        super_calls_are_fused=version >= (3, 12),
         fstrings_nest_freely=version >= (3, 12),
         classes_store_their_line=version >= (3, 13),
         star_in_index=version >= (3, 11),

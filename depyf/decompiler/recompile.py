@@ -12,8 +12,9 @@ from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import syntax as s
+from .decode.raw import raw_instructions
 from .printer import SyntaxLimits, print_source
-from .python_facts import RUNNING_VERSION
+from .python_facts import RUNNING, RUNNING_VERSION
 from .qualnames import class_named, renamed
 from .undo.constants import constant_key
 
@@ -51,6 +52,8 @@ def compile_like(
     if wrapped:
         empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
         body = [s.FunctionDef("__around__", s.arguments(), [empty, *body])]
+    if RUNNING.super_calls_are_fused and _has_plain_super(original):
+        body = [s.Expr(s.Name("super")), *body]  # a module that names `super` keeps its calls as they are
     width = None if print_width is None else print_width + (4 if wrapped else 0)
     text = print_source(
         _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
@@ -69,6 +72,17 @@ def compile_like(
     put_back = PutBack(dict(names), stand_ins, shift, prefix, original)
     code = put_back.code(code)
     return _like(code, original)
+
+
+def _has_plain_super(code: CodeType) -> bool:
+    """Whether calls of `super` in the code, or in code nested in it, are not fused with the attribute read."""
+    work = [code]
+    while work:
+        current = work.pop()
+        work.extend(const for const in current.co_consts if isinstance(const, CodeType))
+        if "super" in current.co_names:
+            return all(raw.opname != "LOAD_SUPER_ATTR" for raw in raw_instructions(current, RUNNING_VERSION))
+    return False
 
 
 def _shown(name: str, names: Mapping[str, str]) -> str:

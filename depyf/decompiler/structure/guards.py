@@ -68,6 +68,8 @@ def split_block(graph: Graph, block: Block, position: int) -> Block:
         target.preds.append(rest)
     rest.term, block.term = block.term, Jump(rest)
     rest.preds.append(block)
+    if isinstance(rest.term, Guarded):
+        rest.term.region.guard = rest
     return rest
 
 

@@ -137,7 +137,9 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
                 break
             i, j = i + 1, j + 1
     if not ends:
-        return graph.new_block()  # the finally body never ends: nothing comes after it
+        nothing = graph.new_block(target.offset, target.handler, target.line)
+        nothing.regions = target.regions
+        return nothing  # the finally body never ends: nothing comes after it
     first = _continuation(graph, ends[0])
     for other in ends[1:]:
         if other != ends[0] and not _same_end(ends[0], other) and _continuation(graph, other) is not first:
