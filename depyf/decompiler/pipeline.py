@@ -98,13 +98,12 @@ def is_installed_by_dynamo(name: str) -> bool:
 
 def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
     """decode's result -> region tree"""
-    graph = build_graph(program)
-    merge_copied_tails(graph)
-    return _tree(graph, rung)
+    return _tree(build_graph(program), rung)
 
 
 def _tree(graph: Graph, rung: Rung) -> Sequence:
     fold_comprehensions(graph, lambda part: _tree(part, RUNGS[0]))
+    merge_copied_tails(graph)
     regions = assign_regions(graph)
     if not graph.program.code.co_flags & CO_OPTIMIZED:
         merge_ends(graph)

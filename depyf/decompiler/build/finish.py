@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Optional
 
 from .. import syntax as s
 from ..undo import Unstructured
-from .ops import AiterOf, AssertionErrorName, CoroutineComprehension, Inplace, IterOf, is_none, negate
+from .ops import AiterOf, AssertionErrorName, CoroutineComprehension, Inplace, IterOf, flips, is_none, negate
 from .values import FunctionValue, Value
 
 
@@ -99,7 +99,7 @@ def _tidy(body: List[s.Statement]) -> None:
                 rest = statement.orelse
                 statement.orelse = []
                 body.extend(rest)
-            elif statement.orelse and position == len(body) - 1 and _short_end(statement.orelse):
+            elif statement.orelse and position == len(body) - 1 and _short_end(statement.orelse) and not flips(statement.test):
                 statement.test = negate(statement.test)
                 rest = statement.body
                 statement.body, statement.orelse = statement.orelse, []
@@ -179,6 +179,8 @@ def _drop_final_returns(body: List[s.Statement]) -> None:
             if not last.body and not last.orelse:
                 last.body.append(s.Pass())
         elif isinstance(last, (s.With, s.AsyncWith)):
+            work.append(last.body)
+        elif isinstance(last, s.Try) and last.finalbody and not last.handlers and len(last.body) > 1:
             work.append(last.body)
 
 

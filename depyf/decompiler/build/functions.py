@@ -14,7 +14,7 @@ from .finish import finish_body, rename, resolve
 from .generics import Generics
 from .names import Names, spelled
 from .namespaces import drop_returns, future_imports
-from .ops import AiterOf, CoroutineComprehension, IterOf
+from .ops import AiterOf, CoroutineComprehension, IterOf, negate
 from .private import class_around
 from .signature import docstring_of
 from .statements import trampoline
@@ -263,7 +263,7 @@ def comprehension_node(kind: str, body: Sequence[s.Statement], source: s.Express
             if first.orelse:
                 if then and not isinstance(then[0], s.Continue):
                     raise Unstructured("a comprehension with an else")
-                test, then = s.UnaryOp("not", test), first.orelse
+                test, then = negate(test), first.orelse
             generators[-1].ifs = [*generators[-1].ifs, test]
             statements = then
         else:

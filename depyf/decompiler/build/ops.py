@@ -51,6 +51,9 @@ class Ops(Targets):
                 if done:
                     position += done
                     continue
+            if op.kind == "SWAP" and self.unpack_swapped(ops, position):
+                position += 1
+                continue
             position += 1
             self.following = ops[position].kind if position < count else ""
             methods[op.kind](op)
@@ -702,12 +705,23 @@ def negate(node: s.Expression) -> s.Expression:
         flipped = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}[node.ops[0]]
         return s.Compare(node.left, [flipped], node.comparators)
     if isinstance(node, s.BoolOp):
+        if flips(node):
+            return s.UnaryOp("not", node)
         opposites = [negate(value) for value in node.values]
         added = sum(isinstance(value, s.UnaryOp) and value.op == "not" for value in opposites)
         removed = sum(isinstance(value, s.UnaryOp) and value.op == "not" for value in node.values)
         if added <= removed:
             return s.BoolOp("or" if node.op == "and" else "and", opposites)
     return s.UnaryOp("not", node)
+
+
+def flips(node: s.Expression) -> bool:
+    """Whether `negate` would change the operator of an `is` or `in` test: another instruction, so nothing to do lightly."""
+    if isinstance(node, s.BoolOp):
+        return any(flips(value) for value in node.values)
+    if not isinstance(node, s.Compare) or len(node.ops) != 1 or is_none(node.comparators[0]):
+        return False
+    return node.ops[0] in ("is", "is not", "in", "not in")
 
 
 def is_none(node: s.Expression) -> bool:
@@ -829,5 +843,5 @@ for _kind in (
 
 __all__ = [
     "METHODS", "AiterOf", "AssertionErrorName", "CoroutineComprehension", "Inplace", "IterOf", "Ops", "Stack",
-    "bool_op", "is_none", "negate",
+    "bool_op", "flips", "is_none", "negate",
 ]  # fmt: skip

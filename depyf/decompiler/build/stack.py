@@ -44,12 +44,16 @@ class Stack:
         self.out: List[s.Statement] = []
         self.killed: List[str] = []  # temporaries that are not used after the statement being written
         self.offset = -1
+        self.births = 0
         self.temporaries: List[str] = []
 
     # -- the stack itself
 
     def push(self, value: Value) -> None:
         """Push a value."""
+        if value.born < 0:
+            self.births += 1
+            value.born = self.births
         value.refs += 1
         self.values.append(value)
 

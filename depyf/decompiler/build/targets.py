@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from .. import syntax as s
 from ..microops import Op
 from ..undo import Unstructured
+from .lookahead import stored_one_by_one
 from .stack import Stack
 from .values import Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, Marker, Null, Pattern, Slot, Value
 
@@ -99,11 +100,15 @@ class Targets(Stack):
             plain += 1
         if plain < 2 or plain > 3:
             return 0
-        when = [self.pending.index(value) for value in self.values[-1 : -1 - plain : -1] if value.pending]
-        if when != sorted(when):
+        run = list(ops[position : position + plain])
+        born = [value.born for value in self.values[-1 : -1 - plain : -1]]
+        backwards = born == sorted(born, reverse=True) and all(op.kind == "STORE_LOCAL" for op in run)
+        if not backwards and born != sorted(born):
             return 0  # not computed in the order of the targets: separate statements
-        run = ops[position : position + plain]
         values = [self.pop() for _ in run]
+        if backwards:  # the compiler stores to locals from the last to the first if that saves a SWAP
+            run.reverse()
+            values.reverse()
         for op in run:
             self.declare(op)
         names = [self.global_name(op.arg) if "GLOBAL" in op.kind else self.variable(op.arg) for op in run]
@@ -112,6 +117,26 @@ class Targets(Stack):
             self.before_rebinding(name)
         self.emit(s.Assign([s.Tuple([s.Name(name) for name in names])], s.Tuple(nodes)))
         return plain
+
+    def unpack_swapped(self, ops: Sequence[Op], position: int) -> bool:
+        """`a.b, c = x, y`: two or three values are swapped so that they can be stored in order."""
+        count = ops[position].arg
+        values = self.values[-count:]
+        if count not in (2, 3) or len(values) < count or not all(map(self.is_plain_value, values)):
+            return False
+        born = [value.born for value in values]
+        if born != sorted(born) or not stored_one_by_one(ops, position + 1, count):
+            return False
+        if all(op.kind in STORES for op in ops[position + 1 : position + 1 + count]):
+            return False  # only variables: `store_together`
+        nodes = self.take(*self.pop_many(count), final=True)
+        killed, self.killed = self.killed, []
+        self.flush()
+        pattern = Pattern(count, -1, (s.Tuple(nodes), [], killed, self.offset))
+        pattern.slots = [Slot(pattern, index, self.offset) for index in range(count)]
+        for slot in reversed(pattern.slots):
+            self.push(slot)
+        return True
 
     @staticmethod
     def is_plain_value(value: Value) -> bool:

@@ -16,7 +16,7 @@ from .. import syntax as s
 class Value(s.Expression):
     """A computed value. It may stand in a syntax tree until it is known whether it gets a name."""
 
-    __slots__ = ("node", "pending", "name", "refs", "dead", "embedded", "targets", "locals", "kills", "offset")
+    __slots__ = ("node", "pending", "name", "refs", "dead", "embedded", "targets", "locals", "kills", "offset", "born")
 
     def __init__(self, node: s.Expression, offset: int = -1) -> None:
         self.node = node
@@ -29,6 +29,7 @@ class Value(s.Expression):
         self.locals: List[s.Expression] = []  # those of them that can be read again without effect
         self.kills: List[str] = []  # temporaries whose last use is in `node`
         self.offset = offset
+        self.born = -1  # when it was first on the stack, compared with others
 
     @property
     def items(self) -> Optional[List[Value]]:

@@ -58,3 +58,8 @@ def comparison(op: Op) -> Optional[str]:
     if op.kind == "CONTAINS":
         return "not in" if op.arg else "in"
     return None
+
+
+def ends_in_membership(ops: List[Op]) -> bool:
+    """Whether ops end in an `is` or `in` test, which has an opposite of its own."""
+    return bool(ops) and ops[-1].kind in ("IS", "CONTAINS")

@@ -7,7 +7,7 @@ from typing import Callable, List, Optional, Tuple
 from ..flow import Block, Both, Branch, Choice, End, Graph, Jump, Keep, Simple, Test, negated, threaded
 from ..microops import Op
 from ..undo.copies import same_op
-from .expressions import comparison, effect
+from .expressions import comparison, effect, ends_in_membership
 
 
 def fold(graph: Graph, expressions: bool = True) -> None:
@@ -191,14 +191,31 @@ def join_tests(block: Block) -> bool:
         if not equivalent(inner.true, out) and not equivalent(inner.false, out):
             continue
         same = equivalent(inner.false, out) if op == "and" else equivalent(inner.true, out)
-        test = inner.test if same else negated(inner.test)
+        first, test = term.test, inner.test
         onward = (inner.true if same else inner.false) if op == "and" else (inner.false if same else inner.true)
+        if not same and _opposite_first(block, other, onward, out):
+            op = "or" if op == "and" else "and"
+            first = negated(first)
+        elif not same:
+            test = negated(test)
         true, false = (onward, out) if op == "and" else (out, onward)
         other.set_term(End())
         other.number = -1
-        block.set_term(Branch(_both(op, term.test, other.ops, test), true, false))
+        block.set_term(Branch(_both(op, first, other.ops, test), true, false))
         return True
     return False
+
+
+def _opposite_first(block: Block, other: Block, onward: Block, out: Block) -> bool:
+    """Whether `not a or b` says a test better than `a and not b`.
+
+    `is` and `in` have opposites of their own, so one that is to be negated was not written so. Else what comes
+    first in the code comes first in the text.
+    """
+    in_first, in_second = ends_in_membership(block.ops), ends_in_membership(other.ops)
+    if in_first is not in_second:
+        return in_second
+    return 0 <= out.offset < onward.offset
 
 
 def join_choice(block: Block) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Set, Tuple
 
-from ..flow import Block, Branch, Graph, Jump, Simple
+from ..flow import Block, Branch, End, Graph, Jump, Simple
 from ..microops import Op
 from .constants import constant_key
 
@@ -66,26 +66,22 @@ def fold_comprehensions(graph: Graph, tree_of: Callable[[Graph], Any]) -> None:
     openings = [block for block in graph.blocks if any(op.kind in PUTS_ASIDE for op in block.ops)]
     gone: Set[Block] = set()
     for block in sorted(openings, key=lambda block: block.offset):
-        position = len(block.ops) - 1
-        while position >= 0 and block.ops[position].kind not in PUTS_ASIDE:
-            position -= 1
-        while position > 0 and block.ops[position - 1].kind in PUTS_ASIDE:
-            position -= 1
-        opening = _opening(block, position) if block not in gone and position >= 0 else None
-        if opening is not None:
-            gone |= _take_out(graph, opening, tree_of)
+        opening = None if block in gone else _opening(block)
+        while opening is not None:
+            taken = _take_out(graph, opening, tree_of)
+            gone |= taken
+            opening = _opening(block) if taken else None
     if gone:
         graph.blocks[:] = [block for block in graph.blocks if block not in gone]
 
 
-def _opening(block: Block, position: int) -> Optional[_Opening]:
-    """The beginning of a comprehension that puts its variables aside at this place."""
-    end = position
-    while end < len(block.ops) and block.ops[end].kind in PUTS_ASIDE:
-        end += 1
-    names = tuple(op.arg for op in block.ops[position:end])
-    swap = block.ops[end : end + 1]
-    if not swap or swap[0].kind != "SWAP" or swap[0].arg != len(names) + 1 or end + 1 != len(block.ops):
+def _opening(block: Block) -> Optional[_Opening]:
+    """The beginning of a comprehension at the end of a block."""
+    position = len(block.ops) - 1
+    while position > 0 and block.ops[position - 1].kind in PUTS_ASIDE:
+        position -= 1
+    names = tuple(op.arg for op in block.ops[position:-1])
+    if not names or block.ops[-1].kind != "SWAP" or block.ops[-1].arg != len(names) + 1:
         return None
     if not isinstance(block.term, Jump):
         return None
@@ -116,9 +112,17 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
     offset = block.ops[opening.position].offset
     del block.ops[opening.position :]
     block.ops.append(Op("COMPREHENSION", found, offset))
-    end.ops = kept
-    block.set_term(Jump(end))
-    found.tree = tree_of(_part(graph, opening, inside, end))
+    block.set_term(End())
+    part = _part(graph, opening, inside, end)
+    if block.handler == end.handler:
+        block.ops.extend(kept)
+        block.set_term(end.term)
+        end.set_term(End())
+        inside.add(end)
+    else:
+        end.ops = kept
+        block.set_term(Jump(end))
+    found.tree = tree_of(part)
     return inside | {graph.handler_block(opening.handler)}
 
 
@@ -203,8 +207,5 @@ def _part(graph: Graph, opening: _Opening, inside: Set[Block], end: Block) -> Gr
     leave = part.new_block(end.offset, -1, end.line)
     for block in inside:
         block.retarget(end, leave)
-    for pred in list(opening.first.preds):
-        if pred not in inside:
-            opening.first.preds.remove(pred)
     part.entry.set_term(Jump(opening.first))
     return part

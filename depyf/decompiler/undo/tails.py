@@ -131,9 +131,9 @@ def _left_alone(ops: List[Op]) -> int:
     """How many values the ops leave on the stack; -1 if they use what was there before."""
     depth = 0
     for op in ops:
-        if depth < depth_needed(op):
+        popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
+        if depth < (1 if op.kind == "COMPREHENSION" else depth_needed(op)):
             return -1
-        popped, pushed = stack_effect(op)
         depth += pushed - popped
     return depth
 

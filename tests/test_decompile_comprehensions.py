@@ -1,0 +1,128 @@
+"""Comprehensions in functions: code objects of their own on 3.11, inlined from 3.12 on."""
+
+from __future__ import annotations
+
+import pytest
+from decompile_tools import assert_proved, assert_same_text
+
+SAME_TEXT = {
+    "a list": """
+        def f(y):
+            r = [x for x in y]
+            return r
+    """,
+    "a dict of pairs": """
+        def f(y):
+            return {k: v for k, v in y if v}
+    """,
+    "conditions and chained comparisons": """
+        def f(y, z):
+            return {a for b in y for a in b if z and not a}
+    """,
+    "as an argument among others": """
+        def f(y, z):
+            return g(z, [x for x in y if x], {k for k in z}, x)
+    """,
+    "as a test": """
+        def f(y):
+            if y and not [x for x in y]:
+                return 2
+            while [x for x in y]:
+                g()
+            assert all([x for x in y]), [z for z in y]
+            return [x for x in y][0] if y else {x for x in y}
+    """,
+    "in itself": """
+        def f(y):
+            return {x: [z for z in x if not z] for x in y for t in x if t or x}
+    """,
+    "over another": """
+        def f(y):
+            return [a for a in [b for b in y]]
+    """,
+    "a variable that shadows a local": """
+        def f(x, y):
+            a = x
+            q = [x for x in y], x
+            x = [x for x in y]
+            return a, q, x
+    """,
+    "assignment expressions inside": """
+        def f(x, y):
+            return [x := u for u in y], x
+    """,
+    "elements that are displays with stars": """
+        def f(y):
+            return [[*a, b] for a, b in y], {(*a, 1) for a in y}
+    """,
+    "as a statement, in a with and in a for": """
+        def f(y):
+            with y as z:
+                [x for x in z]
+            for a in [x for x in y]:
+                yield [b for b in a]
+    """,
+    "four variables": """
+        def f(y):
+            return [a for a, b in y for c in b for d in c]
+    """,
+    "in a finally": """
+        def f(y):
+            try:
+                g()
+            finally:
+                h([x for x in y if x])
+    """,
+    "alternatives": """
+        def f(y):
+            return [x for x in y] or [q if q else q and y for q in [w for w in y] if any([t for t in q])]
+    """,
+    "asynchronous": """
+        async def f(y):
+            return [x async for x in y if x], {k: await v async for k, v in y for z in k}
+    """,
+    "unpacked at once": """
+        def f(y):
+            a, b = [x for x in y]
+            return b, a
+    """,
+}
+
+PROVED = {
+    "into globals": """
+        def f(y):
+            global G
+            x[[a for a in y][0]] += [b for b in y]
+            return f"{[G for G in y]!r}"
+    """,
+    "a variable that a function inside captures": """
+        def f(y):
+            return [lambda: x for x in y]
+    """,
+    "a variable that functions inside and outside capture": """
+        def f(y):
+            x = 1
+            r = {k: v for k, v in [lambda: x for x in y]}
+            h = lambda: x
+            return r, x
+    """,
+    "a variable that only a function outside captures": """
+        def f(x, y):
+            k = lambda: x
+            return [x + 1 for x in y], x
+    """,
+    "captured in two that are nested": """
+        def f(y):
+            return [lambda: x for x in y if [x for x in y if (lambda: (x, z)) for z in y]]
+    """,
+}
+
+
+@pytest.mark.parametrize("source", SAME_TEXT.values(), ids=SAME_TEXT.keys())
+def test_comes_back_as_written(source: str) -> None:
+    assert_same_text(source)
+
+
+@pytest.mark.parametrize("source", PROVED.values(), ids=PROVED.keys())
+def test_is_proved(source: str) -> None:
+    assert_proved(source)

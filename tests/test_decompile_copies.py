@@ -1,0 +1,106 @@
+"""Code that the compiler writes more than once: tests of loops, ends, clean-up. The text says it once."""
+
+from __future__ import annotations
+
+import pytest
+from decompile_tools import assert_same_text
+
+SAME_TEXT = {
+    "a while": """
+        def f(a):
+            while a.b > 0:
+                g(a)
+            return a.c
+    """,
+    "a while with else": """
+        def f(a):
+            while a.b > 0:
+                g(a)
+                if a:
+                    break
+            else:
+                k()
+            return a.c
+    """,
+    "a while with a long test and continue": """
+        def f(a, b):
+            while a or b < a.x < 3 and b:
+                if not g(a):
+                    b = h()
+            return b
+    """,
+    "an end after a try": """
+        def f(self):
+            if self.a is None:
+                try:
+                    self.tell()
+                except OSError:
+                    self.a = False
+                else:
+                    self.a = True
+            return self.a
+    """,
+    "an end inside an expression": """
+        def f(e, a, b):
+            if e is None:
+                return
+            raise E(e.args, b=b''.join(a) if a else None, c=b''.join(b) if b else None)
+    """,
+    "an end after a with": """
+        def f(self, a):
+            with self.g(a) as b:
+                b.c()
+            return self.h()
+    """,
+    "a try after a clause that only passes": """
+        def f(a):
+            try:
+                b = g(a)
+            except OSError:
+                pass
+            else:
+                if h(b) == a:
+                    return b
+                raise ValueError(a)
+            try:
+                return h(g, a)
+            except AttributeError:
+                pass
+            raise ValueError(1)
+    """,
+    "two returns in a try with a finally": """
+        def f(self, a, c):
+            try:
+                if c is None:
+                    self.r = a.p()
+                    return self.r
+                self.r = c.close()
+                return self.r
+            finally:
+                if c:
+                    a.close()
+    """,
+    "values assigned together": """
+        def f(a):
+            x, y = g(), h()
+            x, y = y, x
+            i, j, k = 0, g(a), a
+            a.p, q = g(), h()
+            return i, j, k, q
+    """,
+    "is and in keep their sense": """
+        def f(a, b):
+            if not g(a) or a.c is not b.c:
+                return 1
+            if a in b:
+                g(b)
+                h(a)
+                return 3
+            return 2
+    """,
+}
+
+
+@pytest.mark.parametrize("source", SAME_TEXT.values(), ids=SAME_TEXT.keys())
+def test_comes_back_as_written(source: str) -> None:
+    assert_same_text(source)
