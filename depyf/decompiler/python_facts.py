@@ -38,7 +38,7 @@ class PythonFacts:
     send_loops_have_cleanup: bool
     # Comprehensions are inlined into the function around them: 3.12, PEP 709.
     comprehensions_are_inlined: bool
-    # `super().x` is one instruction, unless the module names `super` itself: 3.12, can_optimize_super_call in compile.c.
+    # `super().x` is one instruction unless the module names `super`: 3.12, can_optimize_super_call in compile.c.
     super_calls_are_fused: bool
     # f-strings may nest quotes and hold backslashes: 3.12, PEP 701.
     fstrings_nest_freely: bool

@@ -99,7 +99,7 @@ def _tidy(body: List[s.Statement]) -> None:
                 rest = statement.orelse
                 statement.orelse = []
                 body.extend(rest)
-            elif statement.orelse and position == len(body) - 1 and _short_end(statement.orelse) and not flips(statement.test):
+            elif position == len(body) - 1 and _short_end(statement.orelse) and not flips(statement.test):
                 statement.test = negate(statement.test)
                 rest = statement.body
                 statement.body, statement.orelse = statement.orelse, []
@@ -178,9 +178,9 @@ def _drop_final_returns(body: List[s.Statement]) -> None:
             work.extend([last.body, last.orelse])
             if not last.body and not last.orelse:
                 last.body.append(s.Pass())
-        elif isinstance(last, (s.With, s.AsyncWith)):
-            work.append(last.body)
-        elif isinstance(last, s.Try) and last.finalbody and not last.handlers and len(last.body) > 1:
+        elif isinstance(last, (s.With, s.AsyncWith)) or (
+            isinstance(last, s.Try) and last.finalbody and not last.handlers and len(last.body) > 1
+        ):
             work.append(last.body)
 
 

@@ -716,7 +716,7 @@ def negate(node: s.Expression) -> s.Expression:
 
 
 def flips(node: s.Expression) -> bool:
-    """Whether `negate` would change the operator of an `is` or `in` test: another instruction, so nothing to do lightly."""
+    """Whether `negate` would change the operator of an `is` or `in` test, which makes another instruction."""
     if isinstance(node, s.BoolOp):
         return any(flips(value) for value in node.values)
     if not isinstance(node, s.Compare) or len(node.ops) != 1 or is_none(node.comparators[0]):
