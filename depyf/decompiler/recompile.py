@@ -52,7 +52,7 @@ def compile_like(
     if wrapped:
         empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
         body = [s.FunctionDef("__around__", s.arguments(), [empty, *body])]
-    if RUNNING.super_calls_are_fused and _has_plain_super(original):
+    if RUNNING.super_calls_are_fused and original.co_name != "<module>" and _has_plain_super(original):
         body = [s.Expr(s.Name("super")), *body]  # a module that names `super` keeps its calls as they are
     width = None if print_width is None else print_width + (4 if wrapped else 0)
     text = print_source(

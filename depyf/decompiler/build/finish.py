@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import syntax as s
 from ..undo import Unstructured
-from .ops import AiterOf, AssertionErrorName, CoroutineComprehension, Inplace, IterOf, flips, is_none, negate
+from .ops import AiterOf, AssertionErrorName, CoroutineComprehension, Flipped, Inplace, IterOf, flips, is_none, negate
 from .values import FunctionValue, Value
 
 
@@ -19,18 +19,26 @@ def resolve(body: List[s.Statement]) -> List[s.Statement]:
             child = getattr(node, slot, None)
             if isinstance(child, s.Node):
                 final = _resolved(child)
+                if type(final) is Flipped and not (slot == "test" and isinstance(node, s.If)):
+                    final = _as_written(final)
                 if final is not child:
                     setattr(node, slot, final)
                 if not isinstance(final, s.Constant):
                     work.append(final)
             elif isinstance(child, (list, tuple)) and child and slot != "names":
                 new = [_resolved(item) if isinstance(item, s.Node) else item for item in child]
+                new = [_as_written(item) if type(item) is Flipped else item for item in new]
                 if slot in ("body", "orelse", "finalbody", "handlers"):
                     work.extend(new)
                 else:
                     setattr(node, slot, new)
                     work.extend(item for item in new if isinstance(item, s.Node) and not isinstance(item, s.Constant))
     return body
+
+
+def _as_written(node: Flipped) -> s.Compare:
+    """The comparison for good: nothing is left to swap for it."""
+    return s.Compare(node.left, node.ops, node.comparators)
 
 
 def _resolved(node: Any) -> Any:
@@ -59,12 +67,18 @@ def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
 
 def finish_body(body: List[s.Statement]) -> List[s.Statement]:
     """The body of a function as a person would write it."""
-    work: List[List[s.Statement]] = [body]
+    work: List[Tuple[List[s.Statement], bool]] = [(body, False)]
     while work:
-        current = work.pop()
-        _tidy(current)
+        current, ends_loop = work.pop()
+        _tidy(current, ends_loop)
         for statement in current:
-            work.extend(bodies(statement))
+            is_loop = isinstance(statement, (s.For, s.While, s.AsyncFor))
+            at_end = ends_loop and statement is current[-1]
+            for part in bodies(statement):
+                if is_loop and part is statement.body:  # type: ignore[attr-defined]
+                    work.append((part, True))
+                else:
+                    work.append((part, at_end and isinstance(statement, s.If)))
     _drop_final_returns(body)
     return body
 
@@ -82,19 +96,27 @@ def bodies(statement: s.Statement) -> List[List[s.Statement]]:
     return []
 
 
-def _tidy(body: List[s.Statement]) -> None:
-    """Rewrite the statements of one body; what an `if` that always leaves has as its else comes after it."""
+def _tidy(body: List[s.Statement], ends_loop: bool) -> None:
+    """Rewrite the statements of one body; what an `if` that always leaves has as its else comes after it.
+
+    `ends_loop`: at the end of the body its loop goes on.
+    """
     position = 0
     while position < len(body):
         statement = body[position]
         if isinstance(statement, s.If):
-            if not statement.body and statement.orelse:
+            if not statement.body and statement.orelse and not flips(statement.test):
                 statement.test = negate(statement.test)
                 statement.body, statement.orelse = statement.orelse, []
             assertion = _as_assert(statement)
             if assertion is not None:
                 body[position : position + 1] = [assertion, *statement.orelse]
                 continue
+            if type(statement.test) is Flipped:
+                statement.test = negate(statement.test)
+                statement.body, statement.orelse = statement.orelse, statement.body
+            if not statement.body:
+                statement.body.append(s.Continue() if ends_loop and position == len(body) - 1 else s.Pass())
             if statement.orelse and position == len(body) - 1 and ends(statement.body):
                 rest = statement.orelse
                 statement.orelse = []

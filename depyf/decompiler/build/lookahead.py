@@ -14,7 +14,7 @@ _TAKES = {"STORE_LOCAL": 0, "STORE_CELL": 0, "STORE_GLOBAL": 0, "STORE_NAME": 0,
 def stored_one_by_one(ops: Sequence[Op], position: int, count: int) -> bool:
     """Whether the ops from `position` on do nothing but store the top `count` values, from the top down.
 
-    The targets may be computed in between, as in `a.b, c[d] = x, y`.
+    The targets may be computed in between, as in `a.b, c[d] = x, y`, and values unpacked.
     """
     above = 0  # entries above the next value to be stored
     while count and position < len(ops):
@@ -23,6 +23,9 @@ def stored_one_by_one(ops: Sequence[Op], position: int, count: int) -> bool:
         if _TAKES.get(op.kind) == above:
             above = 0
             count -= 1
+            continue
+        if op.kind in ("UNPACK", "UNPACK_EX") and above == 0:
+            count += stack_effect(op)[1] - 1
             continue
         structured = STRUCTURED.get(op.kind)
         needed = structured[0] if structured else depth_needed(op)

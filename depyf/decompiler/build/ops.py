@@ -221,6 +221,8 @@ class Ops(Targets):
             (node,) = self.take(self.pop())
             if test.kind == "none":
                 return s.Compare(node, ["is not" if test.negate else "is"], [s.Constant(None)])
+            if test.negate and isinstance(node, s.Compare) and flips(node):
+                return Flipped(node.left, negate(node).ops, node.comparators)  # type: ignore[attr-defined]
             return negate(node) if test.negate else node
         node = self.test(test.first)
         if isinstance(test, Both):
@@ -632,6 +634,12 @@ class Inplace(s.BinOp):
     __slots__ = ()
 
 
+class Flipped(s.Compare):
+    """An `is` or `in` test whose operator is the opposite of the one in the code: the other way out was asked for."""
+
+    __slots__ = ()
+
+
 class IterOf(s.Call):
     """`iter(x)` made by GET_ITER: only loops and comprehensions can say it."""
 
@@ -842,6 +850,6 @@ for _kind in (
     METHODS.setdefault(_kind, "op_unsupported")
 
 __all__ = [
-    "METHODS", "AiterOf", "AssertionErrorName", "CoroutineComprehension", "Inplace", "IterOf", "Ops", "Stack",
-    "bool_op", "flips", "is_none", "negate",
+    "METHODS", "AiterOf", "AssertionErrorName", "CoroutineComprehension", "Flipped", "Inplace", "IterOf", "Ops",
+    "Stack", "bool_op", "flips", "is_none", "negate",
 ]  # fmt: skip

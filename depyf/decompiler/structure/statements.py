@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
-from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, negated
-from ..fold import effect
+from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, Simple, negated
+from ..fold import effect, ends_in_membership
 from ..undo import Region, Unstructured, same_op
 from .depths import find_depths
 from .dominators import Dominance
@@ -223,7 +223,7 @@ class _Structurer:
             self.placed.add(header)
             body, done = term.body, term.done
             inside = inside | {body}  # even if the body never comes back
-        elif isinstance(term, Branch) and effect(header.ops) == 1 and (term.true in inside) != (term.false in inside):
+        elif isinstance(term, Branch) and self.is_loop_test(header, term, inside):
             node.head, node.test = header.ops, term.test
             self.placed.add(header)
             body, done = term.true, term.false
@@ -242,6 +242,14 @@ class _Structurer:
             known = Around(after, around.header, around.after)
             self.start(done, node.orelse, known, header)
         return None if after is None else self.transfer_after(after, out, around, header)
+
+    @staticmethod
+    def is_loop_test(header: Block, term: Branch, inside: Set[Block]) -> bool:
+        """Whether a loop begins with a test that ends it. One that would have to be written in its opposite is none."""
+        if effect(header.ops) != 1 or (term.true in inside) == (term.false in inside):
+            return False
+        needs_opposite = term.false in inside and isinstance(term.test, Simple) and term.test.kind == "true"
+        return not (needs_opposite and ends_in_membership(header.ops))
 
     def transfer_after(self, after: Block, out: Sequence, around: Around, header: Block) -> Optional[Block]:
         """Go on after a loop."""
