@@ -7,6 +7,8 @@ from types import CodeType
 from typing import Any, Dict, List
 
 from .. import syntax as s
+from ..printer import Unspellable
+from ..printer.literals import spell
 
 _SPELLABLE = (int, str, bytes, bool, type(None), type(...))
 
@@ -36,10 +38,18 @@ def spellable(value: Any) -> bool:
     if kind is float:
         return not math.isnan(value)
     if kind is complex:
-        return not (math.isnan(value.real) or math.isnan(value.imag)) and math.copysign(1, value.real) > 0 == value.real
+        return _has_text(value)
     if kind in (tuple, frozenset):
         return all(spellable(item) for item in value)
     return False
+
+
+def _has_text(value: complex) -> bool:
+    try:
+        spell(value)
+    except Unspellable:
+        return False
+    return True
 
 
 def constant_node(value: Any, placeholders: Placeholders) -> s.Expression:

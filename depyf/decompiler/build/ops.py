@@ -24,6 +24,7 @@ from .values import (
     ImportValue,
     Marker,
     Null,
+    SliceParts,
     Slot,
     Value,
 )
@@ -141,6 +142,8 @@ class Ops(Targets):
         container, key = self.pop_many(2)
         if self.fold_subscript(container, key):
             return
+        if isinstance(key, Fresh) and key.kind == "tuple" and key.refs == 1 and key.name is None:
+            key = self.settle(key)
         nodes = self.take(container, key)
         self.event(s.Subscript(nodes[0], as_index(nodes[1])))
 
@@ -296,6 +299,9 @@ class Ops(Targets):
             nodes = [value.node for value in values]
             self.silent(s.Slice(*(none_if_none(node) for node in nodes)))
             return
+        if self.following == "STORE_SUBSCR":
+            self.push(SliceParts(values, op.offset))
+            return
         nodes = self.take(*values)
         self.event(s.Slice(*(none_if_none(node) for node in nodes)))
 
@@ -390,7 +396,8 @@ class Ops(Targets):
         value = self.pop()
         target = self.values[-op.arg]
         if isinstance(target, FreshDict) and target.name is None:
-            if isinstance(value, FreshDict) and value.name is None and value.refs == 0:
+            can_merge = isinstance(value, FreshDict) and (op.kind == "DICT_UPDATE" or None not in value.keys)
+            if isinstance(value, FreshDict) and can_merge and value.name is None and value.refs == 0:
                 target.keys.extend(value.keys)
                 target.items.extend(value.items)
                 return

@@ -265,6 +265,18 @@ class Stack:
         self.out.append(s.Assign([s.Name(value.name)], node, origin=value.offset))
         self.killed = killed + self.killed
 
+    def settle(self, value: Fresh) -> Value:
+        """A tuple that is used twice, as the index of `x[a, b:c] += d` is, becomes one expression."""
+        held, value.refs = value.refs, 0
+        pending = any(pending_inside(value))
+        nodes = self.take(*_referenced(value.items))
+        settled = Value(s.Tuple(nodes), value.offset)
+        settled.refs = held
+        self.values = [settled if other is value else other for other in self.values]
+        if pending:
+            self.add_pending(settled)
+        return settled
+
     def name_slots(self, pattern: Pattern) -> None:
         """Unpacked values are used before they are stored: give each a temporary."""
         raise NotImplementedError

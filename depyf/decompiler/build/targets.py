@@ -10,7 +10,19 @@ from ..microops import Op
 from ..undo import Unstructured
 from .lookahead import stored_one_by_one
 from .stack import Stack
-from .values import Fresh, FreshDict, FunctionValue, ImportedName, ImportValue, Marker, Null, Pattern, Slot, Value
+from .values import (
+    Fresh,
+    FreshDict,
+    FunctionValue,
+    ImportedName,
+    ImportValue,
+    Marker,
+    Null,
+    Pattern,
+    SliceParts,
+    Slot,
+    Value,
+)
 
 
 class Targets(Stack):
@@ -220,9 +232,11 @@ class Targets(Stack):
     def op_store_subscr(self, op: Op) -> None:
         """STORE_SUBSCR"""
         value, owner, key = self.pop_many(3)
-        if self.fold_store(value, owner, key) or self.augmented(value, (owner, key), None):
+        if self.fold_store(value, owner, key):
             return
-        self.store_into(value, (owner, key), lambda nodes: s.Subscript(nodes[0], nodes[1]))
+        places = [owner, *(key.parts if isinstance(key, SliceParts) else [key])]
+        if not self.augmented(value, places, None):
+            self.store_into(value, places, as_item)
 
     def store_into(self, value: Value, places: Sequence[Value], make: Any) -> None:
         """Assign to an attribute or an item. Python computes the value first, then the place."""
@@ -250,7 +264,9 @@ class Targets(Stack):
             if not isinstance(read, s.Subscript):
                 return False
             parts = (read.value, read.slice)
-        if not all(self.is_read_of(part, place) for part, place in zip(parts, places)):
+            if len(places) > 2 and isinstance(read.slice, s.Slice):
+                parts = (read.value, read.slice.lower, read.slice.upper, read.slice.step)[: len(places)]
+        if len(parts) != len(places) or not all(self.is_read_of(part, place) for part, place in zip(parts, places)):
             return False
         waiting = [place for place in places if place.pending]
         if self.pending[-len(waiting) - 1 :] != [*waiting, value] or any(place.refs for place in places):
@@ -260,14 +276,16 @@ class Targets(Stack):
         for place in places:
             place.pending = False
             nodes.extend(self.take(place, final=True))
-        target = s.Attribute(nodes[0], attribute) if attribute is not None else s.Subscript(nodes[0], nodes[1])
+        target = s.Attribute(nodes[0], attribute) if attribute is not None else as_item(nodes)
         self.emit(s.AugAssign(target, node.op, node.right))
         return True
 
-    def is_read_of(self, part: s.Expression, place: Value) -> bool:
+    def is_read_of(self, part: Optional[s.Expression], place: Value) -> bool:
         """Whether an expression inside the value is this very place."""
-        if part is place or part is place.node:
+        if part is place or part is place.node or (part is None and is_constant(place, None)):
             return True
+        if isinstance(part, s.Slice) and isinstance(place.node, s.Slice) and not place.pending:
+            return s.same(part, place.node)
         return isinstance(part, s.Name) and part.id == place.name
 
     # -- unpacking
@@ -464,6 +482,19 @@ class Targets(Stack):
             if all(bound is None or type(bound) is int for bound in bounds) and bounds[2] is None:
                 return slice(*bounds)
         return None
+
+
+def as_item(nodes: Sequence[s.Expression]) -> s.Expression:
+    """`x[k]` from x and k, `x[i:j]` from x, i and j."""
+    if len(nodes) == 2:
+        return s.Subscript(nodes[0], nodes[1])
+    bounds = [None if isinstance(node, s.Constant) and node.value is None else node for node in nodes[1:]]
+    return s.Subscript(nodes[0], s.Slice(*bounds))
+
+
+def is_constant(value: Value, constant: Any) -> bool:
+    """Whether a value is this very constant."""
+    return isinstance(value.node, s.Constant) and value.node.value is constant and not value.pending
 
 
 def _bound(node: Optional[s.Expression]) -> Any:

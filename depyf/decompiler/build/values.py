@@ -196,6 +196,16 @@ class GenericBase(Value):
     __slots__ = ()
 
 
+class SliceParts(Value):
+    """A slice that is about to be stored to; its parts have not been taken yet."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: List[Value], offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.parts = parts
+
+
 class BuildClass(Value):
     """The function that makes classes: only a class statement can say it."""
 
