@@ -323,3 +323,94 @@ def test_interactive_code_prints_its_expressions(source):
 
 def test_an_annotation_that_is_never_reached_still_makes_the_mapping():
     text_of("if 0:\n    x: int\n")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        """
+        class A:
+            def m(self):
+                def __helper(x):
+                    return x
+                class __K: pass
+                return __helper, __K, self.__z
+        """,
+        """
+        class A:
+            def m(self, __x=1, *, __y=2):
+                global __g
+                __g = 1
+                import __mod
+                from q import __name
+                for __i in []: pass
+                try: pass
+                except E as __e: pass
+                with a as __w: pass
+                lambda __a: __a
+                return [__c for __c in __x], f(__kw=1), __y
+        """,
+        """
+        class __A:
+            __B = 1
+            class __C(__D):
+                __E = __B
+            def __F(self): return self.__G.__H__
+        """,
+        """
+        class _:
+            def m(self): return self.__x
+            __y = 1
+        """,
+        """
+        class A:
+            x = 1
+            y = [x for z in x]
+            def f(self, a=x): return lambda b=a: b
+            g = lambda self, q=x: q
+            if x:
+                h = 1
+            else:
+                def h(self): pass
+            for i in range(3):
+                exec(i)
+            try:
+                import z
+            except ImportError:
+                z = None
+            finally:
+                del i
+            with x as w: pass
+        """,
+        """
+        @a.b(c)[d]
+        def f(): pass
+        """,
+        """
+        @(yield_)
+        @(lambda f: f)
+        class C: pass
+        """,
+        """
+        def f():
+            @d
+            def g(x: int = y, *a: b, c: d = e, **k: l) -> m:
+                nonlocal z
+                z = 1
+                return z
+            z = 2
+            return g
+        """,
+        """
+        async def f():
+            @(await d)
+            async def g(x=await y): 
+                yield x
+            class C(await B): 
+                z = await_
+            return [i async for i in g]
+        """,
+    ],
+)
+def test_definitions_with_private_names_decorators_and_parts_of_all_kinds(source):
+    text_of(source)

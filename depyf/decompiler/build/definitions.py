@@ -22,8 +22,6 @@ CO_COROUTINE, CO_ASYNC_GENERATOR = 0x80, 0x200
 class Definitions(Statements):
     """What makes functions and classes."""
 
-    class_name: Optional[str]  # the class around, whose name private names carry
-
     def inner(self, code: CodeType, is_lazy: bool = False) -> List[s.Statement]:
         """The statements of a nested code object; a lazy one only computes a value and has no docstring."""
         raise NotImplementedError

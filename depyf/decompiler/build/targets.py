@@ -9,6 +9,7 @@ from .. import syntax as s
 from ..microops import Op
 from ..undo import Unstructured
 from .lookahead import stored_one_by_one
+from .private import mangled
 from .stack import Stack
 from .values import (
     Fresh,
@@ -29,6 +30,7 @@ class Targets(Stack):
     """Everything that binds or changes something."""
 
     following = ""  # the kind of the op after the one that is executed
+    class_name: Optional[str] = None  # the class around, whose name private names carry
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
 
     # -- given by the builder
@@ -389,8 +391,13 @@ class Targets(Stack):
         if source.fromlist is None:
             self.emit(s.Import([s.alias(source.module, target.id)]))
             return
+        name = value.attribute
+        if len(source.aliases) < len(source.fromlist):
+            name = source.fromlist[len(source.aliases)]  # as it was written, where the attribute's name is private
+        if mangled(name, self.class_name) != value.attribute:
+            raise Unstructured("an import of names that it does not list")
         same = target.id == value.attribute
-        source.aliases.append(s.alias(value.attribute) if same else s.alias(value.attribute, target.id))
+        source.aliases.append(s.alias(name) if same else s.alias(name, target.id))
 
     def finish_import(self, value: ImportValue) -> None:
         """The module is dropped after its names were taken."""
