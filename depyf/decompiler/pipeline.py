@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import builtins
 import logging
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Tuple
 
@@ -66,6 +67,7 @@ class Decompilation:
     verdict: Verdict
     rung: str  # "idioms", "statements", "disassembly"
     lines: Tuple[Tuple[int, int], ...]  # (offset in the input code, line in source), sorted
+    bugs: Tuple[str, ...] = ()  # unexpected exceptions inside the stages: worth a report
     tree: Optional[s.Module] = field(default=None, repr=False, compare=False)  # what `source` was printed from
 
     @property
@@ -139,6 +141,7 @@ def decompile_frame(
         known = {*reference.co_varnames, *reference.co_cellvars, *reference.co_freevars}
         invented = [name for name in code.co_varnames if name not in known]
     failures: List[str] = []
+    bugs: List[str] = []
     worst: Optional[Verdict] = None
     for rung in RUNGS:
         if rung.drops_locals is False and not invented:
@@ -151,16 +154,28 @@ def decompile_frame(
             continue
         except Exception as error:
             log.debug("decompiling %s failed", code.co_name, exc_info=True)
+            bugs.append(f"{type(error).__name__} in {_where(error)}: {error}")
             failures.append(f"{rung.name}: {type(error).__name__}: {error}")
             continue
         if result.proved:
-            return result
+            return replace(result, bugs=tuple(dict.fromkeys(bugs))) if bugs else result
         worst = result.verdict
         failures.append(f"{rung.name}: {result.verdict}")
     reason = "; ".join(dict.fromkeys(failures)) or "nothing was tried"
     text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({reason})")
     verdict = worst if worst is not None else Verdict(Grade.UNPROVED, reason=reason)
-    return Decompilation(text, None, verdict, "disassembly", lines)
+    return Decompilation(text, None, verdict, "disassembly", lines, tuple(dict.fromkeys(bugs)))
+
+
+def _where(error: BaseException) -> str:
+    """The function that an exception came from."""
+    trace = error.__traceback__
+    name = "?"
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        name = f"{code.co_filename.replace(os.sep, '/').rpartition('/')[2]}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return name
 
 
 def print_tree(tree: s.Module) -> Printed:
@@ -271,7 +286,8 @@ class _Attempt:
         if max_depth(tree) > DEEPEST_INDENTATION:
             raise Unstructured("nested too deeply for Python's parser")
         notes = _notes(settings.placeholders.values)
-        printed = print_tree(s.Module([*notes, *tree.body]))
+        scope = enclosing_scope(tree, self.code)
+        printed = print_tree(s.Module([*notes, *(tree.body if scope is None else [scope])]))
         back: Dict[str, str] = {shown: real for real, shown in self.renames.items()}
         back.update(_implicit_names(self.code))
         recompiled = compile_like(
@@ -279,7 +295,7 @@ class _Attempt:
             self.code,
             filename=filename,
             mode=self.mode,
-            shown_line=1 + len(notes),
+            shown_line=1 + len(notes) + (scope is not None),
             constants=settings.placeholders.values,
             names=back,
             print_width=WIDTH,
@@ -292,7 +308,7 @@ class _Attempt:
                 recompiled = shared
         code = recompiled if verdict.holds else None
         lines = _lines(recompiled, verdict)
-        return Decompilation(printed.text, code, verdict, self.rung.name, lines, tree)
+        return Decompilation(printed.text, code, verdict, self.rung.name, lines, tree=tree)
 
     def prove(self, recompiled: CodeType) -> Verdict:
         """Compare with the original."""
@@ -303,6 +319,18 @@ class _Attempt:
             own_names=self.invented,
             program_a=self.program,
         )
+
+
+def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.Statement]:
+    """A function around one that rebinds its free variables: without it `nonlocal` is no valid Python."""
+    function = tree.body[0] if len(tree.body) == 1 else None
+    if not isinstance(function, (s.FunctionDef, s.AsyncFunctionDef)):
+        return None
+    if not any(isinstance(statement, s.Nonlocal) for statement in function.body):
+        return None
+    variables = s.arguments(args=[s.arg(spelled(name)) for name in code.co_freevars])
+    body: List[s.Statement] = [function, s.Return(s.Name(function.name))]
+    return s.FunctionDef(f"__enclosing_scope_of_{function.name}", variables, body)
 
 
 def _notes(constants: List[Any]) -> List[s.Statement]:

@@ -167,6 +167,9 @@ def _call_ex(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
         names, values = keywords
         side.event = (("CALL", names), [operands[0], *positional, *values], pops, 1, ADVANCE, 0)
         return STOP
+    if has_kwargs and keywords == ((), []):
+        has_kwargs = 0  # `f(*args, **{})`
+        del operands[2]
     if positional is not None:
         operands[1] = m.containers.make_tuple(side, positional[:]) or operands[1]
     side.event = (("CALL_EX", has_kwargs), operands, pops, 1, ADVANCE, 0)
