@@ -300,6 +300,7 @@ def test_a_class_is_decompiled_with_its_bases():
         "m[:, -1] -= s\nm[i, :] += 1\nm[f(), g()] += 1\nm[f():j, 1] += 2",
         "def f(m, i, j):\n    m[i:j] += 1\n    m[:] += 2\n    m[g():j] -= 3\n    m[i:j] = 4\n    m[:j] = x = y",
         "def f(x=1+0j, y=-1j, z=(1, 2-3j)): return 1+2j",
+        "x.y = {(a.b, None): c.d, (a.e, 1): c.f}",
         "import datetime\nx = [datetime for i in datetime if j]",
         "try:\n    a\nexcept E:\n    try:\n        b\n    except F:\n        x = 1\n    else:\n        x = 2\nelse:\n    x = 3",
         "def f():\n    import a.b as c, d\n    from .e import (g, h as i)\n    return c, d, g, i",
@@ -404,9 +405,9 @@ def test_an_annotation_that_is_never_reached_still_makes_the_mapping():
         """
         async def f():
             @(await d)
-            async def g(x=await y): 
+            async def g(x=await y):
                 yield x
-            class C(await B): 
+            class C(await B):
                 z = await_
             return [i async for i in g]
         """,

@@ -276,7 +276,7 @@ class Ops(Targets):
     def op_build_map(self, op: Op) -> None:
         values = self.pop_many(2 * op.arg)
         keys = values[0::2]
-        if all(isinstance(key.node, s.Constant) and not key.pending for key in keys):
+        if all(is_plain(key) for key in keys):
             items = values[1::2]
             for item in items:
                 item.refs += 1
