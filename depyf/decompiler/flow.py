@@ -148,7 +148,7 @@ _TARGETS = {
 class Block:
     """Straight-line code and what follows it. `preds` lists a predecessor once for each edge."""
 
-    __slots__ = ("number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "note")
+    __slots__ = ("number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "loops", "note")
 
     def __init__(self, number: int, offset: int = -1, handler: int = -1, line: int = -1) -> None:
         self.number = number
@@ -161,6 +161,7 @@ class Block:
         self.depth = -1  # stack depth at entry
         self.regions: Tuple[Any, ...] = ()  # the protected regions around it, outermost first
         self.handlers: Tuple[Any, ...] = ()  # the regions in whose handler it lies, outermost first
+        self.loops: Tuple[Block, ...] = ()  # the headers of the `for` loops whose iterators are on the stack
         self.note: Any = None  # what a stage remembers of this block
 
     def successors(self) -> List[Block]:

@@ -36,7 +36,7 @@ from .python_facts import RUNNING_VERSION
 from .recompile import CannotRecompile, compile_like, share_nested
 from .reprs import describe
 from .simplify import drop_final_deletes, drop_unread_locals, store_before_deletes
-from .structure import Sequence, structure
+from .structure import Sequence, as_machine, structure
 from .structure.guards import draw_returns_in, insert_guards
 from .structure.matches import recognise_matches
 from .undo import (
@@ -65,7 +65,7 @@ class Decompilation:
     source: str  # valid Python; for a proved one, the text that was compiled
     code: Optional[CodeType]  # recompiled from `source`, like the reference; None unless proved
     verdict: Verdict
-    rung: str  # "idioms", "statements", "disassembly"
+    rung: str  # "idioms", "statements", "state machine", "disassembly"
     lines: Tuple[Tuple[int, int], ...]  # (offset in the input code, line in source), sorted
     bugs: Tuple[str, ...] = ()  # unexpected exceptions inside the stages: worth a report
     tree: Optional[s.Module] = field(default=None, repr=False, compare=False)  # what `source` was printed from
@@ -83,6 +83,7 @@ class Rung:
     name: str
     folds_expressions: bool
     drops_locals: bool
+    is_machine: bool = False
 
 
 RUNGS = (
@@ -90,6 +91,9 @@ RUNGS = (
     Rung("idioms", True, False),
     Rung("statements", False, True),
     Rung("statements", False, False),
+    Rung("state machine", True, True, True),
+    Rung("state machine", True, False, True),
+    Rung("state machine", False, True, True),
 )
 
 
@@ -117,7 +121,7 @@ def _tree(graph: Graph, rung: Rung) -> Sequence:
     insert_guards(graph, regions)
     fold(graph, expressions=rung.folds_expressions)
     recognise_matches(graph)
-    return structure(graph, regions)
+    return (as_machine if rung.is_machine else structure)(graph, regions)
 
 
 def decompile_frame(
@@ -278,6 +282,11 @@ class _Attempt:
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
         """For code objects inside this one."""
         program = decode(code)
+        if self.rung.is_machine:
+            try:
+                return program, region_tree(program)
+            except Unstructured:
+                pass  # a machine, then
         return program, region_tree(program, self.rung)
 
     def run(self, filename: str) -> Decompilation:

@@ -7,8 +7,21 @@ from typing import Any, Generator, Iterator, List, Optional, Tuple
 
 from .. import syntax as s
 from ..microops import Op, Program
-from ..structure import CaseNode, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
+from ..structure import (
+    CaseNode,
+    Expect,
+    Goto,
+    IfNode,
+    Leave,
+    LoopNode,
+    MachineNode,
+    Sequence,
+    Settle,
+    TryNode,
+    WithNode,
+)
 from ..undo import Unstructured
+from .machines import States, expect, goto, machine, settle
 from .matches import match_statement
 from .names import Names
 from .ops import AiterOf, IterOf, Ops
@@ -36,6 +49,7 @@ class Statements(Ops):
     def __init__(self, names: Names) -> None:
         super().__init__(names)
         self.falls = True  # whether control reaches the end of what was built so far
+        self.states = States()
 
     def sequence(self, sequence: Sequence) -> Steps:
         """Build the items one after the other into `self.out`."""
@@ -69,6 +83,14 @@ class Statements(Ops):
             return self.try_statement(item)
         if isinstance(item, WithNode):
             return self.with_statement(item)
+        if isinstance(item, MachineNode):
+            return machine(self, item)
+        if isinstance(item, Goto):
+            return goto(self, item)
+        if isinstance(item, Settle):
+            return settle(self)
+        if isinstance(item, Expect):
+            return expect(self, item)
         assert isinstance(item, Leave)
         return self.leave(item)
 

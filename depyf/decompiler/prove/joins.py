@@ -13,7 +13,7 @@ from typing import Dict, List, Set, Tuple
 from .correspond import Correspondence
 from .machine import Machine, Unsupported
 from .state import Container, Pair, Side
-from .terms import BOOL, CONST, GLOBAL, IS, MAYBE, NOT, SLICE, SYMBOL, TUPLE, UNBOUND, Terms
+from .terms import BOOL, CONST, GLOBAL, IS, MAYBE, NOT, NUMBER, SLICE, SYMBOL, TUPLE, UNBOUND, Terms
 
 _PARTS = TUPLE | SLICE | IS | NOT
 
@@ -91,6 +91,8 @@ class Joins:
         """Whether the symbol `x` of `old` promises nothing that `y` of `new` does not keep."""
         kinds = self.terms.kinds
         if self.may_be_unbound(new, y) and not self.may_be_unbound(old, x):
+            return False
+        if kinds[x] & NUMBER and not self.terms.is_number(y):
             return False
         promised = kinds[x] & (BOOL | GLOBAL)
         return kinds[y] & promised == promised
@@ -252,6 +254,8 @@ class _Merge:
             merged = self.terms.negated(self.term(data[x], self.terms.negated(y)))
         else:
             properties = kinds[x] & kinds[y] & (BOOL | GLOBAL)
+            if self.terms.is_number(x) and self.terms.is_number(y):
+                properties |= NUMBER
             joins = self.joins
             if joins.may_be_unbound(self.old, x) or joins.may_be_unbound(self.new, y):
                 properties |= MAYBE

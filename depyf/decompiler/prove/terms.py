@@ -26,6 +26,7 @@ GLOBAL = 256  # a symbol that was read from the globals or from a shared cell
 SINGLETON = 512  # a constant compared by identity, or one of which there is only one
 INSTALLED = 1024  # a global that is taken to be constant
 CODE = 2048
+NUMBER = 8192  # known to be an int constant (or unbound): holding it keeps nothing alive
 ONE = 4096  # a constant of which the two codes hold only one object, as far as they have been read
 
 # Deeper tuples are made opaque, so that walking a term may recurse.
@@ -162,11 +163,16 @@ class Terms:
             parts.append(value)
         return slice(*parts)
 
+    def is_number(self, term: int) -> bool:
+        """Whether a term is an int constant, one of several, or unbound."""
+        kind = self.kinds[term]
+        return term == UNBOUND or bool(kind & NUMBER) or (bool(kind & CONST) and type(self.data[term]) is int)
+
     def leaves(self, term: int, into: Dict[int, None]) -> None:
         """Collect the objects that holding `term` keeps alive."""
         kind = self.kinds[term]
         if kind & SYMBOL:
-            if not kind & BOOL:
+            if not kind & (BOOL | NUMBER):
                 into[term] = None
         elif kind & (TUPLE | SLICE):
             for item in self.data[term]:

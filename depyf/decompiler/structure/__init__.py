@@ -7,19 +7,40 @@ what comes after it is `break`. What fits none of these raises `Unstructured`, a
 is tried. Work is kept on an explicit stack: the depth of the program does not matter.
 """
 
+from .machine import as_machine
 from .statements import structure
-from .tree import CaseNode, Clause, IfNode, Item, Leave, LoopNode, Sequence, TryNode, WithNode, parts
+from .tree import (
+    CaseNode,
+    Clause,
+    Expect,
+    Goto,
+    IfNode,
+    Item,
+    Leave,
+    LoopNode,
+    MachineNode,
+    Sequence,
+    Settle,
+    TryNode,
+    WithNode,
+    parts,
+)
 
 __all__ = [
     "CaseNode",
     "Clause",
+    "Expect",
+    "Goto",
     "IfNode",
     "Item",
     "Leave",
     "LoopNode",
+    "MachineNode",
     "Sequence",
+    "Settle",
     "TryNode",
     "WithNode",
     "parts",
+    "as_machine",
     "structure",
 ]

@@ -20,7 +20,7 @@ Entry = Union[None, Block, Region]
 
 
 def find_depths(graph: Graph) -> None:
-    """Set `depth` and `handlers` of every block that is reached, and cut blocks where a loop or a clause ends."""
+    """Set `depth`, `handlers` and `loops` of every block that is reached, and cut blocks where a loop or a clause ends."""
     work: List[Tuple[Block, List[Entry]]] = [(graph.entry, [None] * graph.entry_depth)]
     seen: Set[Block] = set()
     while work:
@@ -30,6 +30,7 @@ def find_depths(graph: Graph) -> None:
         seen.add(block)
         block.depth = len(entries)
         block.handlers = tuple(entry for entry in entries if isinstance(entry, Region))
+        block.loops = tuple(entry for entry in entries if isinstance(entry, Block))
         _walk(graph, block, entries)
         term = block.term
         if isinstance(term, Branch) or (isinstance(term, Case) and not term.keeps):

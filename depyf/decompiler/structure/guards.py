@@ -62,6 +62,7 @@ def split_block(graph: Graph, block: Block, position: int) -> Block:
     rest.line = block.line
     rest.regions = block.regions
     rest.handlers = block.handlers
+    rest.loops = block.loops
     rest.ops, block.ops = block.ops[position:], block.ops[:position]
     for target in block.successors():
         target.preds.remove(block)
@@ -83,6 +84,7 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
     while True:
         if ops and ops[0].kind == "POP":
             body = split_block(graph, block, len(block.ops) - len(ops) + 1)
+            body.depth = region.entry.depth
             clauses.append(Clause(None, None, body, block.offset))
             return clauses
         if len(ops) == 1 and ops[0].kind == "RERAISE":
@@ -99,6 +101,7 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
         if not (first.kind == "POP" or first.kind in ("STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME")):
             raise Unstructured("an except clause does not take its exception")
         del match.ops[0]
+        match.depth -= 1
         name = None if first.kind == "POP" else first
         clauses.append(Clause(ops[:-1], name, match, block.offset))
         if name is not None:
@@ -157,4 +160,7 @@ def after_with(graph: Graph, region: Region) -> Tuple[bool, Block]:
     if [op.kind for op in term.true.ops[:4]] != ["POP", "POP_EXCEPT", "POP", "POP"]:
         raise Unstructured("a with block's handler is not the usual one")
     assert swallowed is not None
-    return is_async, split_block(graph, swallowed, 4)
+    after = split_block(graph, swallowed, 4)
+    after.depth = swallowed.depth - 4
+    after.handlers = swallowed.handlers[:-1]
+    return is_async, after

@@ -16,6 +16,10 @@ from .tree import CaseNode, Clause, IfNode, Leave, LoopNode, Sequence, TryNode, 
 COPIED_END = 6
 
 
+Clauses = Dict[Region, List[Clause]]
+Swallowed = Dict[Region, Tuple[bool, Block]]  # is it async, where control goes when the exception is swallowed
+
+
 class Around(NamedTuple):
     """What a sequence ends in: the block that control falls into, and the loop around."""
 
@@ -51,26 +55,33 @@ def loop_kind(term: object) -> str:
     return "while"
 
 
+def prepare(graph: Graph, regions: List[Region]) -> Tuple[Clauses, Swallowed]:
+    """Find what lies in what, and read the handlers: the clauses of `except`, the ways out of `with`."""
+    find_depths(graph)
+    for block in graph.blocks:
+        if isinstance(block.term, Guarded):
+            block.term.region.guard = block  # a block before it may have swallowed the guard
+    clauses: Clauses = {}
+    swallowed: Swallowed = {}
+    for region in regions:
+        if region.guard is None:
+            continue
+        if region.kind == "except":
+            clauses[region] = read_clauses(graph, region)
+        elif region.kind == "with":
+            swallowed[region] = after_with(graph, region)
+        elif region.kind == "finally":
+            del region.entry.ops[0]
+            region.entry.depth += 1
+        else:
+            raise Unstructured(f"{region.kind} is not supported yet")
+    return clauses, swallowed
+
+
 class _Structurer:
     def __init__(self, graph: Graph, regions: List[Region]) -> None:
         self.graph = graph
-        find_depths(graph)
-        for block in graph.blocks:
-            if isinstance(block.term, Guarded):
-                block.term.region.guard = block  # a block before it may have swallowed the guard
-        self.clauses: Dict[Region, List[Clause]] = {}
-        self.swallowed: Dict[Region, Tuple[bool, Block]] = {}
-        for region in regions:
-            if region.guard is None:
-                continue
-            if region.kind == "except":
-                self.clauses[region] = read_clauses(graph, region)
-            elif region.kind == "with":
-                self.swallowed[region] = after_with(graph, region)
-            elif region.kind == "finally":
-                del region.entry.ops[0]
-            else:
-                raise Unstructured(f"{region.kind} is not supported yet")
+        self.clauses, self.swallowed = prepare(graph, regions)
         self.dominance = Dominance(graph.entry)
         self.placed: Set[Block] = set()
         self.opened: Set[Block] = set()

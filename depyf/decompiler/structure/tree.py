@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Union
+from typing import Any, List, Optional, Tuple, Union
 
 from ..flow import Block, Case, Test
 from ..microops import Op
@@ -96,6 +96,54 @@ class WithNode:
         self.offset = offset
 
 
+class MachineNode:
+    """`while True` over an integer: each arm is the code from one block on, up to where it says the next state."""
+
+    __slots__ = ("arms", "start", "variable", "offset")
+
+    def __init__(self, start: Optional[Block], variable: int, offset: int) -> None:
+        self.arms: List[Tuple[Block, Sequence]] = []
+        self.start = start  # the first state; None: what comes before has set it
+        self.variable = variable  # which of the function's state variables it runs on
+        self.offset = offset
+
+
+class Goto:
+    """Set the state to a block; `leaves`: that is not one of the machine around, which is left.
+
+    `variables`: the state variables of the contexts that are left, and that of the block's own.
+    """
+
+    __slots__ = ("block", "variables", "leaves", "offset")
+
+    def __init__(self, block: Block, variables: List[int], leaves: bool, offset: int) -> None:
+        self.block = block
+        self.variables = variables
+        self.leaves = leaves
+        self.offset = offset
+
+
+class Settle:
+    """Before a statement: give the stack entries names, but for the topmost, which the statement uses."""
+
+    __slots__ = ("offset",)
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+
+
+class Expect:
+    """Set the state, or test it: at the end of a `for` loop's body, leave the loop unless the state is its header."""
+
+    __slots__ = ("block", "is_test", "variable", "offset")
+
+    def __init__(self, block: Block, variable: int, offset: int, is_test: bool = True) -> None:
+        self.block = block
+        self.is_test = is_test
+        self.variable = variable
+        self.offset = offset
+
+
 class Leave:
     """`break` or `continue`."""
 
@@ -106,7 +154,7 @@ class Leave:
         self.offset = offset
 
 
-Item = Union[Op, IfNode, CaseNode, LoopNode, TryNode, WithNode, Leave]
+Item = Union[Op, IfNode, CaseNode, LoopNode, TryNode, WithNode, Leave, MachineNode, Goto, Settle, Expect]
 
 
 def parts(item: Any) -> List[Sequence]:
@@ -119,4 +167,6 @@ def parts(item: Any) -> List[Sequence]:
         return [item.body, *(clause.body for clause in item.clauses), item.orelse, item.final]
     if isinstance(item, WithNode):
         return [item.body]
+    if isinstance(item, MachineNode):
+        return [sequence for _, sequence in item.arms]
     return []
