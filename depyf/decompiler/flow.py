@@ -148,7 +148,9 @@ _TARGETS = {
 class Block:
     """Straight-line code and what follows it. `preds` lists a predecessor once for each edge."""
 
-    __slots__ = ("number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "loops", "note")
+    __slots__ = (
+        "number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "loops", "note",
+    )  # fmt: skip
 
     def __init__(self, number: int, offset: int = -1, handler: int = -1, line: int = -1) -> None:
         self.number = number

@@ -1,4 +1,4 @@
-"""State machines: `while True` over an integer, one arm a block. What crosses from arm to arm on the stack has names."""
+"""State machines: `while True` over an integer, one arm a block; what crosses between arms on the stack has names."""
 
 from __future__ import annotations
 
@@ -53,13 +53,17 @@ def machine(builder: Statements, item: MachineNode) -> Steps:
     builder.out.append(loop)
     body: List[s.Statement] = loop.body
     for block, sequence in item.arms:
+        if item.is_outermost and block is item.arms[-1][0]:
+            yield builder.part(sequence, arriving(builder, block), body)
+            break
         arm = s.If(s.Compare(variable, ["=="], [states.number(block)]), [], [], origin=block.offset)
         body.append(arm)
         yield builder.part(sequence, arriving(builder, block), arm.body)
         if not arm.body:
             arm.body.append(s.Pass())
         body = arm.orelse
-    body.append(s.Break())
+    else:
+        body.append(s.Break())
     builder.values = []
     builder.falls = False
 

@@ -40,7 +40,7 @@ __all__ = [
     "Settle",
     "TryNode",
     "WithNode",
-    "parts",
     "as_machine",
+    "parts",
     "structure",
 ]

@@ -20,7 +20,7 @@ Entry = Union[None, Block, Region]
 
 
 def find_depths(graph: Graph) -> None:
-    """Set `depth`, `handlers` and `loops` of every block that is reached, and cut blocks where a loop or a clause ends."""
+    """Set `depth`, `handlers`, `loops` of every block that is reached; cut blocks where a loop or a clause ends."""
     work: List[Tuple[Block, List[Entry]]] = [(graph.entry, [None] * graph.entry_depth)]
     seen: Set[Block] = set()
     while work:

@@ -127,7 +127,7 @@ class _Machines:
             self.place(entry, out, context._replace(is_arm=False))
         if not arms:
             return
-        node = MachineNode(entry if entry in arms else None, self.variable(path), entry.offset)
+        node = MachineNode(entry if entry in arms else None, self.variable(path), not path, entry.offset)
         out.items.append(node)
         for block in (block for block in self.order if block in arms):
             sequence = Sequence()

@@ -99,9 +99,10 @@ class WithNode:
 class MachineNode:
     """`while True` over an integer: each arm is the code from one block on, up to where it says the next state."""
 
-    __slots__ = ("arms", "start", "variable", "offset")
+    __slots__ = ("arms", "is_outermost", "start", "variable", "offset")
 
-    def __init__(self, start: Optional[Block], variable: int, offset: int) -> None:
+    def __init__(self, start: Optional[Block], variable: int, is_outermost: bool, offset: int) -> None:
+        self.is_outermost = is_outermost  # no state but those of its arms can occur
         self.arms: List[Tuple[Block, Sequence]] = []
         self.start = start  # the first state; None: what comes before has set it
         self.variable = variable  # which of the function's state variables it runs on
