@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,12 +11,12 @@ from pathlib import Path
 PROGRAM = Path(__file__).with_name("capture_program.py")
 
 
-def run(folder, cache, *backends):
-    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache), "PYTHONHASHSEED": "random"}
+def run(folder, cache, *backends, program=PROGRAM, seed="random"):
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache), "PYTHONHASHSEED": seed}
     environment["PYTHONPATH"] = str(PROGRAM.parent.parent)
     environment.pop("TORCH_TRACE", None)
     subprocess.run(
-        [sys.executable, str(PROGRAM), str(folder), *backends],
+        [sys.executable, str(program), str(folder), *backends],
         env=environment,
         check=True,
         cwd=str(folder.parent),
@@ -42,3 +43,52 @@ def test_a_cold_and_a_warm_run_give_the_same_files_with_the_same_bytes(tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name not in ("first", "second", "cache")], (
         "no trace file or folder is left behind"
     )
+
+
+RECOMPILES = """
+import sys
+import depyf, torch
+
+class A: k = 1
+class B: k = 2
+def add_one(x): return x + 1
+def add_two(x): return x + 2
+
+@torch.compile(backend="eager")
+def of_type(x, o): return x * o.k
+@torch.compile(backend="eager")
+def of_object(x, call): return call(x)
+@torch.compile(backend="eager")
+def of_set(x, names): return x * len(names) if "a" in names else x
+@torch.compile(backend="eager")
+def breaking(x):
+    print(object)
+    return x + 1
+
+with depyf.prepare_debug(sys.argv[1]):
+    for o in A(), B():
+        of_type(torch.ones(2), o)
+    of_type(torch.ones(2, 2), B())
+    for call in add_one, add_two:
+        of_object(torch.ones(2), call)
+    for names in {"a", "b", "ccc", "dddd"}, {"a", "b"}:
+        of_set(torch.ones(2), names)
+    breaking(torch.ones(2))
+"""
+
+
+def test_recompilations_are_explained_in_words_that_are_the_same_in_every_run(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(RECOMPILES)
+    one = run(tmp_path / "one", tmp_path, program=program, seed="1")
+    other = run(tmp_path / "other", tmp_path, program=program, seed="2")
+    assert list(one) == list(other)
+    assert not [name for name in one if one[name] != other[name]]
+    frames = json.loads(one["manifest.json"])["frames"]
+    assert [reason for frame in frames for reason in frame["recompile_reasons"]] == [
+        "0/0: this failed: type(o) is A",
+        "0/1: tensor 'x' rank mismatch. expected 1, actual 2",
+        "0/0: this failed: type(o) is A",
+        "1/0: this failed: call still has the body it had when this was compiled",
+        "2/0: this failed: names == {'a', 'b', 'ccc', 'dddd'}",
+    ]

@@ -38,7 +38,7 @@ def _breaks(record: SessionRecord) -> List[GraphBreak]:
     """Each graph break once: the frames after a break, and recompilations, report it again."""
     every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
     every.extend(record.lone_breaks)
-    return list({(_place(graph_break), graph_break.reason): graph_break for graph_break in every}.values())
+    return list({(_place(one), one.reason.split(", and then ")[0]): one for one in every}.values())
 
 
 def _place(graph_break: GraphBreak) -> str:

@@ -12,12 +12,7 @@ from typing import Any, Callable, Dict, List
 
 from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions
 from depyf.torch_hooks import custom_stages, torch_facts, trace, wild
-from depyf.torch_hooks.compiles import (
-    Compilation,
-    Compilations,
-    read_graph_break,
-    read_recompile_reasons,
-)
+from depyf.torch_hooks.compiles import Compilation, Compilations
 from depyf.torch_hooks.folder import OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
@@ -25,6 +20,7 @@ from depyf.torch_hooks.graphs import KERNEL, STAGES, Graphs, with_pre_grad
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME, file_stem
 from depyf.torch_hooks.problems import Problems
+from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
 from depyf.torch_hooks.trace import TraceEvent
 
 

@@ -79,7 +79,7 @@ def _leaves(text: str) -> list[tuple[Leaf, re.Match[str] | None]]:
             # The root's own line, a pair of dict managers, or a guard on several values printed before.
             continue
         source, type_name = managers[depth - 1] if 0 < depth <= len(managers) else ("", "")
-        condition, origin = _split(match["text"])
+        condition, origin = split_origin(match["text"])
         mark = re.match(r"hasattr\(.*, '_dynamo_(\w+)_indices'\) == False$", condition)
         if mark is None:
             marks = []
@@ -109,7 +109,7 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
     return lines
 
 
-def _split(text: str) -> tuple[str, re.Match[str] | None]:
+def split_origin(text: str) -> tuple[str, re.Match[str] | None]:
     """A printed guard -> its condition, and the origin that torch appended to it."""
     cut = text.find("  # ")
     while cut >= 0 and not is_expression(text[:cut].strip()) and text.find("  # ", cut + 1) >= 0:
