@@ -1,0 +1,105 @@
+"""Torch's own words on why it compiled again and where a graph broke, as records that a person can read.
+
+Both come as texts of many lines with object ids, pasted stacks and the inner workings of Dynamo in them.  What
+leaves this module is short and the same in every run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import List, Tuple
+
+from depyf.record import GraphBreak, Location
+from depyf.torch_hooks.guard_text import Leaf, conditions_of, is_expression, scrub
+from depyf.torch_hooks.guards import split_origin
+from depyf.torch_hooks.names import stable_text
+
+LONGEST = 300
+
+# ---------------------------------------------------------------- recompilations
+
+_VERSION = re.compile(r"(?P<version>\d+/\d+): (?P<rest>.*)", re.DOTALL)
+_STACK = re.compile(r"\s*\nUser stack trace:.*", re.DOTALL)
+# How a guard that failed begins -> torch's name for that kind of guard.
+_KINDS = (
+    ("___check_type_id(", "TYPE_MATCH"),
+    ("___check_obj_id(", "ID_MATCH"),
+    ("check_tensor(", "TENSOR_MATCH"),
+    ("___dict_contains(", "DICT_CONTAINS"),
+    ("not ___dict_contains(", "DICT_CONTAINS"),
+    ("___set_contains(", "SET_CONTAINS"),
+    ("not ___set_contains(", "SET_CONTAINS"),
+    ("___dict_version(", "DICT_VERSION"),
+)
+
+
+def read_recompile_reasons(text: str) -> Tuple[str, ...]:
+    """The reasons in the payload of a `recompile_reasons` event: a text or a JSON list of texts."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    reasons = value if isinstance(value, list) else [value]
+    return tuple(dict.fromkeys(_recompile_reason(str(reason)) for reason in reasons))
+
+
+def _recompile_reason(text: str) -> str:
+    """`0/0: this failed: type(o) is A` for a guard that failed; other words of torch's as they are."""
+    text = _STACK.sub("", stable_text(text)).strip()
+    match = _VERSION.match(text)
+    version, rest = (match["version"] + ": ", match["rest"]) if match else ("", text)
+    condition, _ = split_origin(rest)
+    kind = next((kind for start, kind in _KINDS if condition.startswith(start)), "")
+    if not kind and not is_expression(condition):
+        return version + shortened(scrub(condition))
+    failed = " and ".join(one.text for one in conditions_of(Leaf(kind, condition)))
+    return f"{version}this failed: {shortened(failed)}"
+
+
+def shortened(text: str) -> str:
+    """`text` on one line, cut where it is too long to read."""
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else text[:LONGEST].rstrip() + " ..."
+
+
+# ---------------------------------------------------------------- graph breaks
+
+_BREAK_AT = re.compile(r"^Graph break in user code at (?P<file>.+):(?P<line>\d+)$", re.MULTILINE)
+_BREAK_REASON = re.compile(r"^(?:Graph Break Reason|Reason): (?P<reason>.+)$", re.MULTILINE)
+_STACK_ENTRY = re.compile(
+    r'^  File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)\n(?:    (?P<code>.+)\n)?', re.MULTILINE
+)
+_END_OF_EXPLANATION = "\nUser code traceback:"
+# What broke the graph, then why: the lines before that tell what Dynamo was doing meanwhile.
+_CAUSE = re.compile(r"^(?:Graph Break Reason: |Reason: )?(?P<what>\S.*)\n  Explanation: (?P<why>.+)$", re.MULTILINE)
+
+
+def read_graph_break(text: str) -> GraphBreak:
+    """The graph break that torch explains in `text`."""
+    text = stable_text(text)
+    place = _BREAK_AT.search(text)
+    location = None
+    if place is not None:
+        location = Location(place.group("file"), int(place.group("line")))
+        for entry in _STACK_ENTRY.finditer(text):
+            if (entry.group("file"), int(entry.group("line"))) == (location.file, location.line):
+                code = (entry.group("code") or "").strip()
+                location = Location(location.file, location.line, entry.group("function"), code)
+    explanation = scrub(text.split(_END_OF_EXPLANATION)[0].strip())
+    return GraphBreak(shortened(_reason(explanation)), location, explanation)
+
+
+def _reason(explanation: str) -> str:
+    causes: List[str] = []
+    for cause in _CAUSE.finditer(explanation):
+        what, why = cause["what"].strip(), cause["why"].strip()
+        # A general heading needs the sentence that names the thing; one with the thing in it does not.
+        is_general = "`" not in what and "`" in why and "e.g." not in why
+        causes.append(f"{what}: {why}" if is_general else what)
+    if causes:
+        return ", and then ".join(dict.fromkeys(causes))
+    reason = _BREAK_REASON.search(explanation)
+    if reason is not None:
+        return reason.group("reason").strip()
+    return explanation.splitlines()[0] if explanation else "unknown"
