@@ -71,6 +71,7 @@ class FunctionRecord:
     parameters: Tuple[str, ...] = ()
     resume_of: Optional[str] = None  # key of the function whose rest this is
     resume_names: Tuple[str, ...] = ()  # global names under which frames call it: "__resume_at_102_2"
+    written_in: str = ""  # the user's lines that hold it, when they are no definition: a lambda in a call
     full_code_file: Optional[str] = None  # file name of the whole story, for functions of the user's
 
 
@@ -94,7 +95,7 @@ class FrameRecord:
     installed: str  # "replaced" (the decompiled code runs) | "relabelled" (Dynamo's, linked) | "untouched"
     grade: str  # "PROVED" | "PROVED_UNDER" | "UNPROVED" | "REFUTED"
     assumptions: Tuple[str, ...] = ()  # what PROVED_UNDER rests on, one line each
-    divergence: str = ""  # where original and decompiled text part ways
+    divergence: str = ""  # where original and decompiled text part ways, or why nothing is proved
     rung: str = "disassembly"  # how the text was found: "idioms" ...; "disassembly" is a listing
     guards: Tuple[GuardRecord, ...] = ()
     graphs: Tuple[str, ...] = ()  # names of the graphs it calls: "__compiled_fn_1"

@@ -85,7 +85,7 @@ def dump(folder, function, run, backend="eager", **options):
 
 def assert_all_parse(folder):
     for path in Path(folder).glob("*.py"):
-        ast.parse(path.read_text(), str(path))
+        compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
 
 
 def statement_lines(path, inside=None):

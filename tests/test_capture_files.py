@@ -266,3 +266,29 @@ def test_files_of_an_earlier_run_do_not_stay_behind(tmp_path):
     dump(folder, tools.straight, lambda f: [f(torch.ones(2, 2), torch.ones(2, 2))])
     assert not [path for path in folder.iterdir() if "toy_example" in path.name]
     assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_lambdas_closures_and_files_with_odd_names_give_valid_modules(tmp_path):
+    count = 0
+
+    def counting(x):
+        nonlocal count
+        count += 1
+        return x + count
+
+    def inline(x):
+        return torch.compile(lambda x: x + 2, backend="eager")(x)
+
+    namespace = {}
+    exec(compile("def odd(x):\n    return x + 3\n", "<a\nname>", "exec"), namespace)
+
+    def run(compiled):
+        x = torch.ones(2)
+        return [compiled(x), inline(x), torch.compile(namespace["odd"], backend="eager")(x)]
+
+    results, record, _ = dump(tmp_path / "d", counting, run)
+    assert [result.tolist() for result in results] == [[2, 2], [3, 3], [4, 4]] and len(record.frames) == 3
+    tools.assert_all_parse(tmp_path / "d")
+    story = (tmp_path / "d" / "full_code_for_lambda_0.py").read_text()
+    assert '#     return torch.compile(lambda x: x + 2, backend="eager")(x)\n' in story
+    assert "\nlambda x: x + 2\n" in story

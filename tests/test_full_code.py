@@ -235,7 +235,7 @@ def test_the_file_parses_whatever_the_pieces_contain(awful):
         versions=Versions(awful, awful, awful), functions=(function, resume), frames=(frame,), graphs=(graph,)
     )
     text = render(session, "toy_example_0")
-    ast.parse(text.encode("utf-8"))
+    compile(text.encode("utf-8"), "full_code", "exec")
     # Not the last resort of commenting out the whole file: the functions are still there.
     assert any("guard" in name for name in names_of_functions(text))
 
@@ -262,3 +262,32 @@ def test_a_lambda_is_called_the_way_its_compiled_version_is_declared():
     text = render(SessionRecord(functions=(function,), frames=(frame,)), "toy_example_0")
     assert "def _lambda_(a, *b):" in text
     assert "return __transformed_code_0_for_toy_example(a, *b)" in text
+
+
+def test_what_is_no_definition_is_a_comment_with_the_decompiled_function_below_it():
+    function = dataclasses.replace(
+        TOY,
+        name="<lambda>",
+        source="lambda a, b: a\n",
+        source_origin="decompiled",
+        written_in="return torch.compile(lambda a, b: a)(x, y)\n",
+    )
+    text = render(SessionRecord(functions=(function,), frames=(ENTRY_FRAME,)), "toy_example_0")
+    assert "#     return torch.compile(lambda a, b: a)(x, y)\n# which, decompiled, is:\nlambda a, b: a\n" in text
+    compile(text, "full_code", "exec")
+
+
+def test_functions_that_say_nonlocal_stand_in_their_enclosing_scope():
+    original = 'def h(a, b):\n    """one\ntwo"""\n    nonlocal n\n    n += 1\n    return a\n'
+    transformed = (
+        "def __enclosing_scope_of_h(n):\n    def h(a, b):\n        nonlocal n\n        n = 1\n        return a\n\n"
+        "    return h\n"
+    )
+    function = dataclasses.replace(TOY, name="h", source=original)
+    frame = dataclasses.replace(ENTRY_FRAME, source=transformed)
+    text = render(SessionRecord(functions=(function,), frames=(frame,)), "toy_example_0")
+    compile(text, "full_code", "exec")
+    assert 'def __enclosing_scope_of_h(n):\n    def h(a, b):\n        """one\ntwo"""\n        nonlocal n\n' in text
+    assert "    def __transformed_code_0_for_toy_example(a, b):\n        nonlocal n\n" in text
+    assert "    return __transformed_code_0_for_toy_example\n" in text
+    assert "return __transformed_code_0_for_toy_example(a, b)" in text

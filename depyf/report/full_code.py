@@ -5,14 +5,14 @@
     for each resume function          the same again: original, versions, dispatcher
     the dispatcher                    how a call finds its version
 
-The text is a pure function of the record: same record, same bytes.  It parses whatever the record holds; what
-is no Python is shown as a comment.
+The text is a pure function of the record: same record, same bytes.  It compiles as a module whatever the
+record holds; what is no Python is shown as a comment.
 """
 
 from __future__ import annotations
 
-import ast
 import os
+import textwrap
 from typing import List, Tuple
 
 from depyf.record import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, Location, SessionRecord
@@ -26,7 +26,7 @@ def render(session: SessionRecord, function_key: str) -> str:
     lines = _opening(session, function)
     lines += _story(session, function, {function_key})
     text = "\n".join(lines) + "\n"
-    if not python_text.parses(text):
+    if not python_text.is_module(text):
         # No piece is known to do this, but a file that says it is Python must be.
         text = "\n".join(python_text.comment(text)) + "\n"
     return text
@@ -86,6 +86,10 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
         if function.source_origin == "decompiled":
             title += "\nDynamo made it as bytecode; this is its decompiled source."
     lines = ["", "", *python_text.heading(title, "="), ""]
+    if function.written_in.strip():
+        lines += python_text.comment("It is no definition of its own, but part of this:")
+        lines += python_text.comment(textwrap.indent(function.written_in.strip("\n"), "    "))
+        lines += python_text.comment("which, decompiled, is:" if function.source.strip() else "")
     if function.source_origin in ("file", "decompiled") and function.source.strip():
         return lines + python_text.code_or_comment(function.source)
     if function.source.strip():
@@ -226,23 +230,22 @@ def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
 
 
 def _with_name(source: str, name: str) -> str | None:
-    """`source` with its one top-level function called `name`; None when it is no such text."""
-    if not python_text.parses(source):
-        return None
-    functions = [
-        node for node in ast.parse(source).body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-    ]
-    if len(functions) != 1:
+    """`source` with its one function called `name`; None when it is no such text."""
+    node = python_text.definition(source)
+    if node is None:
         return None
     lines = source.split("\n")
-    (node,) = functions
     # From 3.8 on `lineno` is the line of `def`, not of a decorator.
     line = lines[node.lineno - 1]
-    start = line.index("def ") + len("def ")
+    start = line.index("def ", node.col_offset) + len("def ")
     if not line[start:].startswith(node.name):
         return None
     lines[node.lineno - 1] = line[:start] + name + line[start + len(node.name) :]
-    return "\n".join(lines)
+    if node.col_offset:  # inside its enclosing scope, which returns it
+        end = " " * node.col_offset + "return "
+        lines = [end + name if one == end + node.name else one for one in lines]
+    text = "\n".join(lines)
+    return text if python_text.is_module(text) else None
 
 
 def _dispatcher(

@@ -1,7 +1,7 @@
 """Small pieces of Python text that are valid whatever they are made from.
 
 Function names may be `<lambda>`, sources may be missing, comments may come from anywhere: what leaves these
-functions parses.
+functions compiles as a module.
 """
 
 from __future__ import annotations
@@ -11,18 +11,67 @@ import io
 import keyword
 import re
 import tokenize
-from typing import Iterable, List, Sequence
+import warnings
+from typing import Iterable, List, Sequence, Union
 
 WIDTH = 100
 
+Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
-def parses(text: str) -> bool:
-    """Whether `text` is a valid Python module for the parser of this interpreter."""
+# How the decompiler calls the function around one that says `nonlocal`.
+ENCLOSING = "__enclosing_scope_of_"
+
+
+def is_module(text: str) -> bool:
+    """Whether this interpreter compiles `text` as a module: a stray `return` or `nonlocal` will not do."""
     try:
-        ast.parse(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<text>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def definition(text: str) -> Definition | None:
+    """The one function at the top of `text`, or inside the function that stands for its enclosing scope."""
+    if not is_module(text):
+        return None
+    found = _functions(ast.parse(text).body)
+    if len(found) == 1 and found[0].name.startswith(ENCLOSING):
+        found = _functions(found[0].body)
+    return found[0] if len(found) == 1 else None
+
+
+def _functions(body: Sequence[ast.stmt]) -> list[Definition]:
+    return [node for node in body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+def in_its_scope(text: str) -> str:
+    """A function that says `nonlocal`, inside a function whose parameters those names are; else unchanged."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+    names = sorted({name for node in ast.walk(tree) if isinstance(node, ast.Nonlocal) for name in node.names})
+    functions = _functions(tree.body)
+    if not names or len(functions) != 1 or is_module(text):
+        return text
+    inside_strings = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno is not None
+        for line in range(node.lineno + 1, node.end_lineno + 1)
+    }
+    lines = [f"def {ENCLOSING}{functions[0].name}({', '.join(names)}):"]
+    for number, line in enumerate(text.strip("\n").split("\n"), start=1 + _leading_newlines(text)):
+        lines.append("    " + line if line.strip() and number not in inside_strings else line)
+    wrapped = "\n".join([*lines, "", f"    return {functions[0].name}", ""])
+    return wrapped if is_module(wrapped) else text
+
+
+def _leading_newlines(text: str) -> int:
+    return len(text) - len(text.lstrip("\n"))
 
 
 def identifier(name: str) -> str:
@@ -58,8 +107,9 @@ def comment(text: str, indent: str = "") -> list[str]:
 
 
 def code_or_comment(text: str) -> list[str]:
-    """The lines of `text` if it parses, else the same as a comment."""
-    if parses(text):
+    """The lines of `text` if it is a module, else the same as a comment."""
+    text = in_its_scope(text)
+    if is_module(text):
         return text.strip("\n").split("\n")
     return comment(text.strip("\n"))
 

@@ -34,14 +34,11 @@ def signature_of(function: FunctionRecord, frames: Sequence[FrameRecord]) -> Sig
 
 
 def _declared(source: str, parameters: Sequence[str]) -> ast.arguments | None:
-    """The arguments of the one function at the top of `source`, if they are these parameters."""
-    if not python_text.parses(source):
+    """The arguments of the one function in `source`, if they are these parameters."""
+    found = python_text.definition(source)
+    if found is None or sorted(_names(found.args)) != sorted(parameters):
         return None
-    body = ast.parse(source).body
-    found = [node.args for node in body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    if len(found) != 1 or sorted(_names(found[0])) != sorted(parameters):
-        return None
-    return found[0]
+    return found.args
 
 
 def _names(arguments: ast.arguments) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Dict, List, Tuple
 
 from depyf.decompiler.relabel import relabel
 from depyf.record import FrameRecord
+from depyf.report import python_text
 from depyf.torch_hooks.bytecode_files import dump_code
 from depyf.torch_hooks.decompiling import Decompiled, decompile_or_list, fits
 from depyf.torch_hooks.folder import OutputFolder
@@ -102,4 +103,4 @@ def _notes(record: FrameRecord, code: CodeType) -> str:
     else:
         lines.append(f"Dynamo's own instructions run, shown above: {record.grade}.")
     lines.extend(f"  {line}" for line in record.divergence.splitlines())
-    return "\n" + "".join(f"# {line}".rstrip() + "\n" for line in lines[1:])
+    return "\n" + "".join(comment + "\n" for line in lines[1:] for comment in python_text.comment(line))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import textwrap
+import tokenize
 from types import CodeType, FunctionType
 from typing import Any, Dict, List, Mapping, Tuple
 
 from depyf.record import FunctionRecord
+from depyf.report import python_text
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.decompiling import decompile_or_list
 from depyf.torch_hooks.names import RESUME_NAME, file_stem, parameter_names
@@ -63,12 +65,10 @@ class Functions:
 
 def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
     source, origin = "", "missing"
-    if not _is_generated(code):
-        try:
-            source, origin = textwrap.dedent(inspect.getsource(code)), "file"
-        except (OSError, TypeError, IndentationError, SyntaxError):
-            pass
-    if origin == "missing":
+    written = "" if _is_generated(code) else _text_in_file(code)
+    if _is_definition(written):
+        source, origin, written = written, "file", ""
+    else:
         with problems.shield("decompiling a function that has no source text"):
             result = decompile_or_list(code, None, "<depyf>", {}, {}, problems)
             source = result.source
@@ -82,7 +82,20 @@ def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
         source=source,
         source_origin=origin,
         parameters=parameter_names(code),
+        written_in=written,
     )
+
+
+def _text_in_file(code: CodeType) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(code))
+    except (OSError, TypeError, IndentationError, SyntaxError, tokenize.TokenError):
+        return ""
+
+
+def _is_definition(text: str) -> bool:
+    """Whether `text` is a function and nothing else; that of a lambda is the statement that holds it."""
+    return python_text.definition(python_text.in_its_scope(text)) is not None
 
 
 def _is_generated(code: CodeType) -> bool:

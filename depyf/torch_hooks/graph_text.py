@@ -11,17 +11,17 @@ import ast
 import re
 from typing import Dict, List
 
+from depyf.report import python_text
+
 _ODD_CLASS_NAME = re.compile(r"^(?P<head>\s*class )<(?P<name>\w+)>(?=\()", re.MULTILINE)
 
 
 def as_python(text: str) -> str:
     """`text` as a valid Python file: unchanged where it can be, else as comments."""
     text = _ODD_CLASS_NAME.sub(lambda match: f"{match.group('head')}_{match.group('name')}_", text)
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return "".join(f"# {line}\n" for line in text.splitlines())
-    return text
+    if python_text.is_module(text):
+        return text
+    return "".join(line + "\n" for line in python_text.comment(text.rstrip("\n")))
 
 
 def like_running(logged: str, running: str) -> str | None:

@@ -204,7 +204,7 @@ def _with_first_line(graph: Graph, part: Part) -> str:
 
 def _first_line(graph: Graph, part: Part) -> str:
     """Whether this code runs, and if not which does.  One line always: the lines below must not move."""
-    what = f"# {graph.name}, {part.stage}: "
+    what = f"# {graph.name}, {' '.join(part.stage.split())}: "
     if part.same_as:
         return what + f"not linked; the same code is loaded once and linked to {part.same_as}"
     if part.linked:
