@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Mapping, Tuple
 
 from depyf.decompiler.listing import annotated_disassembly
+from depyf.torch_hooks.guard_text import scrub
 from depyf.torch_hooks.names import parameter_names, stable_text
 from depyf.torch_hooks.problems import Problems
 
@@ -45,7 +46,11 @@ def decompile_or_list(
         result = decompile_frame(code, reference=reference, filename=filename, renames=renames, hints=hints)
         verdict = result.verdict
         grade = verdict.grade.name
-        divergence = "" if verdict.divergence is None else stable_text(str(verdict.divergence))
+        found = verdict.reason if verdict.divergence is None else str(verdict.divergence)
+        divergence = scrub(stable_text(found))
+        for bug in result.bugs:
+            kind, _, _ = bug.partition(":")
+            problems.tell(f"decompiling a frame ({kind})", "no text from that stage", bug + "\n")
         if grade in PROVED and result.code is not None:
             return Decompiled(
                 result.source,

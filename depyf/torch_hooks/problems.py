@@ -33,12 +33,19 @@ class Problems:
 
     def note(self, doing: str, error: BaseException) -> None:
         """Log a failure with what to report, the first time that this kind of work fails; and remember it."""
-        line = f"{doing}: {type(error).__name__}"
+        try:
+            detail = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        except Exception:  # an error whose text cannot be made
+            detail = type(error).__name__ + "\n"
+        self.tell(doing, type(error).__name__, detail)
+
+    def tell(self, doing: str, kind: str, detail: str) -> None:
+        """The same for a failure that another part of depyf caught: `kind` in a word or two, and all of it."""
+        line = f"{doing}: {kind}"
         if line in self.lines:
             return
         self.lines.append(line)
         try:
-            detail = "".join(traceback.format_exception(type(error), error, error.__traceback__))
             logger.error(
                 "depyf failed while %s; your program runs on without this. "
                 "Please report the following to %s:\n%s%s",
@@ -47,7 +54,7 @@ class Problems:
                 detail,
                 _versions(),
             )
-        except Exception:  # an error whose text cannot be made, or a logging handler that raises
+        except Exception:  # a logging handler that raises
             pass
 
 

@@ -90,14 +90,20 @@ class Stack:
 
     # -- using values
 
-    def take(self, *values: Value, final: bool = False) -> List[s.Expression]:
+    def take(self, *values: Value, final: bool = False, is_event: bool = False) -> List[s.Expression]:
         """The expressions for values that were popped, to be written in this order in one larger expression.
 
-        `final`: the larger expression is a statement of its own, written at once.
+        `final`: the larger expression is a statement of its own, written at once. `is_event`: one that runs code.
         """
         used: List[Value] = []
+        names_containers = is_event or not final
+        if names_containers:
+            self._settle_containers(values)
         for value in values:
-            self._collect(value, used)
+            value.refs += 1  # until it is its turn, so that no other operand takes it for unused
+        for value in values:
+            value.refs -= 1
+            self._collect(value, used, names_containers)
         spilled = [value for value in used if value.kills and not final]
         last = used
         if spilled:
@@ -109,8 +115,12 @@ class Stack:
             value.kills = []
         return [self.node(value) for value in values]
 
-    def _collect(self, value: Value, used: List[Value]) -> None:
-        """Gather the pending values below `value` that are used for the last time, in the order of the text."""
+    def _collect(self, value: Value, used: List[Value], names_containers: bool) -> None:
+        """Gather the pending values below `value` that are used for the last time, in the order of the text.
+
+        A list that is handed over may be emptied by who gets it, to release what is in it: then no temporary may
+        hold that too, so the list gets a name and the temporaries go (`names_containers`).
+        """
         if value.name is None and isinstance(value, Slot):
             self.name_slots(value.pattern)
         if value.name is not None:
@@ -120,13 +130,13 @@ class Stack:
             raise Unstructured(f"{type(value).__name__} used as a value")
         items = value.items
         if items is not None:
-            if value.refs > 0:
+            if value.refs > 0 or (names_containers and self.holds_temporary(value)):
                 self.give_name(value)
                 self.let_go(value)
                 return
             for item in items:
                 item.refs -= 1
-                self._collect(item, used)
+                self._collect(item, used, names_containers)
             return
         if isinstance(value, FunctionValue) and value.pending and not value.is_defined and value.needs_statement:
             self.spill_until(value)
@@ -140,6 +150,36 @@ class Stack:
                 self.let_go(value)
                 return
             used.append(value)
+
+    def _settle_containers(self, values: Sequence[Value]) -> None:
+        """If something pending in a list or dict cannot be written inside it, all of it gets names at once."""
+        mutable = [value for value in values if value.items is not None and not _is_tuple(value) and value.name is None]
+        if not mutable:
+            return
+        leaves: List[Value] = []
+        for value in values:
+            leaves.extend(reversed(list(pending_inside(value))))
+        at_end = self.pending[len(self.pending) - len(leaves) :]
+        in_order = len(at_end) == len(leaves) and all(a is b for a, b in zip(at_end, leaves))
+        if in_order and not any(leaf.kills for leaf in leaves):
+            return
+        if any(next(pending_inside(container), None) is not None for container in mutable):
+            for leaf in leaves:
+                if leaf.pending:
+                    self.spill_until(leaf)
+
+    def holds_temporary(self, container: Value) -> bool:
+        """Whether a list or dict is the last to hold the value of a temporary."""
+        if _is_tuple(container):
+            return False
+        work = list(container.items or ())
+        while work:
+            item = work.pop()
+            if item.name in self.temporaries and item.refs == 1:
+                return True
+            if item.name is None:
+                work.extend(item.items or ())
+        return False
 
     def let_go(self, value: Value) -> None:
         """A named value is used: if for the last time, its temporary goes after the statement."""
@@ -250,7 +290,7 @@ class Stack:
         items = value.items
         if items is not None:
             held, value.refs = value.refs, 0
-            nodes = self.take(*_referenced(items))
+            nodes = self.take(*_referenced(items), final=True)
             node: s.Expression
             if isinstance(value, Fresh):
                 node = s.List(nodes) if value.kind == "list" else s.Tuple(nodes)
@@ -263,7 +303,9 @@ class Stack:
         self.flush()
         value.name = self.new_name(node)
         self.out.append(s.Assign([s.Name(value.name)], node, origin=value.offset))
-        self.killed = killed + self.killed
+        if self.killed:
+            self.delete(self.killed)
+        self.killed = killed
 
     def settle(self, value: Fresh) -> Value:
         """A tuple that is used twice, as the index of `x[a, b:c] += d` is, becomes one expression."""
@@ -329,6 +371,10 @@ class Stack:
         for value in list(self.pending):
             if id(value) not in own and value.pending and reads(value.node, variable):
                 self.spill_until(value)
+
+
+def _is_tuple(value: Value) -> bool:
+    return isinstance(value, Fresh) and value.kind == "tuple"
 
 
 def pending_inside(value: Value | None) -> Iterator[Value]:

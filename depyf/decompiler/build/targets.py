@@ -245,7 +245,7 @@ class Targets(Stack):
         if isinstance(value, (Slot, ImportedName, ImportValue)) or value.refs > 0 or value.targets:
             self.store(value, make(self.take(*places)))
             return
-        nodes = self.take(value, *places, final=True)
+        nodes = self.take(value, *places, final=True, is_event=True)
         if type(nodes[0]).__name__ == "Inplace":
             raise Unstructured("an in-place operation whose result goes elsewhere")
         self.emit(s.Assign([make(nodes[1:])], nodes[0]))

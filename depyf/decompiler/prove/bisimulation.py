@@ -153,9 +153,9 @@ class Bisimulation:
             pair.crossed = False
         used = None
         if event_a[1] != event_b[1]:
-            used = self.correspondence.held(a, event_a[1])  # before the containers among them escape
+            used = self.correspondence.held(a, event_a[1], through_lists=False)  # before the containers among them escape
             self.compare_operands(pair, event_a, event_b)
-            used.update(self.correspondence.held(a, event_a[1]))  # and those containers themselves
+            used.update(self.correspondence.held(a, event_a[1], through_lists=False))  # and those containers themselves
         self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
         if mode == LEAVE:
             return None
@@ -319,7 +319,7 @@ class Bisimulation:
         if a.temps == b.temps and (rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)):
             return
         if used is None:
-            used = self.correspondence.held(a, event_a[1])
+            used = self.correspondence.held(a, event_a[1], through_lists=False)
         value = self.correspondence.kept_too_long(pair, rest_a, rest_b, used)
         if value:
             text = self.terms.text(value)

@@ -143,8 +143,11 @@ class Correspondence:
             parts += [(i, j) for i, j in zip(left.items[start:], right.items[start:]) if i != j]
         return parts
 
-    def held(self, side: Side, values: Iterable[int]) -> Dict[int, None]:
-        """The objects that these values keep alive, through fresh containers and tuples."""
+    def held(self, side: Side, values: Iterable[int], through_lists: bool = True) -> Dict[int, None]:
+        """The objects that these values keep alive, through fresh containers and tuples.
+
+        Who gets a list may empty it: not `through_lists` leaves out what only a list or dict keeps alive.
+        """
         leaves: Dict[int, None] = {}
         seen: Set[int] = set()
         work = list(values)
@@ -154,7 +157,8 @@ class Correspondence:
                 self.terms.leaves(value, leaves)
             elif value not in seen:
                 seen.add(value)
-                work.extend(side.heap[value].items)
+                if through_lists or side.heap[value].kind == "tuple":
+                    work.extend(side.heap[value].items)
         return leaves
 
     def excuse(self, pair: Pair) -> None:

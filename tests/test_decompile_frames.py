@@ -1,0 +1,110 @@
+"""Frames as Dynamo makes them, and what their texts must keep."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import depyf
+from depyf.decompiler.pipeline import decompile_frame
+
+
+def outer():
+    count = 0
+
+    def step(x):
+        nonlocal count
+        count += 1
+        return x + count
+
+    return step
+
+
+def call_with_empty_keywords(function, args):
+    return function(*args, **{})
+
+
+def test_a_function_that_rebinds_a_variable_around_it_is_shown_as_valid_python() -> None:
+    text = depyf.decompile(outer())
+    compile(text, "shown", "exec")
+    assert "nonlocal count" in text
+
+
+def test_an_empty_keyword_mapping_does_not_stand_in_the_way_of_a_proof() -> None:
+    assert decompile_frame(call_with_empty_keywords.__code__).proved
+
+
+def test_defaults_and_annotations_of_a_function_are_kept() -> None:
+    def function(a, b: int = 1, *, key="k", **rest) -> bool:
+        return a
+
+    assert depyf.decompile(function).startswith("def function(a, b: 'int' = 1, *, key='k', **rest) -> 'bool':")
+
+
+def test_a_default_that_no_text_can_spell_is_named_and_explained() -> None:
+    def function(a=[]):  # noqa: B006
+        return a
+
+    text = depyf.decompile(function)
+    assert "# __constant_0 is a list of 0" in text and "a=__constant_0" in text
+
+
+@pytest.mark.parametrize("bad", [print, len, int, object(), 3, "text", None, type("Empty", (), {})])
+def test_what_has_no_bytecode_is_a_clear_type_error(bad: object) -> None:
+    with pytest.raises(TypeError, match="no Python bytecode"):
+        depyf.decompile(bad)
+
+
+def test_a_failure_inside_a_stage_is_kept_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    from depyf.decompiler import pipeline
+
+    def broken(*args: object, **kwargs: object) -> None:
+        raise ZeroDivisionError("injected")
+
+    monkeypatch.setattr(pipeline, "region_tree", broken)
+    result = decompile_frame(outer().__code__)
+    assert not result.proved
+    assert any("ZeroDivisionError" in bug and "injected" in bug for bug in result.bugs)
+
+
+def test_tensors_that_dynamo_frees_early_are_freed_as_early(tmp_path) -> None:
+    torch = pytest.importorskip("torch")
+
+    def run() -> list[int]:
+        torch._dynamo.reset()
+        made: list[weakref.ref] = []
+        alive: list[int] = []
+
+        def backend(graph, inputs):
+            def call(*args):
+                outputs = graph.forward(*args)
+                made.extend(weakref.ref(output) for output in outputs if isinstance(output, torch.Tensor))
+                return outputs
+
+            return call
+
+        @torch._dynamo.disable
+        def look(tensor):
+            gc.collect()
+            alive.append(sum(ref() is not None for ref in made))
+            return tensor
+
+        @torch.compile(backend=backend)
+        def function(x):
+            first = x + 1
+            second = look(first * 2)
+            del first
+            third = look(second + 3)
+            if third.sum() > 0:
+                third = look(third - 1)
+            return third
+
+        function(torch.ones(4))
+        return alive
+
+    plain = run()
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        shown = run()
+    assert shown == plain
