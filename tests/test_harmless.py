@@ -49,6 +49,17 @@ FAULTS = [
     "depyf.torch_hooks.session.render_summary",
     "depyf.torch_hooks.session.render_manifest",
     "depyf.report.full_code.render",
+    # the stages of the decompiler
+    "depyf.decompiler.pipeline.decode",
+    "depyf.decompiler.pipeline.build_graph",
+    "depyf.decompiler.pipeline.assign_regions",
+    "depyf.decompiler.pipeline.undo_copies",
+    "depyf.decompiler.pipeline.fold",
+    "depyf.decompiler.pipeline.structure",
+    "depyf.decompiler.pipeline.Builder.build",
+    "depyf.decompiler.pipeline.print_source",
+    "depyf.decompiler.pipeline.compile_like",
+    "depyf.decompiler.pipeline.prove",
 ]
 ONLY_WITHOUT_PROOF = {
     "depyf.torch_hooks.decompiling.annotated_disassembly",
@@ -89,6 +100,15 @@ def test_a_fault_inside_depyf_does_not_change_what_the_program_computes(place, t
     messages = [record.getMessage() for record in caplog.records if "injected" in record.getMessage()]
     assert messages and "Please report" in messages[0] and "torch" in messages[0]
     assert len(messages) == len({message.split(";")[0] for message in messages}), "each failure is told once"
+    if place.startswith("depyf.decompiler."):
+        assert len(messages) == 1
+        record = tools.from_json((tmp_path / "d" / "manifest.json").read_text())
+        assert [line for line in record.problems if "decompiling a frame (RuntimeError in" in line]
+        frame = record.frames[0]
+        assert (frame.grade, frame.installed) == ("UNPROVED", "relabelled")
+        for name in (frame.file, "full_code_for_toy_example_0.py"):
+            assert "injected" in (tmp_path / "d" / name).read_text(), "the reason stands in the file"
+        tools.assert_all_parse(tmp_path / "d")
 
 
 def test_without_a_decompiler_frames_are_listed_linked_and_run(tmp_path, monkeypatch):

@@ -153,7 +153,8 @@ class Bisimulation:
             pair.crossed = False
         used = None
         if event_a[1] != event_b[1]:
-            used = self.correspondence.held(a, event_a[1], through_lists=False)  # before the containers among them escape
+            # before the containers among them escape
+            used = self.correspondence.held(a, event_a[1], through_lists=False)
             self.compare_operands(pair, event_a, event_b)
             used.update(self.correspondence.held(a, event_a[1], through_lists=False))  # and those containers themselves
         self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
