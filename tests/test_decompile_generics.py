@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from types import CodeType
 
 import pytest
 
@@ -59,3 +60,13 @@ def test_type_parameters(source):
 )
 def test_defaults_of_type_parameters(source):
     same(source)
+
+
+@needs_generics
+def test_the_body_of_a_generic_class_alone():
+    module = compile("class C[T]:\n    x: T = 1\n", "<module>", "exec")
+    hidden = next(const for const in module.co_consts if isinstance(const, CodeType))
+    body = next(const for const in hidden.co_consts if isinstance(const, CodeType))
+    result = decompile_frame(body, constant_globals=None)
+    assert result.proved, str(result.verdict)
+    assert result.source == "class C[T]:\n    x: T = 1\n"

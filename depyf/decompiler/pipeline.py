@@ -22,6 +22,7 @@ from .build import (
     own_statements,
     parameters,
     standalone_comprehension,
+    type_parameters,
 )
 from .build.constants import constant_node
 from .build.names import spelled
@@ -245,7 +246,7 @@ class _Attempt:
                 pass  # no compiler made this lambda: it has statements
         name = self.code.co_name if self.code.co_name.isidentifier() else "function"
         if not self.code.co_flags & CO_OPTIMIZED:
-            return s.ClassDef(name, [], [], body, origin=0)
+            return s.ClassDef(name, [], [], body, (), type_parameters(self.code), origin=0)
         is_async = self.code.co_flags & (0x80 | 0x200)
         make = s.AsyncFunctionDef if is_async else s.FunctionDef
         returns = self.annotation("return", settings)

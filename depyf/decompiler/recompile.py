@@ -48,7 +48,8 @@ def compile_like(
     `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones.
     """
     body: List[s.Statement] = tree.body
-    wrapped = bool(original.co_freevars)
+    is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
+    wrapped = bool(original.co_freevars) and not is_generic
     if wrapped:
         empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
         body = [s.FunctionDef("__around__", s.arguments(), [empty, *body])]
@@ -64,7 +65,7 @@ def compile_like(
         flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
         code = compile(text, filename, mode, flags=flags, dont_inherit=True, optimize=0)
     if original.co_name != "<module>":
-        for _ in range(1 + wrapped):
+        for _ in range(1 + wrapped + is_generic):
             code = _only_code(code)
     shift = shown_line - code.co_firstlineno
     stand_ins = {stand_in(f"__constant_{i}"): value for i, value in enumerate(constants)}

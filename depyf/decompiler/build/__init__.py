@@ -2,6 +2,7 @@
 
 from .definitions import as_expression
 from .functions import COMPREHENSIONS, Builder, Settings, standalone_comprehension
+from .generics import type_parameters
 from .namespaces import own_statements
 from .signature import docstring_of, parameters
 
@@ -14,4 +15,5 @@ __all__ = [
     "own_statements",
     "parameters",
     "standalone_comprehension",
+    "type_parameters",
 ]

@@ -29,6 +29,14 @@ _KINDS: Dict[str, Any] = {
 }
 
 
+def type_parameters(code: CodeType) -> List[s.TypeParameter]:
+    """The type parameters to show for a class of which only the body is known: those that it mentions."""
+    if ".type_params" not in code.co_freevars:
+        return []
+    named = [name for name in code.co_freevars if name.isidentifier() and not name.startswith("__class")]
+    return [s.TypeVar(name) for name in named or ["T"]]
+
+
 class Generics(Namespaces):
     """What makes type parameters and what has them."""
 
