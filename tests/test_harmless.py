@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import logging
 import sys
 
@@ -187,6 +188,24 @@ def test_wrong_arguments_are_told_in_terms_of_prepare_debug():
         depyf.prepare_debug()
     with pytest.raises(TypeError, match="prepare_debug"):
         depyf.prepare_debug(3.5)
+
+
+@pytest.mark.parametrize("arguments", [("",), ("a\0b",), ("one", "two", "three"), (), (3.5,)])
+def test_calls_without_meaning_are_errors_of_the_users(arguments):
+    with pytest.raises(UserError, match=r"prepare_debug\(dump_src_dir"):
+        depyf.prepare_debug(*arguments)
+
+
+def test_without_torch_prepare_debug_says_so(tmp_path, monkeypatch):
+    def import_without_torch(name, *args):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        return original(name, *args)
+
+    original = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", import_without_torch)
+    with pytest.raises(UserError, match="torch is not installed"):
+        depyf.prepare_debug(str(tmp_path / "d")).__enter__()
 
 
 def test_other_bytecode_hooks_before_and_after_still_count(tmp_path):

@@ -145,3 +145,22 @@ def test_debug_inside_prepare_debug_is_a_clear_error(tmp_path):
     with depyf.prepare_debug(tmp_path), pytest.raises(UserError, match="Leave prepare_debug first"):
         with depyf.debug():
             pass
+
+
+def test_what_torch_compile_returns_is_decompiled_as_the_function_it_was_given():
+    import functools
+
+    torch = pytest.importorskip("torch")
+
+    def f(x, y=2):
+        return x + y
+
+    compiled = torch.compile(f, backend="eager")
+
+    @functools.wraps(compiled)
+    def mine(*args):
+        return compiled(*args)
+
+    assert depyf.decompile(compiled) == depyf.decompile(f)
+    assert "y=2" in depyf.decompile(compiled)
+    assert "compiled(*args)" in depyf.decompile(mine)

@@ -6,7 +6,7 @@ from types import CodeType, FunctionType
 from typing import Any, List, Optional
 
 from ..errors import UserError
-from .find import code_of, path_to_class
+from .find import code_of, path_to_class, without_torch_wrapper
 from .pipeline import Decompilation, decompile_frame, print_tree
 from .prove import Assumption, Divergence, Grade, Verdict
 from .syntax import ClassDef, Module, walk
@@ -34,6 +34,7 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     The text is proved equal to the bytecode; where that fails, a comment at its top says so and why. With
     `strict`, that is a DecompilationError instead. Raises TypeError for what has no Python bytecode.
     """
+    thing = without_torch_wrapper(thing)
     if isinstance(thing, type):
         statement = _class_statement(thing)
         if statement is not None:

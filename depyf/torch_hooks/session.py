@@ -11,7 +11,7 @@ import time
 from types import TracebackType
 from typing import Any, Type
 
-from depyf.errors import NestedSessionError
+from depyf.errors import NestedSessionError, UserError
 from depyf.record import RecordFormatError, SessionRecord, from_json
 from depyf.report.manifest import render as render_manifest
 from depyf.report.summary import render as render_summary
@@ -35,6 +35,10 @@ def last_folder() -> str | None:
     return _last_folder
 
 
+class WrongArguments(UserError, TypeError):
+    """prepare_debug was called in a way that has no meaning: the message says how to call it."""
+
+
 class prepare_debug:
     """Write what torch.compile makes inside the context to `dump_src_dir`, linked to the running program.
 
@@ -48,8 +52,8 @@ class prepare_debug:
     log_bytecode: also pickle the bytecode of each frame, before, after, and compiled back.
 
     Only one such context can be active in a process: entering a second raises NestedSessionError.  A folder
-    that cannot be written raises OutputFolderError.  Both happen on entering; later failures of depyf's own
-    are logged, and never change what the program does.
+    that cannot be written raises OutputFolderError, a missing torch UserError.  All happen on entering; later
+    failures of depyf's own are logged, and never change what the program does.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -64,6 +68,7 @@ class prepare_debug:
 
     def __enter__(self) -> prepare_debug:
         global _active
+        _require_torch()
         with _active_lock:
             if _active is not None:
                 raise NestedSessionError(
@@ -106,6 +111,17 @@ class prepare_debug:
             self.__exit__(None, None, None)
 
 
+def _require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        what = "torch is not installed" if getattr(error, "name", None) == "torch" else f"torch: {error}"
+        raise UserError(
+            f"{what}; depyf.prepare_debug shows what torch.compile does and needs it "
+            "(depyf.decompile works without)."
+        ) from error
+
+
 def _read_arguments(*args: Any, **kwargs: Any) -> dict[str, Any]:
     """The options, of both the present and the older form of the call."""
 
@@ -114,22 +130,27 @@ def _read_arguments(*args: Any, **kwargs: Any) -> dict[str, Any]:
     ) -> dict[str, Any]:
         return {
             "dump_src_dir": dump_src_dir,
-            "clean_wild_fx_code": bool(clean_wild_fx_code),
-            "log_bytecode": bool(log_bytecode),
+            "clean_wild_fx_code": clean_wild_fx_code,
+            "log_bytecode": log_bytecode,
         }
 
     kwargs.pop("func", None)
     kwargs.pop("function", None)
     if args and callable(args[0]) and not isinstance(args[0], (str, os.PathLike)):
         args = args[1:]
+    form = "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False)"
     try:
         options = present(*args, **kwargs)
         options["dump_src_dir"] = os.fsdecode(options["dump_src_dir"])
     except TypeError as error:
-        raise TypeError(
-            f"{str(error).replace('_read_arguments.<locals>.present', 'prepare_debug')}; expected "
-            "prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False)"
-        ) from None
+        what = str(error).replace("_read_arguments.<locals>.present", "prepare_debug")
+        raise WrongArguments(f"{what}; {form}") from None
+    for name in ("clean_wild_fx_code", "log_bytecode"):
+        if not isinstance(options[name], int):  # bool is one
+            raise WrongArguments(f"{name} must be True or False, not {options[name]!r}; {form}")
+        options[name] = bool(options[name])
+    if not options["dump_src_dir"] or "\0" in options["dump_src_dir"]:
+        raise WrongArguments(f"{options['dump_src_dir']!r} cannot be the name of a folder; {form}")
     return options
 
 
