@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from .. import syntax as s
 from ..undo import Unstructured
 from .ops import AiterOf, AssertionErrorName, CoroutineComprehension, Flipped, Inplace, IterOf, flips, is_none, negate
+from .targets import Dropped
 from .values import FunctionValue, Value
 
 
@@ -48,6 +49,8 @@ def _resolved(node: Any) -> Any:
         if isinstance(node, FunctionValue) and not isinstance(node.node, s.Lambda):
             raise Unstructured("a function is used before it has a name")
         node = node.node
+    if type(node) is Dropped:
+        return s.Name(node.id)
     if type(node) is Inplace:
         raise Unstructured("an in-place operation inside an expression")
     if type(node) in (IterOf, AiterOf, CoroutineComprehension):

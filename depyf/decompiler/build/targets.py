@@ -344,13 +344,17 @@ class Targets(Stack):
         if target is None and pattern.source == "with":
             pattern.is_done = True
             return
-        if slot.refs > 0 or slot.index != len(pattern.targets) or target is None:
+        if slot.refs > 0 or slot.index != len(pattern.targets):
             self.name_slots(pattern)
             if target is not None:
                 self.assign(slot, target)
             else:
                 self.discard(slot)
             return
+        if target is None:
+            target = Dropped("_")
+        else:
+            fill_dropped(pattern, target)
         if slot.index == pattern.star:
             target = s.Starred(target)
         pattern.targets.append(target)
@@ -362,14 +366,32 @@ class Targets(Stack):
         pattern.is_done = True
         source = pattern.source
         if source in ("for", "with"):
+            names = self.name_dropped(pattern.targets)
+            if names:
+                self.delete(names)
             return
         target = s.Tuple(pattern.targets)
         if isinstance(source, Slot):
             self.store_target(source, target)
             return
         node, targets, killed, _ = source
-        self.killed = killed + self.killed
+        self.killed = killed + self.killed + self.name_dropped([target])
         self.emit(s.Assign([*targets, target], node))
+
+    def name_dropped(self, targets: Sequence[s.Expression]) -> List[str]:
+        """Give elements that nothing takes a temporary each."""
+        names: List[str] = []
+        work = list(targets)
+        while work:
+            target = work.pop(0)
+            if isinstance(target, Dropped):
+                target.id = self.new_name(s.Name("unused"))
+                names.append(target.id)
+            elif isinstance(target, (s.Tuple, s.List)):
+                work.extend(target.elts)
+            elif isinstance(target, s.Starred):
+                work.append(target.value)
+        return names
 
     # -- imports
 
@@ -502,6 +524,35 @@ def as_item(nodes: Sequence[s.Expression]) -> s.Expression:
 def is_constant(value: Value, constant: Any) -> bool:
     """Whether a value is this very constant."""
     return isinstance(value.node, s.Constant) and value.node.value is constant and not value.pending
+
+
+class Dropped(s.Name):
+    """The target of an element that is popped: of several stores to one variable the compiler keeps the last."""
+
+    __slots__ = ()
+
+
+def fill_dropped(pattern: Pattern, target: s.Expression) -> None:
+    """The elements dropped just before `target` go to the variable that is stored first."""
+    while isinstance(target, s.Tuple) and target.elts:
+        target = target.elts[0]
+    if isinstance(target, s.Starred):
+        target = target.value
+    if type(target) is s.Name:
+        _fill_end(pattern.targets, target.id)
+
+
+def _fill_end(targets: List[s.Expression], name: str) -> bool:
+    """Give the dropped elements at the end a variable. Returns whether there is nothing else."""
+    for position in range(len(targets) - 1, -1, -1):
+        target = targets[position]
+        if isinstance(target, Dropped):
+            targets[position] = s.Name(name)
+        elif isinstance(target, s.Starred) and isinstance(target.value, Dropped):
+            targets[position] = s.Starred(s.Name(name))
+        elif not isinstance(target, s.Tuple) or not isinstance(target.elts, list) or not _fill_end(target.elts, name):
+            return False
+    return True
 
 
 def _bound(node: Optional[s.Expression]) -> Any:

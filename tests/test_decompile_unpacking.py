@@ -1,0 +1,38 @@
+"""Unpacking where not every element is wanted."""
+
+from __future__ import annotations
+
+import pytest
+from decompile_tools import assert_proved
+
+PROVED = {
+    "several elements go to one variable": """
+        def f(x):
+            a, _, _, _, _ = x
+            _, _, b = x
+            c, _, *_ = x
+            *_, d = x
+            (e, _), _, (_, g) = x
+            return a, b, c, d, e, g
+    """,
+    "a loop that takes one element of many": """
+        def f(x):
+            for a, _, _, _ in x:
+                g(a)
+            return [b for b, _, _ in x], {c: d for _, _, (c, d, _) in x}
+    """,
+    "a generator that takes one element of many": """
+        def f(group):
+            return any(tag in {'replace', 'insert'} for tag, _, _, _, _ in group)
+    """,
+    "a loop that takes nothing": """
+        def f(x):
+            for _, _ in x:
+                g()
+    """,
+}
+
+
+@pytest.mark.parametrize("source", PROVED.values(), ids=PROVED.keys())
+def test_is_proved(source: str) -> None:
+    assert_proved(source)
