@@ -175,6 +175,62 @@ PROVED = {
                             return None
             return c(s)
     """,
+    "return of a value in a finally": """
+        def f():
+            try:
+                return g(1)
+            finally:
+                return g(2)
+    """,
+    "returns in a finally with try inside": """
+        def f(self, kind):
+            try:
+                if self.a:
+                    self.a.close()
+            finally:
+                if kind == K:
+                    if self.b > 0:
+                        try:
+                            self.w(self.b)
+                        except E:
+                            pass
+                    self.b = 0
+                    return
+                self.wait()
+    """,
+    "break and continue in a finally": """
+        def f(a):
+            for x in a:
+                try:
+                    g(x)
+                finally:
+                    if x:
+                        break
+                    if h(x):
+                        continue
+                    k()
+            return l()
+    """,
+    "a finally with try statements one after the other": """
+        def f(self):
+            try:
+                a()
+            finally:
+                b = self.b
+                try:
+                    del self.c
+                except A:
+                    pass
+                try:
+                    if b:
+                        b.close()
+                finally:
+                    d = self.d
+                    if d and not self.e:
+                        try: g(d)
+                        except O: pass
+                    self.h = False
+    """,
 }
 
 

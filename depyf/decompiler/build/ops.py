@@ -609,6 +609,14 @@ class Ops(Targets):
         if not isinstance(self.pop(), Marker):
             raise Unstructured("RERAISE of something that was not caught")
 
+    def op_nowhere(self, op: Op) -> None:
+        """A place that is never reached: what is on the stack is dropped."""
+        while self.values:
+            value = self.pop()
+            if not isinstance(value, (Marker, Null)):
+                self.discard(value)
+        self.flush()
+
     def op_pop_except(self, op: Op) -> None:
         if not isinstance(self.pop(), Marker):
             raise Unstructured("POP_EXCEPT without an exception")
@@ -845,7 +853,7 @@ METHODS: Dict[str, str] = {
     "GET_AITER": "op_get_aiter",
     "GET_YIELD_FROM_ITER": "op_get_yield_from_iter", "GET_AWAITABLE": "op_get_awaitable",
     "YIELD_FROM": "op_yield_from", "YIELD": "op_yield", "RETURN": "op_return", "RAISE": "op_raise",
-    "RERAISE": "op_reraise", "POP_EXCEPT": "op_pop_except", "BEFORE_WITH": "op_before_with",
+    "RERAISE": "op_reraise", "POP_EXCEPT": "op_pop_except", "NOWHERE": "op_nowhere", "BEFORE_WITH": "op_before_with",
     "BEFORE_ASYNC_WITH": "op_before_with",
 }  # fmt: skip
 for _kind in (

@@ -65,7 +65,7 @@ class Statements(Ops):
             yield self.item(item)
         if batch:
             self.run_ops(batch)
-            if batch[-1].kind in ("RETURN", "RAISE", "RERAISE"):
+            if batch[-1].kind in ("RETURN", "RAISE", "RERAISE", "NOWHERE"):
                 self.falls = False
         if self.falls:
             self.flush()

@@ -18,7 +18,7 @@ STATEMENTS = frozenset({
 STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 
 # (popped, pushed) of the structured ops.
-STRUCTURED = {"SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1)}
+STRUCTURED = {"NOWHERE": (0, 0), "SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1)}
 
 
 def effect(ops: List[Op]) -> Optional[int]:

@@ -358,7 +358,7 @@ class _Structurer:
         if plain:
             self.tasks.append(Task(plain[0], node.orelse, outer))
         if region.kind == "finally":
-            self.tasks.append(Task(region.entry, node.final, Around(None)))
+            self.tasks.append(Task(region.entry, node.final, Around(None, around.header, around.after)))
         else:
             node.clauses = self.clauses[region]
             for clause in node.clauses:

@@ -104,7 +104,8 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
     ends: List[Cursor] = []
     seen = set()
     base = len(region.entry.regions)  # the copy lies in the same regions as the handler
-    # The last number is how many handlers of the body's own are open.
+    levels: Dict[Region, int] = {}  # how many handlers of the body's own are open where a region is entered
+    # The last number is how many are open here.
     work: List[Tuple[Cursor, Cursor, int]] = [((region.entry, 1), (target, 0), 0)]
     while work:
         pair = work.pop()
@@ -119,13 +120,14 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
             if kind == "RERAISE" and level == 0:
                 ends.append((copy, j))
                 break
-            level += (kind == "PUSH_EXC_INFO") - (kind == "POP_EXCEPT")
-            if level < 0:
+            if level == 0 and _next_kinds(original, i) in LEAVES:
                 break  # the body leaves by itself
+            level += (kind == "PUSH_EXC_INFO") - (kind == "POP_EXCEPT")
             if len(original.regions) != len(copy.regions):
                 raise Unstructured("a finally body and its copy are protected differently")
             for inner, other in zip(original.regions[base:], copy.regions[base:]):
-                work.append(((inner.entry, 0), (other.entry, 0), 0))
+                entered = levels.setdefault(inner, level)  # a region's body comes before its handler
+                work.append(((inner.entry, 0), (other.entry, 0), entered))
             if i == len(original.ops) or j == len(copy.ops):
                 if i != len(original.ops) or j != len(copy.ops):
                     raise Unstructured("a finally body and its copy differ")
@@ -139,12 +141,29 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
     if not ends:
         nothing = graph.new_block(target.offset, target.handler, target.line)
         nothing.regions = target.regions
+        nothing.ops = [Op("NOWHERE", None, target.offset)]
         return nothing  # the finally body never ends: nothing comes after it
     first = _continuation(graph, ends[0])
     for other in ends[1:]:
         if other != ends[0] and not _same_end(ends[0], other) and _continuation(graph, other) is not first:
             raise Unstructured("copies of a finally body go on in different places")
     return first
+
+
+# How a `finally` body is left by return, break or continue: the exception is dropped below a value, if there is one.
+LEAVES = (("POP", "POP_EXCEPT"), ("SWAP", "POP", "SWAP", "POP_EXCEPT"))
+
+
+def _next_kinds(block: Block, position: int) -> Tuple[str, ...]:
+    """The ops from here on, up to POP_EXCEPT; at most four."""
+    kinds: List[str] = []
+    while len(kinds) < 4 and kinds[-1:] != ["POP_EXCEPT"]:
+        block, position = _skip_jumps(block, position)
+        if position == len(block.ops):
+            break
+        kinds.append(block.ops[position].kind)
+        position += 1
+    return tuple(kinds)
 
 
 def _same_end(a: Cursor, b: Cursor) -> bool:
