@@ -64,7 +64,7 @@ def test_defaults_of_type_parameters(source):
 
 @needs_generics
 def test_the_body_of_a_generic_class_alone():
-    module = compile("class C[T]:\n    x: T = 1\n", "<module>", "exec")
+    module = compile("class C[T]:\n    x: T = 1\n", "<module>", "exec", dont_inherit=True)
     hidden = next(const for const in module.co_consts if isinstance(const, CodeType))
     body = next(const for const in hidden.co_consts if isinstance(const, CodeType))
     result = decompile_frame(body, constant_globals=None)
