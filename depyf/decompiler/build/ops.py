@@ -57,6 +57,7 @@ class Ops(Targets):
                 continue
             position += 1
             self.following = ops[position].kind if position < count else ""
+            self.upcoming = ops, position
             methods[op.kind](op)
 
     # -- stack juggling
@@ -66,7 +67,7 @@ class Ops(Targets):
         if isinstance(value, ImportValue) and value.refs == 0:
             self.finish_import(value)
         elif isinstance(value, Slot) and value.name is None:
-            self.store_target(value, None)
+            self.store_target(value, self.overwritten_target())
         elif isinstance(value, (Marker, Null)):
             pass
         elif value.refs == 0 and value.targets and value.name is None:
@@ -75,6 +76,15 @@ class Ops(Targets):
             self.emit(s.Expr(self.take(value, final=True)[0]))
         else:
             self.discard(value)
+
+    def overwritten_target(self) -> Optional[s.Expression]:
+        """`a, _, _ = x`: a store that another one to the same local follows is a POP."""
+        ops, position = self.upcoming
+        while position < len(ops) and ops[position].kind == "POP":
+            position += 1
+        if position == len(ops) or ops[position].kind != "STORE_LOCAL" or not isinstance(self.values[-1], Slot):
+            return None
+        return s.Name(self.variable(ops[position].arg))
 
     def op_copy(self, op: Op) -> None:
         if op.arg > len(self.values):

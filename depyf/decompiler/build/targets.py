@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .. import syntax as s
 from ..microops import Op
@@ -30,6 +30,7 @@ class Targets(Stack):
     """Everything that binds or changes something."""
 
     following = ""  # the kind of the op after the one that is executed
+    upcoming: Tuple[Sequence[Op], int] = ((), 0)  # the ops that are executed and the position of the next one
     class_name: Optional[str] = None  # the class around, whose name private names carry
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
 

@@ -7,6 +7,7 @@ from typing import List, Optional, Set, Tuple
 from ..flow import Block, Branch, End, Graph, Guarded, Jump, Simple
 from ..microops import Op
 from ..undo import Region, Unstructured
+from .clauses import clause_ends, merge_clause_ends
 from .tree import Clause
 
 # Ops that cannot raise: a return made of these may be said inside the region that it leaves.
@@ -85,6 +86,7 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
         if ops and ops[0].kind == "POP":
             body = split_block(graph, block, len(block.ops) - len(ops) + 1)
             body.depth = region.entry.depth
+            merge_clause_ends(graph, region, body)
             clauses.append(Clause(None, None, body, block.offset))
             return clauses
         if len(ops) == 1 and ops[0].kind == "RERAISE":
@@ -104,6 +106,7 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
         match.depth -= 1
         name = None if first.kind == "POP" else first
         clauses.append(Clause(ops[:-1], name, match, block.offset))
+        merge_clause_ends(graph, region, match)
         if name is not None:
             strip_unbinding(match, name)
         block = term.false
@@ -114,27 +117,8 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
 
 def strip_unbinding(start: Block, name: Op) -> None:
     """Remove `e = None; del e` where control leaves the clause that bound `e`: `except E as e` implies it."""
-    seen: Set[Tuple[Block, int]] = set()
-    work = [(start, 1)]
-    while work:
-        block, level = work.pop()
-        if (block, level) in seen:
-            continue
-        seen.add((block, level))
-        for position, op in enumerate(block.ops):
-            if op.kind == "POP_EXCEPT":
-                level -= 1
-                if level == 0:
-                    _strip_at(block, position + 1, name)
-                    break
-        if level == 0:
-            continue
-        term = block.term
-        if isinstance(term, Guarded):
-            work.append((term.handler, level + 1))
-            work.append((term.body, level))
-        else:
-            work.extend((target, level) for target in block.successors())
+    for block, position in list(clause_ends(start)):
+        _strip_at(block, position + 1, name)
 
 
 def _strip_at(block: Block, position: int, name: Op) -> None:
