@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Set, Tuple
+from typing import List, Optional, Tuple
 
 from ..flow import Block, Branch, End, Graph, Guarded, Jump, Simple
 from ..microops import Op
