@@ -13,6 +13,9 @@ Locals          LOAD_LOCAL x, STORE_LOCAL x, DELETE_LOCAL x   (reads and deletes
                 LOAD_LOCAL_AND_CLEAR x  -> the value or NULL; x is unbound afterwards, never raises
                 STORE_LOCAL of NULL unbinds
 Cells           LOAD_CELL x, STORE_CELL x, DELETE_CELL x   contents of a cell or free variable
+                SAVE_CELL x      -> the cell itself; x is a local without a value afterwards (an inlined comprehension's own)
+                RENEW_CELL x     -> the cell itself; x has a new, empty cell afterwards
+                RESTORE_CELL x   cell ->  x has this cell again
                 LOAD_CLOSURE x   -> the cell itself    LOAD_CLASS_CELL x   class body: namespace, then the cell
 Names           LOAD_GLOBAL, STORE_GLOBAL, DELETE_GLOBAL; LOAD_NAME, STORE_NAME, DELETE_NAME
                 LOAD_LOCALS -> mapping
@@ -132,7 +135,8 @@ class Program:
 _FIXED: Dict[str, Tuple[int, int]] = {
     "POP": (1, 0), "PUSH_NULL": (0, 1), "CONST": (0, 1),
     "LOAD_LOCAL": (0, 1), "STORE_LOCAL": (1, 0), "DELETE_LOCAL": (0, 0), "LOAD_LOCAL_AND_CLEAR": (0, 1),
-    "LOAD_CELL": (0, 1), "STORE_CELL": (1, 0), "DELETE_CELL": (0, 0), "LOAD_CLOSURE": (0, 1), "LOAD_CLASS_CELL": (0, 1),
+    "LOAD_CELL": (0, 1), "STORE_CELL": (1, 0), "DELETE_CELL": (0, 0), "LOAD_CLOSURE": (0, 1),
+    "SAVE_CELL": (0, 1), "RENEW_CELL": (0, 1), "RESTORE_CELL": (1, 0), "LOAD_CLASS_CELL": (0, 1),
     "LOAD_GLOBAL": (0, 1), "STORE_GLOBAL": (1, 0), "DELETE_GLOBAL": (0, 0),
     "LOAD_NAME": (0, 1), "STORE_NAME": (1, 0), "DELETE_NAME": (0, 0), "LOAD_LOCALS": (0, 1),
     "LOAD_FROM_MAPPING_OR_GLOBAL": (1, 1), "LOAD_FROM_MAPPING_OR_CELL": (1, 1),

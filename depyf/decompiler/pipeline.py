@@ -87,8 +87,9 @@ class Rung:
     is_machine: bool = False
 
 
+IDIOMS = Rung("idioms", True, True)
 RUNGS = (
-    Rung("idioms", True, True),
+    IDIOMS,
     Rung("idioms", True, False),
     Rung("statements", False, True),
     Rung("statements", False, False),
@@ -109,7 +110,7 @@ def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
 
 
 def _tree(graph: Graph, rung: Rung) -> Sequence:
-    fold_comprehensions(graph, lambda part: _tree(part, RUNGS[0]))
+    fold_comprehensions(graph, lambda part: _tree(part, IDIOMS))
     merge_copied_tails(graph)
     regions = assign_regions(graph)
     if not graph.program.code.co_flags & CO_OPTIMIZED:

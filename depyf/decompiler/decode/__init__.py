@@ -23,12 +23,14 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     version = version or RUNNING_VERSION
     translator = Translator(code, facts_for(version))
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
-    for raw in raw_instructions(code, version):
+    instructions = list(raw_instructions(code, version))
+    ranges = exception_ranges(code)
+    translator.find_saved_cells(instructions, ranges)
+    for raw in instructions:
         starts[raw.start] = starts[raw.offset] = len(translator.ops)
         translator.translate(raw)
     ops = translator.ops
     starts[len(code.co_code)] = len(ops)
-    ranges = exception_ranges(code)
     for op in ops:
         if op.target >= 0:
             op.target = starts[op.target]

@@ -7,11 +7,11 @@ An opcode that changed its meaning between versions asks `PythonFacts`, never a 
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
 
 from ..microops import FROM_STACK, NULL_FIRST, Op
 from ..python_facts import PythonFacts
-from .raw import Raw
+from .raw import ExceptionRange, Raw
 
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 BINARY_OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
@@ -82,6 +82,18 @@ for _way in ("FORWARD", "BACKWARD"):
         _JUMPS[f"POP_JUMP_{_way}_IF_{_kind}"] = f"BRANCH_{_kind}"
 
 
+class PlainRange(NamedTuple):
+    """Where a variable that is a cell elsewhere is a plain local: in an inlined comprehension that captures it not."""
+
+    name: str
+    start: int
+    end: int
+
+    def holds(self, name: str, offset: int) -> bool:
+        """Whether the variable is a plain local at this offset."""
+        return self.name == name and self.start <= offset < self.end
+
+
 class Translator:
     """Translates one code object; `ops` collects the result with jump targets as byte offsets."""
 
@@ -94,6 +106,8 @@ class Translator:
         self.slots = code.co_varnames + cells + code.co_freevars
         self.cells = set(code.co_freevars)  # and the variables that a MAKE_CELL has made cells of
         self.kwnames: Any = None
+        self.saved: Dict[int, str] = {}  # offset of an instruction that puts a cell aside -> what it is then
+        self.plain: List[PlainRange] = []
 
     def translate(self, raw: Raw) -> None:
         """Append the micro-ops of one instruction."""
@@ -131,6 +145,27 @@ class Translator:
             raise ValueError(f"{opname} at {raw.offset} has no translation")
         special(self, raw)
 
+    def find_saved_cells(self, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange]) -> None:
+        """Inlined comprehensions whose variables are cells outside or inside: what each instruction means there."""
+        cells = {*self.code.co_cellvars, *self.code.co_freevars}
+        for index, raw in enumerate(instructions):
+            if raw.opname != "LOAD_FAST_AND_CLEAR" or self.slots[raw.arg] not in cells:
+                continue
+            name = self.slots[raw.arg]
+            following = index + 1
+            renewed = instructions[following].opname == "MAKE_CELL"
+            self.saved[raw.offset] = "RENEW_CELL" if renewed else "SAVE_CELL"
+            if renewed:
+                if any(part.holds(name, raw.offset) for part in self.plain):
+                    raise ValueError(f"{name} is a local and a cell in comprehensions inside each other")
+                continue
+            while instructions[following].opname in ("LOAD_FAST_AND_CLEAR", "MAKE_CELL", "SWAP"):
+                following += 1
+            start = instructions[following].start
+            targets = [entry.target for entry in ranges if entry.start <= start < entry.end]
+            end = max([entry.end for entry in ranges if entry.target in targets[:1]], default=start)
+            self.plain.append(PlainRange(name, start, end))
+
     def emit(self, kind: str, arg: Any = None) -> None:
         """Append one micro-op."""
         self.ops.append(Op(kind, arg, self.offset))
@@ -142,8 +177,13 @@ class Translator:
     def local(self, kind: str, slot: int) -> None:
         """Append an op on a local, cell or free variable; a plain read of a cell's slot pushes the cell (3.13)."""
         name = self.slots[slot]
-        if kind == "LOAD_LOCAL" and name in self.cells:
-            kind = "LOAD_CLOSURE"
+        if name in self.cells and not any(part.holds(name, self.offset) for part in self.plain):
+            if kind == "LOAD_LOCAL":
+                kind = "LOAD_CLOSURE"
+            elif kind == "STORE_LOCAL" and self.saved:
+                kind = "RESTORE_CELL"
+            elif kind == "LOAD_LOCAL_AND_CLEAR":
+                kind = self.saved[self.offset]
         self.emit(kind, name)
 
     def null_and(self, load: Callable[[], None]) -> None:

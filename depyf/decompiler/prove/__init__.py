@@ -150,4 +150,6 @@ def _simulation(
 
     plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL)
     plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL)
+    renewed = frozenset([op.arg for op in (*a.ops, *b.ops) if op.kind in ("SAVE_CELL", "RENEW_CELL")])
+    plan_a.renewed = plan_b.renewed = renewed
     return Bisimulation(plan_a, plan_b, terms, same_code)

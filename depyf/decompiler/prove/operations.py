@@ -9,7 +9,7 @@ from .displays import DISPLAYS
 from .machine import STOP, Machine, Special, Unsupported, plain, replace, unbound_event
 from .plan import ADVANCE, ITERATE, LEAVE, RAISES, TRUTH, Plan
 from .state import Pair, Side
-from .terms import BOOL, CODE, CONST, GLOBAL, MAYBE, UNBOUND
+from .terms import BOOL, CODE, CONST, GLOBAL, MAYBE, SLICE, TUPLE, UNBOUND
 
 
 def _push_null(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
@@ -39,8 +39,6 @@ def _delete_local(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 def _load_and_clear(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     name, is_temp = plan.arg[side.pc]
-    if name in plan.code.co_cellvars:
-        raise Unsupported("a comprehension's own cell")
     side.stack.append((side.temps if is_temp else side.locals).pop(name, m.terms.null))
     if is_temp:
         side.touched = True
@@ -49,8 +47,37 @@ def _load_and_clear(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     return side.pc + 1
 
 
+def _save_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
+    """A variable gets another cell, or none: an event, so that both sides do it at the same time."""
+    name = plan.arg[side.pc]
+    _forget_local(m, side, name)
+    return plain(side, (plan.kinds[side.pc], name), 0, 0, 1)
+
+
+def _restore_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
+    name = plan.arg[side.pc]
+    _forget_local(m, side, name)
+    return plain(side, ("RESTORE_CELL", name), 1, 1, 0)
+
+
+def _forget_local(m: Machine, side: Side, name: str) -> None:
+    """The local that stands where the cell was is gone. The cell itself must not be on its way anywhere."""
+    cell = m.terms.cell(name)
+    work = [*side.stack, *side.temps.values(), *side.locals.values()]
+    for container in side.heap.values():
+        work += container.items
+    for value in work:  # grows while it is walked
+        if value == cell:
+            raise Unsupported("a cell is in use while its variable gets another one")
+        if value >= 0 and m.terms.kinds[value] & (TUPLE | SLICE):
+            work += m.terms.data[value]
+    if name in side.locals:
+        side.released.append(side.locals.pop(name))
+        side.dirty.append(name)
+
+
 def _is_shared_cell(plan: Plan, side: Side, name: str) -> bool:
-    return name in side.captured or name not in plan.code.co_cellvars
+    return name in side.captured or name in plan.renewed or name not in plan.code.co_cellvars
 
 
 def _load_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
@@ -93,7 +120,7 @@ def _delete_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 def _load_closure(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     name = plan.arg[side.pc]
-    if name in plan.code.co_cellvars and name not in side.captured:
+    if name in plan.code.co_cellvars and name not in side.captured and name not in plan.renewed:
         side.captured.add(name)
         side.dirty.append(name)
     return replace(side, 0, m.terms.cell(name))
@@ -243,7 +270,7 @@ def _load_assertion_error(m: Machine, plan: Plan, side: Side, pair: Pair) -> int
 SPECIAL: Dict[str, Special] = {
     "PUSH_NULL": _push_null, "JUMP": _spin, "DELETE_LOCAL": _delete_local,
     "LOAD_LOCAL_AND_CLEAR": _load_and_clear, "LOAD_CELL": _load_cell, "STORE_CELL": _store_cell,
-    "DELETE_CELL": _delete_cell, "LOAD_CLOSURE": _load_closure,
+    "SAVE_CELL": _save_cell, "RENEW_CELL": _save_cell, "RESTORE_CELL": _restore_cell, "DELETE_CELL": _delete_cell, "LOAD_CLOSURE": _load_closure,
     "IS": _is, "COMPARE": _compare, "UNARY": _unary, "TO_BOOL": _to_bool, "CALL": _call_with_names_on_stack,
     "CALL_EX": _call_ex, "MAKE_FUNCTION": _make_function, "RETURN": _return, "RAISE": _raise,
     "RERAISE": _reraise, "PUSH_EXC_INFO": _push_exc_info, "POP_EXCEPT": _pop_except, "FOR_ITER": _for_iter,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from types import CodeType
-from typing import Any, Callable, Collection, Dict, List, Tuple
+from typing import Any, Callable, Collection, Dict, FrozenSet, List, Tuple
 
 from ..microops import BRANCHES, FROM_STACK, Handler, Op, Program, stack_effect
 from ..python_facts import facts_for
@@ -51,6 +51,7 @@ class Plan:
         "kinds",
         "labels",
         "offsets",
+        "renewed",
         "run",
         "size",
         "targets",
@@ -60,6 +61,7 @@ class Plan:
         ops = program.ops
         self.code: CodeType = program.code
         self.size = len(ops)
+        self.renewed: FrozenSet[str] = frozenset()  # variables that get another cell; set when both sides are known
         self.run: List[int] = []
         self.arg: List[Any] = []
         self.kinds: List[str] = [op.kind for op in ops]

@@ -21,7 +21,7 @@ from ..flow import Block, Branch, End, Graph, Jump, Simple
 from ..microops import Op
 from .constants import constant_key
 
-PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL"})
+PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL"})
 RESTORES = frozenset({"STORE_LOCAL", "RESTORE_CELL"})
 STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 COLLECTION_AND_ITERATOR = 2  # what is on the stack when the loop begins
