@@ -48,7 +48,7 @@ SAME_TEXT = {
     "a docstring": '''
         def f():
             """Says what it does."""
-            return None or f
+            return f
     ''',
     "keyword-only parameters and defaults of inner functions": """
         def f(a):

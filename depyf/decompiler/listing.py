@@ -15,6 +15,7 @@ from typing import List, Mapping, Tuple
 from .reprs import stable_repr
 
 Lines = Tuple[Tuple[int, int], ...]
+CO_OPTIMIZED = 0x1  # of a function: its first constant may be a docstring
 
 
 def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: str = "") -> Tuple[str, Lines]:
@@ -25,6 +26,9 @@ def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: st
     """
     text: List[str] = ["# Not source: " + reason.replace("\n", " ")] if reason else []
     text.append(_signature(code))
+    first = code.co_consts[0] if code.co_consts else None
+    if isinstance(first, str) and code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<"):
+        text.append(f"    {first!r}")
     text.append('    """Instructions as they run; no source was found that is proved to equal them."""')
     lines: List[Tuple[int, int]] = []
     source_line = None

@@ -13,7 +13,7 @@ Locals          LOAD_LOCAL x, STORE_LOCAL x, DELETE_LOCAL x   (reads and deletes
                 LOAD_LOCAL_AND_CLEAR x  -> the value or NULL; x is unbound afterwards, never raises
                 STORE_LOCAL of NULL unbinds
 Cells           LOAD_CELL x, STORE_CELL x, DELETE_CELL x   contents of a cell or free variable
-                SAVE_CELL x      -> the cell itself; x is a local without a value afterwards (an inlined comprehension's own)
+                SAVE_CELL x      -> the cell itself; x is a local without a value afterwards
                 RENEW_CELL x     -> the cell itself; x has a new, empty cell afterwards
                 RESTORE_CELL x   cell ->  x has this cell again
                 LOAD_CLOSURE x   -> the cell itself    LOAD_CLASS_CELL x   class body: namespace, then the cell

@@ -270,7 +270,8 @@ def _load_assertion_error(m: Machine, plan: Plan, side: Side, pair: Pair) -> int
 SPECIAL: Dict[str, Special] = {
     "PUSH_NULL": _push_null, "JUMP": _spin, "DELETE_LOCAL": _delete_local,
     "LOAD_LOCAL_AND_CLEAR": _load_and_clear, "LOAD_CELL": _load_cell, "STORE_CELL": _store_cell,
-    "SAVE_CELL": _save_cell, "RENEW_CELL": _save_cell, "RESTORE_CELL": _restore_cell, "DELETE_CELL": _delete_cell, "LOAD_CLOSURE": _load_closure,
+    "SAVE_CELL": _save_cell, "RENEW_CELL": _save_cell, "RESTORE_CELL": _restore_cell,
+    "DELETE_CELL": _delete_cell, "LOAD_CLOSURE": _load_closure,
     "IS": _is, "COMPARE": _compare, "UNARY": _unary, "TO_BOOL": _to_bool, "CALL": _call_with_names_on_stack,
     "CALL_EX": _call_ex, "MAKE_FUNCTION": _make_function, "RETURN": _return, "RAISE": _raise,
     "RERAISE": _reraise, "PUSH_EXC_INFO": _push_exc_info, "POP_EXCEPT": _pop_except, "FOR_ITER": _for_iter,
