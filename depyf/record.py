@@ -46,6 +46,7 @@ class GuardRecord:
     expression: str = ""  # what is guarded, as torch names it: L['a'], G['torch'].abs
     kind: str = ""  # torch's name for the guard: TENSOR_MATCH, GLOBAL_STATE ...
     location: Optional[Location] = None  # the user's line that asked for it
+    from_torch: bool = False  # whether that line is one of torch's own
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class FunctionRecord:
     resume_of: Optional[str] = None  # key of the function whose rest this is
     resume_names: Tuple[str, ...] = ()  # global names under which frames call it: "__resume_at_102_2"
     written_in: str = ""  # the user's lines that hold it, when they are no definition: a lambda in a call
+    earlier_versions: int = 0  # versions that were compiled before the session and may still be used
+    left_alone: Tuple[GraphBreak, ...] = ()  # why Dynamo compiled no version where it tried: it runs as it is
     full_code_file: Optional[str] = None  # file name of the whole story, for functions of the user's
 
 

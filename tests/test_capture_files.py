@@ -292,3 +292,37 @@ def test_lambdas_closures_and_files_with_odd_names_give_valid_modules(tmp_path):
     story = (tmp_path / "d" / "full_code_for_lambda_0.py").read_text()
     assert '#     return torch.compile(lambda x: x + 2, backend="eager")(x)\n' in story
     assert "\nlambda x: x + 2\n" in story
+
+
+def test_what_the_session_did_not_see_and_what_dynamo_left_alone_is_told(tmp_path, capsys):
+    def breaks(x):
+        x = x + 1
+        print("once")
+        return 5
+
+    def loop(x):
+        for _ in range(2):
+            x = x + 1
+            torch._dynamo.graph_break()
+        return x
+
+    torch._dynamo.reset()
+    compiled = torch.compile(breaks, backend="eager")
+    compiled(torch.ones(2))
+    with depyf.prepare_debug(str(tmp_path / "d")) as context:
+        compiled(torch.ones(3))
+        torch.compile(loop, backend="eager")(torch.ones(2))
+    assert not context.record.problems
+    story = (tmp_path / "d" / "full_code_for_breaks_0.py").read_text()
+    assert story.count("1 version compiled before this session is not shown") == 2
+    assert "# Dynamo never compiled this: it runs as it is" in story
+    assert "builtin operator `print`" in story
+    line = breaks.__code__.co_firstlineno + 2
+    assert f"(resumes at {os.path.basename(__file__)}:{line})" in story
+    left_alone = (tmp_path / "d" / "full_code_for_loop_0.py").read_text()
+    assert "it runs as it is, eagerly" in left_alone and "for _ in range(2):" in left_alone
+    assert "Call to `torch._dynamo.graph_break()`, and then graph break in loop" in left_alone
+    tools.assert_all_parse(tmp_path / "d")
+    summary = capsys.readouterr().err
+    assert "builtin operator `print`" in summary and "2 graph breaks" in summary
+    assert "Encountered graph break" not in summary

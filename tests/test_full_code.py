@@ -291,3 +291,51 @@ def test_functions_that_say_nonlocal_stand_in_their_enclosing_scope():
     assert "    def __transformed_code_0_for_toy_example(a, b):\n        nonlocal n\n" in text
     assert "    return __transformed_code_0_for_toy_example\n" in text
     assert "return __transformed_code_0_for_toy_example(a, b)" in text
+
+
+def test_guards_that_say_the_same_of_each_tensor_or_come_from_torch_are_gathered():
+    marks = "not any(hasattr({}, f'_dynamo_{{mark}}_indices') for mark in ('dynamic', 'static'))"
+    guards = (
+        GuardRecord("type(a) is torch.Tensor", True, location=LINE_2),
+        GuardRecord(marks.format("a"), True, location=LINE_2),
+        GuardRecord("a.layer is None", True, location=Location("nn/one.py", 1, code="one"), from_torch=True),
+        GuardRecord(marks.format("b"), True, location=LINE_3),
+        GuardRecord("b.layer is None", True, location=Location("nn/two.py", 2, code="two"), from_torch=True),
+        GuardRecord("torch.is_grad_enabled()", True),
+    )
+    frame = dataclasses.replace(ENTRY_FRAME, guards=guards)
+    assert (
+        "    return (\n"
+        "        # toy.py:2: x = a / (torch.abs(a) + 1)\n"
+        "        type(a) is torch.Tensor\n"
+        "        # from torch itself:\n"
+        "        and a.layer is None and b.layer is None\n"
+        "        # Dynamo itself:\n"
+        "        and torch.is_grad_enabled()\n"
+        "        # also: no dimension of a, b is marked dynamic or static\n"
+        "    )\n"
+    ) in render(dataclasses.replace(SESSION, frames=(frame,)), "toy_example_0")
+
+
+def test_the_words_of_dynamo_that_occur_are_explained_and_resume_functions_have_a_place():
+    text = render(SESSION, "toy_example_0")
+    assert "#   then:   goes on in __resume_at_102_2   (resumes at toy.py:3)\n" in text
+    assert "#   __resume_at_<offset>_<n>: the rest of a function" in text
+    assert "record_pregraph_bytecode_enter/exit: torch times" not in text
+    source = ENTRY_FRAME.source.replace("    if", "    record_pregraph_bytecode_enter([], [])\n    if")
+    frame = dataclasses.replace(ENTRY_FRAME, source=source)
+    text = render(dataclasses.replace(SESSION, frames=(frame,)), "toy_example_0")
+    assert "record_pregraph_bytecode_enter/exit: torch times" in text and "#   [], []" in text
+
+
+def test_versions_from_before_the_session_and_breaks_without_a_version_are_told():
+    function = dataclasses.replace(TOY, earlier_versions=2, left_alone=(GraphBreak("a loop", LINE_3),))
+    text = render(dataclasses.replace(SESSION, functions=(function, RESUME)), "toy_example_0")
+    assert text.count("2 versions compiled before this session are not shown") == 2
+    assert "toy.py:3: if b.sum() < 0:: a loop" in text
+    alone = render(SessionRecord(functions=(function,)), "toy_example_0")
+    assert "it runs as it is, eagerly" in alone and "Dynamo never compiled this" in alone and "a loop" in alone
+    resume = dataclasses.replace(SESSION, frames=(ENTRY_FRAME,))
+    assert "# Dynamo never compiled this: it runs as it is" in render(resume, "toy_example_0")
+    for one in (text, alone):
+        compile(one, "full_code", "exec")

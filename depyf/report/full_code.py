@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import os
 import textwrap
-from typing import List, Tuple
+from typing import Tuple
 
-from depyf.record import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, Location, SessionRecord
+from depyf.record import FrameRecord, FunctionRecord, GraphRecord, ResumeCall, SessionRecord
 from depyf.report import python_text
+from depyf.report.guard_function import asked_by, guard_function
 from depyf.report.signature import Signature, signature_of
 
 
 def render(session: SessionRecord, function_key: str) -> str:
     """Text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
     function = session.function(function_key)
-    lines = _opening(session, function)
-    lines += _story(session, function, {function_key})
+    story = _story(session, function, {function_key})
+    lines = [*_opening(session, function, _words_used("\n".join(story))), *story]
     text = "\n".join(lines) + "\n"
     if not python_text.is_module(text):
         # No piece is known to do this, but a file that says it is Python must be.
@@ -35,13 +36,22 @@ def render(session: SessionRecord, function_key: str) -> str:
 # ---------------------------------------------------------------- the parts, in order
 
 
-def _opening(session: SessionRecord, function: FunctionRecord) -> list[str]:
+def _opening(session: SessionRecord, function: FunctionRecord, words: list[str]) -> list[str]:
     versions = session.versions
     made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
     place = _place(function.file, function.first_line)
+    text = [f"What torch.compile did to {function.qualified_name} ({place}).", ""]
+    if not session.frames_of(function.key) and function.left_alone:
+        text.append("Dynamo compiled no version of it: it runs as it is, eagerly. Below is why.")
+    else:
+        text += _guide(session, function)
+    text += ["", *words] if words else []
+    text += ["", ", ".join(f"{name} {version}" for name, version in made_by if version)]
+    return [line for item in text for line in python_text.comment(item)]
+
+
+def _guide(session: SessionRecord, function: FunctionRecord) -> list[str]:
     text = [
-        f"What torch.compile did to {function.qualified_name} ({place}).",
-        "",
         "Read it from top to bottom:",
         "  1. the original function;",
         "  2. each compiled version of it: the guards (it is used only while all of them hold), then the",
@@ -52,18 +62,39 @@ def _opening(session: SessionRecord, function: FunctionRecord) -> list[str]:
         text.append("  4. the dispatcher: how a call finds its version.")
     else:
         text.append("  3. the dispatcher: how a call finds its version.")
-    text += [
-        "This file is for reading and does not run; breakpoints go into the files named beside the code.",
-        "",
-        ", ".join(f"{name} {version}" for name, version in made_by if version),
-    ]
-    return [line for item in text for line in python_text.comment(item)]
+    text.append("This file is for reading and does not run; breakpoints go into the files named beside the code.")
+    if function.earlier_versions:
+        text.append(f"Not all of it: {_not_shown(function)}.")
+    return text
+
+
+def _not_shown(function: FunctionRecord) -> str:
+    if function.earlier_versions == 1:
+        return "1 version compiled before this session is not shown"
+    return f"{function.earlier_versions} versions compiled before this session are not shown"
+
+
+# What Dynamo writes into every frame, and what it is for.
+_DYNAMO_WORDS = (
+    ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_enter/exit: torch times the lines before the graph"),
+    ("__resume_at_", "__resume_at_<offset>_<n>: the rest of a function, from that offset of its bytecode on"),
+    ("([], []", "[], [] handed to it: values of outer frames, for graph breaks inside inlined functions"),
+    ("__is_tracing_resume_prologue", "__is_tracing_resume_prologue: a mark for Dynamo itself, without effect here"),
+    ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
+)
+
+
+def _words_used(text: str) -> list[str]:
+    found = [f"  {meaning}" for word, meaning in _DYNAMO_WORDS if word in text]
+    return ["Words of Dynamo's in the code:", *found] if found else []
 
 
 def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> list[str]:
     """Everything about `function` and, recursively, its resume functions that are not yet in `told`."""
     lines = _original(session, function)
     frames = session.frames_of(function.key)
+    if function.left_alone and not frames:
+        return lines + _left_alone(function)
     signature = signature_of(function, frames)
     for number, frame in enumerate(frames, start=1):
         title = f"{_shown_name(function)}, compiled version {number} of {len(frames)}"
@@ -73,6 +104,14 @@ def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> 
             told.add(resume.key)
             lines += _story(session, resume, told)
     return lines + _dispatcher(function, frames, signature)
+
+
+def _left_alone(function: FunctionRecord) -> list[str]:
+    text = ["Dynamo never compiled this: it runs as it is, because of"]
+    for graph_break in function.left_alone:
+        text += [f"  {asked_by(graph_break.location, function.file)}", f"      {graph_break.reason}"]
+        text += ["", *graph_break.explanation.splitlines()]
+    return ["", "", *python_text.heading("\n".join(text), "-")]
 
 
 def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
@@ -89,7 +128,9 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
     if function.written_in.strip():
         lines += python_text.comment("It is no definition of its own, but part of this:")
         lines += python_text.comment(textwrap.indent(function.written_in.strip("\n"), "    "))
-        lines += python_text.comment("which, decompiled, is:" if function.source.strip() else "")
+        if not function.source.strip():
+            return lines
+        lines.append("# which, decompiled, is:")
     if function.source_origin in ("file", "decompiled") and function.source.strip():
         return lines + python_text.code_or_comment(function.source)
     if function.source.strip():
@@ -103,7 +144,7 @@ def _version(
     """One compiled version: facts, guards, code."""
     facts = [f"{title}   (compile id {frame.compile_id})", *_facts(session, function, frame)]
     lines = ["", "", *python_text.heading("\n".join(facts), "-"), ""]
-    lines += _guard_function(frame, signature, function.file)
+    lines += guard_function(frame, _guard_name(frame), signature, function.file)
     lines += ["", ""]
     return lines + _transformed(frame, signature)
 
@@ -117,12 +158,19 @@ def _facts(session: SessionRecord, function: FunctionRecord, frame: FrameRecord)
     for name in frame.graphs:
         facts += _graph(name, session.graph(name))
     for graph_break in frame.graph_breaks:
-        facts.append(f"  break:  {_asked_by(graph_break.location, function.file)}")
+        facts.append(f"  break:  {asked_by(graph_break.location, function.file)}")
         facts.append(f"          {graph_break.reason}")
     for call in frame.resumes:
-        known = "" if call.function is not None else " (never reached so far)"
+        known = _resumes_at(session, call)
         facts.append(f"  then:   goes on in {call.name}{known}")
     return facts
+
+
+def _resumes_at(session: SessionRecord, call: ResumeCall) -> str:
+    for function in session.functions:
+        if function.key == call.function:
+            return f"   (resumes at {os.path.basename(function.file)}:{function.first_line})"
+    return " (never reached so far)"
 
 
 _INSTALLED = {
@@ -155,64 +203,6 @@ def _graph(name: str, graph: GraphRecord | None) -> list[str]:
         return [f"  graph:  {name} (no file)"]
     margin = " " * len(f"  graph:  {name} -> ")
     return [f"  graph:  {name} -> {files[0]}"] + [margin + file for file in files[1:]]
-
-
-# ---------------------------------------------------------------- guards
-
-
-def _guard_function(frame: FrameRecord, signature: Signature, file: str) -> list[str]:
-    """The guards as one function that returns whether all of them hold."""
-    lines = [f"def {_guard_name(frame)}({', '.join(signature.names)}):"]
-    if not frame.guards:
-        return [*lines, "    # (the guards of this version were not seen)", "    return True"]
-    unspeakable = [guard for guard in frame.guards if not _is_condition(guard)]
-    if len(unspeakable) == len(frame.guards):
-        return lines + _words(frame.guards, "    ") + ["    return True"]
-    lines.append("    return (")
-    first = True
-    for asked_by, guards in _by_line(frame.guards, file):
-        lines += python_text.comment(asked_by or "Dynamo itself:", "        ")
-        pieces = [piece for guard in guards if _is_condition(guard) for piece in _pieces(guard)]
-        lines += python_text.filled(pieces, "        ", first)
-        first = first and not pieces
-        lines += _words([guard for guard in guards if not _is_condition(guard)], "        ")
-    return [*lines, "    )"]
-
-
-def _is_condition(guard: GuardRecord) -> bool:
-    return guard.is_python and "\n" not in guard.condition and bool(_pieces(guard))
-
-
-def _pieces(guard: GuardRecord) -> list[str]:
-    try:
-        return python_text.conjunction(guard.condition)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-
-
-def _words(guards: Tuple[GuardRecord, ...] | List[GuardRecord], indent: str) -> list[str]:
-    return [line for guard in guards for line in python_text.comment("also: " + guard.condition, indent)]
-
-
-def _by_line(guards: Tuple[GuardRecord, ...], file: str) -> list[tuple[str, list[GuardRecord]]]:
-    """Neighbours that the same line asked for, together, with that line."""
-    groups: list[tuple[str, list[GuardRecord]]] = []
-    for guard in guards:
-        asked_by = _asked_by(guard.location, file)
-        if groups and groups[-1][0] == asked_by:
-            groups[-1][1].append(guard)
-        else:
-            groups.append((asked_by, [guard]))
-    return groups
-
-
-def _asked_by(location: Location | None, file: str) -> str:
-    """The line, without the folder when it is in `file`; empty where nobody knows."""
-    if location is None:
-        return ""
-    name = os.path.basename(file) if location.file == file else location.file
-    place = _place(name, location.line)
-    return f"{place}: {location.code.strip()}" if location.code.strip() else place
 
 
 # ---------------------------------------------------------------- transformed code and dispatcher
@@ -259,14 +249,27 @@ def _dispatcher(
     for frame in frames:
         body.append(f"    if {_guard_name(frame)}({', '.join(signature.names)}):")
         body.append(f"        return {_code_name(frame)}({signature.call})")
-    body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")
-    body.append("    # past its limit on recompiles, the original.")
+    if function.earlier_versions:
+        body.append(f"    # {_not_shown(function)}; a call may find such a version, too.")
+    if frames or function.earlier_versions:
+        body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")
+        body.append("    # past its limit on recompiles, the original.")
+    else:
+        body.append("    # Dynamo never compiled this: it runs as it is, or was not called yet.")
+    body += python_text.comment("\n".join(_gave_up(function)), "    ") if function.left_alone else []
     body.append("    ...")
     name, *others = _called_as(function)
     lines += [f"def {name}({signature.parameters}):", *body]
     if others:
         lines += ["", "", "# The same function, under one more name for each version of its caller."]
     return lines + [f"{other} = {name}" for other in others]
+
+
+def _gave_up(function: FunctionRecord) -> list[str]:
+    text = ["For some arguments Dynamo compiled nothing, and the original runs, because of"]
+    for graph_break in function.left_alone:
+        text.append(f"  {asked_by(graph_break.location, function.file)}: {graph_break.reason}")
+    return text
 
 
 # ---------------------------------------------------------------- names

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List
 
 from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions
 from depyf.torch_hooks import custom_stages, torch_facts, trace, wild
-from depyf.torch_hooks.compiles import Compilation, Compilations
+from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function
 from depyf.torch_hooks.folder import OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
@@ -93,7 +93,9 @@ class Capture:
             return
         with self._lock:
             if event.kind == "dynamo_start":
-                self._compilations.start(event.compile_id)
+                started = self._compilations.start(event.compile_id)
+                with self.problems.shield("reading what Dynamo starts to compile"):
+                    started.function = compiled_function(event.data)
                 return
             compilation = self._compilations.of(event.compile_id)
             if event.kind in STAGES or event.kind == KERNEL:
@@ -204,6 +206,11 @@ class Capture:
                         self._write_waiting(compilation)
                 if compilation.graph is not None and not compilation.graph.running():
                     self._link(compilation)
+                if compilation.frame is None and compilation.breaks and compilation.function is not None:
+                    with self.problems.shield("noting a function that was not compiled"):
+                        self._functions.add_left_alone(*compilation.function, tuple(compilation.breaks))
+            with self.problems.shield("counting versions that were compiled before the session"):
+                self._functions.count_earlier(self._frames.records)
             with self.problems.shield("finishing the graph files"):
                 self._graphs.finish()
             if self._keep_wild_code:

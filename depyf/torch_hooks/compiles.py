@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from depyf.record import GraphBreak
+from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.graphs import Graph
 from depyf.torch_hooks.trace import TraceEvent
 
@@ -15,6 +16,7 @@ class Compilation:
     """One compilation of one frame: all that torch reports under one compile id."""
 
     compile_id: str
+    function: Tuple[str, str, int] | None = None  # name, file and first line of what is compiled
     stages: List[TraceEvent] = field(default_factory=list)  # waiting for the name of their graph
     breaks: List[GraphBreak] = field(default_factory=list)
     recompile_reasons: List[str] = field(default_factory=list)
@@ -51,3 +53,14 @@ class Compilations:
         self._current[compile_id] = Compilation(compile_id)
         self.all.append(self._current[compile_id])
         return self._current[compile_id]
+
+
+def compiled_function(start: Dict[str, Any]) -> Tuple[str, str, int] | None:
+    """Name, file and first line in the data of a `dynamo_start` event: the end of its stack."""
+    stack = start.get("stack")
+    last = stack[-1] if isinstance(stack, list) and stack else None
+    if not isinstance(last, dict) or not {"name", "line", "filename"} <= set(last):
+        return None
+    files = torch_facts.find("trace_file_names") or {}
+    file = next((name for name, number in files.items() if number == last["filename"]), None)
+    return None if file is None else (str(last["name"]), str(file), int(last["line"]))

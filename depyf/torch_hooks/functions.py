@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import linecache
 import textwrap
 import tokenize
 from types import CodeType, FunctionType
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from depyf.record import FunctionRecord
+from depyf.record import FrameRecord, FunctionRecord, GraphBreak
 from depyf.report import python_text
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.decompiling import decompile_or_list
-from depyf.torch_hooks.names import RESUME_NAME, file_stem, parameter_names
+from depyf.torch_hooks.names import RESUME_FUNCTION, RESUME_NAME, file_stem, parameter_names
 from depyf.torch_hooks.problems import Problems
 
 
@@ -34,15 +35,18 @@ class Functions:
     def key_of(self, code: CodeType) -> str:
         """The key of the record for `code`."""
         if id(code) not in self._keys:
-            stem = file_stem(code.co_name)
-            number = 0
-            while f"{stem}_{number}" in self._records:
-                number += 1
-            key = f"{stem}_{number}"
+            key = self._new_key(code.co_name)
             self._keys[id(code)] = key
             self._codes.append(code)
             self._records[key] = _describe(code, key, self._problems)
         return self._keys[id(code)]
+
+    def _new_key(self, name: str) -> str:
+        stem = file_stem(name)
+        number = 0
+        while f"{stem}_{number}" in self._records:
+            number += 1
+        return f"{stem}_{number}"
 
     def get(self, key: str) -> FunctionRecord:
         """The record with that key."""
@@ -61,6 +65,40 @@ class Functions:
             record, resume_of=record.resume_of or (parent if parent != key else None), resume_names=names
         )
         return key
+
+
+    def add_left_alone(self, name: str, file: str, line: int, breaks: Tuple[GraphBreak, ...]) -> None:
+        """Note that Dynamo tried the function that starts there, and compiled nothing for these breaks."""
+        for known in self._records.values():
+            if (known.name, known.file, known.first_line) == (name, file, line):
+                record = known
+                break
+        else:
+            if RESUME_FUNCTION.match(name):  # nobody knows what it is the rest of
+                return
+            source = _text_at(file, line)
+            origin = "file" if _is_definition(source) else "missing"
+            record = FunctionRecord(
+                key=self._new_key(name),
+                name=name,
+                qualified_name=name,
+                file=file,
+                first_line=line,
+                source=source if origin == "file" else "",
+                source_origin=origin,
+                written_in="" if origin == "file" else source,
+            )
+        reasons = tuple(dict.fromkeys(record.left_alone + breaks))
+        self._records[record.key] = dataclasses.replace(record, left_alone=reasons)
+
+    def count_earlier(self, frames: Sequence[FrameRecord]) -> None:
+        """Note of how many live versions of each function `frames` does not tell."""
+        entries = torch_facts.find("cache_entries")
+        for code in self._codes if entries is not None else ():
+            key = self._keys[id(code)]
+            told = sum(frame.function == key for frame in frames)
+            unseen = max(0, len(entries(code)) - told)
+            self._records[key] = dataclasses.replace(self._records[key], earlier_versions=unseen)
 
 
 def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
@@ -90,6 +128,14 @@ def _text_in_file(code: CodeType) -> str:
     try:
         return textwrap.dedent(inspect.getsource(code))
     except (OSError, TypeError, IndentationError, SyntaxError, tokenize.TokenError):
+        return ""
+
+
+def _text_at(file: str, line: int) -> str:
+    """The block that starts at a line of a file; empty when it cannot be read."""
+    try:
+        return textwrap.dedent("".join(inspect.getblock(linecache.getlines(file)[line - 1 :])))
+    except (OSError, IndentationError, SyntaxError, tokenize.TokenError):
         return ""
 
 

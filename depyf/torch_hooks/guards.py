@@ -54,8 +54,11 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     names = code.co_varnames + code.co_freevars + code.co_cellvars
     for position, (leaf, origin) in enumerate(_leaves(str(guard_manager))):
         location = _location(origin, code.co_filename)
+        in_torch = location is not None and _is_in_torch(location.file)
         for condition in conditions_of(leaf):
-            record = GuardRecord(condition.text, condition.is_python, leaf.source, leaf.kind, location)
+            record = GuardRecord(
+                condition.text, condition.is_python, leaf.source, leaf.kind, location, in_torch
+            )
             records.append((_reading_order(leaf, names, position), record))
     records.sort(key=lambda item: item[0])
     return _without_repetition([record for _, record in records])
@@ -154,14 +157,21 @@ def _full_name(shortened: str, file: str) -> str:
     (`/tmp/model.py` is `mp/model.py`).  Names of files in torch are left short: they are clear, and the same
     on every machine.
     """
-    torch = sys.modules.get("torch")
-    if torch is not None and os.path.exists(os.path.join(os.path.dirname(torch.__file__ or ""), shortened)):
+    if _is_in_torch(shortened):
         return shortened
     if _may_mean(shortened, file):
         return file
     loaded = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
     candidates = [name for name in loaded if _may_mean(shortened, name)]
     return candidates[0] if len(candidates) == 1 else shortened
+
+
+def _is_in_torch(shortened: str) -> bool:
+    """Whether the name is that of a file of torch's, without the folder."""
+    torch = sys.modules.get("torch")
+    if torch is None or os.path.isabs(shortened):
+        return False
+    return os.path.exists(os.path.join(os.path.dirname(torch.__file__ or ""), shortened))
 
 
 def _may_mean(shortened: str, name: str) -> bool:

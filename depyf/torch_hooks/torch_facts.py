@@ -98,6 +98,22 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "no files for stages announced through this module",
     ),
     PrivateHook(
+        "cache_entries",
+        "torch._dynamo.eval_frame",
+        "_debug_get_cache_entry_list",
+        "how many versions of a function live, to say that some were compiled before the session",
+        "2.1 and newer (2.13 checked)",
+        "such versions are not mentioned",
+    ),
+    PrivateHook(
+        "trace_file_names",
+        "torch._logging.structured",
+        "INTERN_TABLE",
+        "the file of a function that Dynamo tried to compile, from its number in the structured trace",
+        "2.3 and newer (2.13 checked)",
+        "functions that were not compiled have no file of their own",
+    ),
+    PrivateHook(
         "bytecode_logger",
         "torch._dynamo.convert_frame",
         "bytecode_log",
