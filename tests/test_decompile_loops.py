@@ -231,6 +231,15 @@ PROVED = {
                         except O: pass
                     self.h = False
     """,
+    "a with that rebinds what its manager was made of": """
+        def f(a):
+            with closing(a) as a:
+                if b:
+                    c = a.d
+                else:
+                    c = a.e
+                return None if g(c) else a.read()
+    """,
 }
 
 

@@ -77,6 +77,8 @@ def only_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "RUNGS", tuple(rung for rung in pipeline.RUNGS if rung.is_machine))
 
 
+# Leaving a `finally` by break needs the loop itself; this is for the rungs before.
+NOT_HERE = {"break and continue in a finally"}
 EVERYTHING: Dict[str, str] = {
     **test_decompile_async.PROVED,
     **test_decompile_loops.PROVED,
@@ -85,7 +87,7 @@ EVERYTHING: Dict[str, str] = {
 
 
 @pytest.mark.usefixtures("only_machines")
-@pytest.mark.parametrize("source", EVERYTHING.values(), ids=EVERYTHING.keys())
-def test_every_statement_can_stand_in_a_machine(source: str) -> None:
-    result = decompile_frame(function_code(source), constant_globals=None)
+@pytest.mark.parametrize("name", [name for name in EVERYTHING if name not in NOT_HERE])
+def test_every_statement_can_stand_in_a_machine(name: str) -> None:
+    result = decompile_frame(function_code(EVERYTHING[name]), constant_globals=None)
     assert result.proved, result.verdict

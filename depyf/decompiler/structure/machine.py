@@ -205,6 +205,8 @@ class _Machines:
             self.tasks.append(Task(target, out, context))
             return
         shorter = len(self.path(target))
+        if any(kind == "handler" and thing.kind == "finally" for kind, thing in context.path[shorter:]):
+            raise Unstructured("the body of a finally is left")
         prefixes = range(shorter, len(context.path) + 1)
         variables = list(dict.fromkeys(self.variable(context.path[:length]) for length in prefixes))
         leaves = target not in context.arms and bool(context.arms) and context.is_arm
