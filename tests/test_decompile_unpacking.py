@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from decompile_tools import assert_proved
+from decompile_tools import assert_proved, function_code
+
+from depyf.decompiler.pipeline import decompile_frame
 
 PROVED = {
     "several elements go to one variable": """
@@ -36,3 +38,12 @@ PROVED = {
 @pytest.mark.parametrize("source", PROVED.values(), ids=PROVED.keys())
 def test_is_proved(source: str) -> None:
     assert_proved(source)
+
+
+def test_a_global_that_no_source_can_spell() -> None:
+    code = function_code("def f(x): return stand_in.show(x)")
+    code = code.replace(co_names=tuple("@pytest_ar" if name == "stand_in" else name for name in code.co_names))
+    result = decompile_frame(code, constant_globals=None)
+    assert result.proved, result.verdict
+    assert result.code is not None
+    assert "@pytest_ar" in result.code.co_names

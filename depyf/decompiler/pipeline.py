@@ -358,7 +358,7 @@ def _implicit_names(code: CodeType) -> Dict[str, str]:
     work: List[Any] = [code]
     while work:
         current = work.pop()
-        for name in (*current.co_varnames, *current.co_cellvars, *current.co_freevars):
+        for name in (*current.co_varnames, *current.co_cellvars, *current.co_freevars, *current.co_names):
             if spelled(name) != name:
                 found[spelled(name)] = name
         work.extend(const for const in current.co_consts if isinstance(const, CodeType))

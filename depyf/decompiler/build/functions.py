@@ -137,7 +137,7 @@ class Builder(Generics):
         return spelled(name)
 
     def global_name(self, name: str) -> str:
-        return self.settings.renames.get(name, name)
+        return self.settings.renames.get(name) or spelled(name)
 
     def is_constant_global(self, name: str) -> bool:
         return self.settings.constant_globals(name)

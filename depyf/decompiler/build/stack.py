@@ -241,12 +241,30 @@ class Stack:
     def flush(self) -> None:
         """Write everything pending."""
         while self.pending:
+            self._write_first()
+
+    def _write_first(self) -> None:
+        """Write the first pending value. `*x` can only be said inside the list that it extends: that is written."""
+        value = self.pending[0]
+        holder = self._holder(value) if isinstance(value.node, s.Starred) else None
+        if holder is None:
             self._write(self.pending.pop(0))
+            return
+        later, self.pending = self.pending[1:], self.pending[:1]
+        self.give_name(holder)
+        self.pending.extend(later)
+
+    def _holder(self, value: Value) -> Value | None:
+        """The fresh container on the stack that has a value as an element."""
+        for holder in self.all_values():
+            if holder.name is None and any(item is value for item in holder.items or ()):
+                return holder
+        return None
 
     def spill_until(self, value: Value) -> None:
         """Write everything pending up to and including `value`."""
         while value.pending:
-            self._write(self.pending.pop(0))
+            self._write_first()
 
     def _write(self, value: Value) -> None:
         value.pending = False
