@@ -415,3 +415,20 @@ def test_an_annotation_that_is_never_reached_still_makes_the_mapping():
 )
 def test_definitions_with_private_names_decorators_and_parts_of_all_kinds(source):
     text_of(source)
+
+
+def test_one_function_that_needs_another_rung_does_not_spoil_its_module(monkeypatch):
+    from depyf.decompiler import pipeline
+
+    structure = pipeline.structure
+
+    def fails_on_hard(graph, regions):
+        if graph.program.code.co_name == "hard":
+            raise pipeline.Unstructured("for the test")
+        return structure(graph, regions)
+
+    monkeypatch.setattr(pipeline, "structure", fails_on_hard)
+    source = "class C:\n    def easy(self):\n        while a:\n            b()\n\n    def hard(self):\n        while a:\n            b()\n"
+    result = decompile_frame(compile(source, "<module>", "exec"), constant_globals=None)
+    assert result.proved and result.rung == "state machine"
+    assert result.source.startswith(source.partition("    def hard")[0])

@@ -11,7 +11,7 @@ import logging
 import os
 from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, MappingProxyType
-from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import syntax as s
 from .build import (
@@ -149,11 +149,11 @@ def decompile_frame(
     failures: List[str] = []
     bugs: List[str] = []
     worst: Optional[Verdict] = None
-    for rung in RUNGS:
-        if rung.drops_locals is False and not invented:
-            continue
+    for rung, is_mixed in _ladder(code, bool(invented)):
         try:
             attempt = _Attempt(code, rung, invented, renames, hints, constant_globals, function)
+            if is_mixed:
+                attempt.inner_rungs = rungs_inside(code, constant_globals)
             result = attempt.run(filename)
         except (Unstructured, Unspellable, CannotRecompile, SyntaxError) as error:
             failures.append(f"{rung.name}: {error}")
@@ -171,6 +171,35 @@ def decompile_frame(
     text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({reason})")
     verdict = worst if worst is not None else Verdict(Grade.UNPROVED, reason=reason)
     return Decompilation(text, None, verdict, "disassembly", lines, tuple(dict.fromkeys(bugs)))
+
+
+def _ladder(code: CodeType, has_invented: bool) -> Iterator[Tuple[Rung, bool]]:
+    """The rungs to try, and whether the code objects inside are each to take the rung that suits them."""
+    for rung in RUNGS:
+        if rung.drops_locals or has_invented:
+            yield rung, False
+        if rung is IDIOMS and any(isinstance(const, CodeType) for const in code.co_consts):
+            yield rung, True
+
+
+def rungs_inside(code: CodeType, constant_globals: Optional[Callable[[str], bool]]) -> Dict[CodeType, Rung]:
+    """For each code object inside this one, the first rung that is proved for it alone: one function that needs
+    another rung is no reason to write the whole module in that way."""
+    found: Dict[CodeType, Rung] = {}
+    for inner in code.co_consts:
+        if not isinstance(inner, CodeType):
+            continue
+        found.update(rungs_inside(inner, constant_globals))
+        for rung in RUNGS:
+            try:
+                attempt = _Attempt(inner, rung, (), {}, {}, constant_globals)
+                attempt.inner_rungs = found
+                if rung.drops_locals and attempt.run("<depyf>").proved:
+                    found[inner] = rung
+                    break
+            except Exception:  # the next rung is tried; the caller tells what fails everywhere
+                continue
+    return found
 
 
 def _where(error: BaseException) -> str:
@@ -209,6 +238,7 @@ class _Attempt:
         self.hints = hints
         self.constant_globals = constant_globals
         self.of = function
+        self.inner_rungs: Mapping[CodeType, Rung] = {}  # where code objects inside take another rung
         self.program = decode(code)
         # How the text is compiled: only interactive code prints what expressions give.
         self.mode = "single" if any(op.kind == "PRINT_EXPR" for op in self.program.ops) else "exec"
@@ -281,9 +311,15 @@ class _Attempt:
             return s.Name(known)
         return constant_node(value, settings.placeholders)
 
+    def worst_rung(self) -> Rung:
+        """The least pretty rung that the text needed, its functions included."""
+        return max((self.rung, *self.inner_rungs.values()), key=RUNGS.index)
+
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
         """For code objects inside this one."""
         program = decode(code)
+        if code in self.inner_rungs:
+            return program, region_tree(program, self.inner_rungs[code])
         if self.rung.is_machine:
             try:
                 return program, region_tree(program)
@@ -319,7 +355,7 @@ class _Attempt:
                 recompiled = shared
         code = recompiled if verdict.holds else None
         lines = _lines(recompiled, verdict)
-        return Decompilation(printed.text, code, verdict, self.rung.name, lines, tree=tree)
+        return Decompilation(printed.text, code, verdict, self.worst_rung().name, lines, tree=tree)
 
     def prove(self, recompiled: CodeType) -> Verdict:
         """Compare with the original."""
