@@ -29,10 +29,12 @@ def run_with(monkeypatch, folder, grade, parameters="a, b", with_code=True):
             code=made if with_code else None,
             rung="idioms",
             lines=((0, 2),),
+            bugs=(),
             verdict=types.SimpleNamespace(
                 grade=types.SimpleNamespace(name=grade),
                 assumptions=(types.SimpleNamespace(value="the sky is blue"),),
                 divergence="offset 4 and offset 6" if grade == "REFUTED" else None,
+                reason="no stage was tried" if grade == "UNPROVED" else "",
             ),
         )
 
