@@ -29,6 +29,13 @@ SAME_TEXT = {
                     b = h()
             return b
     """,
+    "a while with a choice inside its test": """
+        def f(a, b):
+            c = 0
+            while a[:c or None] and b[:c or None] and a[c - 1] == b[c - 1]:
+                c -= 1
+            return a[:c or None]
+    """,
     "an end after a try": """
         def f(self):
             if self.a is None:
@@ -45,6 +52,18 @@ SAME_TEXT = {
             if e is None:
                 return
             raise E(e.args, b=b''.join(a) if a else None, c=b''.join(b) if b else None)
+    """,
+    "an end inside a statement": """
+        def f(self, a):
+            if self.p >= 2:
+                self.write(X if a else Y)
+                return
+            self.write(Z if a else W)
+    """,
+    "a manager made of the variable that it is bound to": """
+        def f(a):
+            with g(a) as a:
+                return a.b
     """,
     "an end after a with": """
         def f(self, a):

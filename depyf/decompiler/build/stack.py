@@ -377,7 +377,7 @@ class Stack:
         `stored`, which is about to go into the variable, has been popped and is computed before it changes.
         """
         for value in list(self.all_values()):
-            if isinstance(value, (Cell, Marker)) and value.name is None:
+            if isinstance(value, (Cell, Marker, Null)) and value.name is None:
                 continue
             if value.name == variable:
                 value.name = self.new_name(s.Name(variable))

@@ -111,20 +111,35 @@ def _common(blocks: List[Block], positions: List[Any]) -> int:
 def _fitting(blocks: List[Block], size: int) -> int:
     """How much of a common end of `size` ops is to be merged.
 
-    Best is the largest part that uses nothing from the stack before it. If there is none, the copies may begin
-    inside an expression. Not so if they have statements: then they clean up with the value to be returned below
-    them. A bare RETURN is no sign either: it can have the position of the `with` that it leaves.
+    All of it if the copies begin inside an expression. Else the largest part that uses nothing from the stack
+    before it: what goes before that cleans up, with a value to be returned below. A bare RETURN is no sign of an
+    expression: it can have the position of the `with` that it leaves.
     """
     ops = blocks[0].ops[len(blocks[0].ops) - size :]
     is_test = isinstance(blocks[0].term, Branch)
     if isinstance(blocks[0].term, Jump):
         return 0
+    if not is_test and size > 1 and _begins_inside(ops):
+        return size
     for part in range(size, 0, -1):
-        if _left_alone(ops[size - part :]) == int(is_test):
+        left = _left_alone(ops[size - part :])
+        if left >= 1 if is_test else left == 0:  # more than one: a test inside an expression
             return part
-    if is_test:
-        return size if all(len(block.ops) == size for block in blocks) else 0
-    return size if size > 1 and not _has_statements(ops) else 0
+    return size if is_test and all(len(block.ops) == size for block in blocks) else 0
+
+
+def _begins_inside(ops: List[Op]) -> bool:
+    """Whether the ops begin inside an expression: they use what was on the stack before any statement ends."""
+    depth = 0
+    for op in ops:
+        is_statement = op.kind == "POP" or op.kind.startswith(("STORE_", "DELETE_"))
+        if depth < (1 if op.kind == "COMPREHENSION" else depth_needed(op)):
+            return not is_statement
+        if is_statement:
+            return False
+        popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
+        depth += pushed - popped
+    return False
 
 
 def _left_alone(ops: List[Op]) -> int:
@@ -136,12 +151,3 @@ def _left_alone(ops: List[Op]) -> int:
             return -1
         depth += pushed - popped
     return depth
-
-
-def _has_statements(ops: List[Op]) -> bool:
-    previous = ""
-    for op in ops:
-        if op.kind.startswith(("STORE_", "DELETE_")) or (op.kind == "POP" and previous != "SWAP"):
-            return True
-        previous = op.kind
-    return False
