@@ -11,10 +11,10 @@ from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
 from .definitions import CO_COROUTINE
 from .finish import finish_body, rename, resolve
+from .forms import AiterOf, CoroutineComprehension, IterOf, negate
 from .generics import Generics
 from .names import Names, spelled
 from .namespaces import drop_returns, future_imports
-from .ops import AiterOf, CoroutineComprehension, IterOf, negate
 from .private import class_around
 from .signature import docstring_of
 from .statements import trampoline

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import keyword
-import re
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Callable, Dict, Optional, Sequence
 
 from .. import syntax as s
 from ..flow import Both, Choice, Simple, Test
-from ..microops import ANNOTATIONS, CLOSURE, DEFAULTS, FROM_STACK, KWDEFAULTS, NULL_SECOND, PLAIN, Op
+from ..microops import Op
 from ..undo import Unstructured
+from .calls import Calls
 from .constants import constant_node
+from .forms import (
+    AiterOf,
+    CoroutineComprehension,
+    Flipped,
+    Inplace,
+    IterOf,
+    as_index,
+    bool_op,
+    flips,
+    is_entered,
+    is_none,
+    negate,
+    would_be_fstring,
+)
 from .names import Names
-from .stack import Stack
-from .targets import Targets
 from .values import (
-    BuildClass,
     Cell,
     Fresh,
-    FreshDict,
-    FunctionValue,
-    ImportedName,
     ImportValue,
     Marker,
     Null,
-    SliceParts,
     Slot,
-    Value,
 )
 
-CONVERSION_CODES = {"": -1, "s": 115, "r": 114, "a": 97}
 
-
-class Ops(Targets):
+class Ops(Calls):
     """Executes straight-line micro-ops."""
 
     def __init__(self, names: Names) -> None:
@@ -267,312 +270,6 @@ class Ops(Targets):
         self.pending, self.killed, self.out = pending, killed, out
         return node
 
-    # -- displays
-
-    def op_build_sequence(self, op: Op) -> None:
-        items = self.pop_many(op.arg)
-        for item in items:
-            item.refs += 1
-        self.push(Fresh("list" if op.kind == "BUILD_LIST" else "tuple", items, op.offset))
-
-    def op_build_set(self, op: Op) -> None:
-        items = self.pop_many(op.arg)
-        elements = self.take(*items) if items else [s.Starred(s.Tuple([]))]
-        if len(elements) > 2 and all(isinstance(element, s.Constant) for element in elements):
-            # The compiler would make a frozenset of these, which may iterate in another order.
-            elements[-1] = s.Starred(s.Tuple([elements[-1]]))
-        self.event(s.Set(elements))
-
-    def op_build_map(self, op: Op) -> None:
-        values = self.pop_many(2 * op.arg)
-        keys = values[0::2]
-        if all(is_plain(key) for key in keys):
-            items = values[1::2]
-            for item in items:
-                item.refs += 1
-            self.push(FreshDict([key.node for key in keys], items, op.offset))
-            return
-        nodes = self.take(*values)
-        self.event(s.Dict(nodes[0::2], nodes[1::2]))
-
-    def op_build_const_key_map(self, op: Op) -> None:
-        keys = self.constant(self.pop())
-        items = self.pop_many(op.arg)
-        for item in items:
-            item.refs += 1
-        nodes: List[Optional[s.Expression]] = [constant_node(key, self.placeholders) for key in keys]
-        self.push(FreshDict(nodes, items, op.offset))
-
-    def op_build_slice(self, op: Op) -> None:
-        values = self.pop_many(op.arg)
-        if all(is_plain(value) for value in values):
-            nodes = [value.node for value in values]
-            self.silent(s.Slice(*(none_if_none(node) for node in nodes)))
-            return
-        if self.following == "STORE_SUBSCR":
-            self.push(SliceParts(values, op.offset))
-            return
-        nodes = self.take(*values)
-        self.event(s.Slice(*(none_if_none(node) for node in nodes)))
-
-    def op_build_string(self, op: Op) -> None:
-        nodes = self.take(*self.pop_many(op.arg))
-        self.event(s.JoinedStr([part for node in nodes for part in string_parts(node)]))
-
-    def op_convert(self, op: Op) -> None:
-        (node,) = self.take(self.pop())
-        self.event(s.FormattedValue(node, CONVERSION_CODES[op.arg]))
-
-    def op_format(self, op: Op) -> None:
-        conversion, has_spec = op.arg
-        values = self.pop_many(1 + has_spec)
-        nodes = self.take(*values)
-        spec = as_spec(nodes[1]) if has_spec else None
-        code = CONVERSION_CODES[conversion]
-        node: s.Expression = nodes[0]
-        if isinstance(node, s.FormattedValue) and code < 0:
-            code, node = node.conversion, node.value
-        self.event(s.JoinedStr([s.FormattedValue(node, code, spec)]))
-
-    def op_list_to_tuple(self, op: Op) -> None:
-        value = self.pop()
-        if isinstance(value, Fresh) and value.name is None and value.refs == 0:
-            value.kind = "tuple"
-            self.push(value)
-            return
-        (node,) = self.take(value)
-        self.event(s.Tuple([s.Starred(node)]))
-
-    def op_list_extend(self, op: Op) -> None:
-        value = self.pop()
-        target = self.values[-op.arg]
-        if not isinstance(target, Fresh) or target.name is not None:
-            self.mutate(target, "extend", value)
-            return
-        if isinstance(value, Fresh) and value.name is None:
-            added = list(value.items)
-            for item in added:
-                item.refs += 1
-            target.items.extend(added)
-            self.discard(value)
-            return
-        constant = constant_items(value)
-        if constant is not None:
-            for item in constant:
-                entry = Value(constant_node(item, self.placeholders), op.offset)
-                entry.refs = 1
-                target.items.append(entry)
-            return
-        (node,) = self.take(value)
-        starred = Value(s.Starred(node), op.offset)
-        self.add_pending(starred)
-        starred.refs = 1
-        target.items.append(starred)
-
-    def op_list_append(self, op: Op) -> None:
-        value = self.pop()
-        target = self.values[-op.arg]
-        if isinstance(target, Fresh) and target.name is None:
-            value.refs += 1
-            target.items.append(value)
-            return
-        self.mutate(target, "append", value)
-
-    def op_set_add(self, op: Op) -> None:
-        value = self.pop()
-        self.mutate(self.values[-op.arg], "add", value)
-
-    def op_set_update(self, op: Op) -> None:
-        value = self.pop()
-        target = self.values[-op.arg]
-        node = target.node
-        constant = constant_items(value)
-        if target.pending and target.refs == 1 and self.pending[-1:] == [target] and _is_set(node):
-            if constant is not None:
-                added = [constant_node(item, self.placeholders) for item in constant]
-                target.node = s.Set([*_elements(node), *added])
-                return
-        if target.refs == 1 and target.pending and _is_set(node):
-            self.values[-op.arg] = merged = Value(node, target.offset)
-            target.refs -= 1
-            first, second = self.take(target, value)
-            merged.node = s.Set([*_elements(first), s.Starred(second)])
-            merged.refs = 1
-            self.add_pending(merged)
-            return
-        self.mutate(target, "update", value)
-
-    def op_dict_update(self, op: Op) -> None:
-        value = self.pop()
-        target = self.values[-op.arg]
-        if isinstance(target, FreshDict) and target.name is None:
-            can_merge = isinstance(value, FreshDict) and (op.kind == "DICT_UPDATE" or None not in value.keys)
-            if isinstance(value, FreshDict) and can_merge and value.name is None and value.refs == 0:
-                target.keys.extend(value.keys)
-                target.items.extend(value.items)
-                return
-            (node,) = self.take(value)
-            entry = Value(node, op.offset)
-            self.add_pending(entry)
-            entry.refs = 1
-            target.keys.append(None)
-            target.items.append(entry)
-            return
-        if isinstance(target.node, s.Dict) and target.pending and target.refs == 1 and target.name is None:
-            self.values[-op.arg] = merged = Value(target.node, op.offset)
-            target.refs -= 1
-            first, second = self.take(target, value)
-            assert isinstance(first, s.Dict)
-            merged.node = s.Dict([*first.keys, None], [*first.values, second])
-            merged.refs = 1
-            self.add_pending(merged)
-            return
-        self.mutate(target, "update", value)
-
-    def op_map_add(self, op: Op) -> None:
-        key, value = self.pop_many(2)
-        target = self.values[-op.arg]
-        if not isinstance(target, FreshDict) or target.name is not None:
-            raise Unstructured("MAP_ADD on a dict that is in use")
-        key_node, value_node = self.take(key, value)
-        entry = Value(value_node, op.offset)
-        self.add_pending(entry)
-        entry.refs = 1
-        target.keys.append(key_node)
-        target.items.append(entry)
-
-    def mutate(self, target: Value, method: str, value: Value) -> None:
-        raise Unstructured(f"a container in use is changed by {method}")
-
-    # -- calls
-
-    def op_call(self, op: Op) -> None:
-        argc, kwnames, layout = op.arg
-        if kwnames is FROM_STACK:
-            kwnames = self.constant(self.pop())
-        arguments = self.pop_many(argc)
-        callee = self.pop_callee(layout, arguments)
-        if isinstance(callee, FunctionValue):
-            if self.call_comprehension(callee, arguments) or self.call_hidden(callee, arguments):
-                return
-        if len(arguments) == 1 and isinstance(arguments[0], FunctionValue) and not kwnames:
-            if self.decorate(callee, arguments[0]):
-                return
-        if isinstance(callee, BuildClass):
-            split = len(arguments) - len(kwnames or ())
-            named = list(zip(kwnames or (), arguments[split:]))
-            self.build_class([(value, False) for value in arguments[:split]], named)
-            return
-        nodes = self.take(callee, *arguments)
-        self.suggest_names(nodes)
-        names: Sequence[str] = kwnames or ()
-        positional = nodes[1 : len(nodes) - len(names)]
-        keywords = keyword_nodes(names, nodes[len(nodes) - len(names) :])
-        self.event(s.Call(nodes[0], positional, keywords))
-
-    def pop_callee(self, layout: str, arguments: List[Value]) -> Value:
-        """The callable below its arguments; with a bound method's pair, `self` joins the arguments."""
-        if layout is PLAIN:
-            return self.pop()
-        second, first = self.pop(), self.pop()
-        null, callee = (second, first) if layout is NULL_SECOND else (first, second)
-        if isinstance(null, Null):
-            return callee
-        arguments.insert(0, second)
-        return first
-
-    def op_call_ex(self, op: Op) -> None:
-        has_kwargs, layout = op.arg
-        mapping = self.pop() if has_kwargs else None
-        sequence = self.pop()
-        callee = self.pop_callee(layout, [])
-        positional = self.spread(sequence)
-        named = self.spread_mapping(mapping)
-        if isinstance(callee, BuildClass):
-            self.build_class(positional, named)
-            return
-        values = [callee, *(value for value, _ in positional), *(value for _, value in named)]
-        nodes = self.take(*values)
-        split = 1 + len(positional)
-        if not any(star for _, star in positional):
-            self.suggest_names(nodes[:split])
-        args = [s.Starred(n) if star else n for n, (_, star) in zip(nodes[1:split], positional)]
-        keywords = [s.keyword(name, n) for n, (name, _) in zip(nodes[split:], named)]
-        self.event(s.Call(nodes[0], [_unstar(arg) for arg in args], keywords))
-
-    def spread(self, sequence: Value) -> List[Any]:
-        """(value, is starred) for each positional argument."""
-        if isinstance(sequence, Fresh) and sequence.name is None and sequence.refs == 0:
-            for item in sequence.items:
-                item.refs -= 1
-            return [(item, False) for item in sequence.items]
-        constant = constant_items(sequence)
-        if constant is not None:
-            return [(Value(constant_node(item, self.placeholders)), False) for item in constant]
-        if isinstance(sequence.node, s.Tuple) and sequence.name is None and sequence.pending:
-            elements = sequence.node.elts
-            if len(elements) == 1 and isinstance(elements[0], s.Starred):
-                sequence.node = elements[0]
-                return [(sequence, False)]
-        return [(sequence, True)]
-
-    def spread_mapping(self, mapping: Optional[Value]) -> List[Any]:
-        """(name or None, value) for each keyword argument."""
-        if mapping is None:
-            return []
-        if isinstance(mapping, FreshDict) and mapping.name is None and mapping.refs == 0:
-            keys = mapping.keys
-            if all(key is None or _is_keyword(key) for key in keys):
-                for item in mapping.items:
-                    item.refs -= 1
-                return [(key and key.value, item) for key, item in zip(keys, mapping.items)]  # type: ignore[attr-defined]
-        return [(None, mapping)]
-
-    # -- functions, classes, imports
-
-    def call_hidden(self, function: FunctionValue, arguments: Sequence[Value]) -> bool:
-        """A call of the hidden function that makes type parameters."""
-        raise NotImplementedError
-
-    def build_class(self, arguments: Sequence[Any], named: Sequence[Any]) -> None:
-        """A call of the function that makes classes."""
-        raise NotImplementedError
-
-    def op_make_function(self, op: Op) -> None:
-        code = self.constant(self.pop())
-        closure = self.pop() if op.arg & CLOSURE else None
-        annotations = self.pop() if op.arg & ANNOTATIONS else None
-        kwdefaults = self.pop() if op.arg & KWDEFAULTS else None
-        defaults = self.pop() if op.arg & DEFAULTS else None
-        if closure is not None:
-            self.check_closure(closure, code)
-        self.make_function(code, defaults, kwdefaults, annotations)
-
-    def op_load_assertion_error(self, op: Op) -> None:
-        self.silent(AssertionErrorName("AssertionError"))
-
-    def op_import_name(self, op: Op) -> None:
-        fromlist = self.constant(self.pop())
-        level = self.constant(self.pop())
-        value = ImportValue(op.arg, level, fromlist, op.offset)
-        self.flush()
-        self.push(value)
-
-    def op_import_from(self, op: Op) -> None:
-        source = self.values[-1]
-        if isinstance(source, ImportedName):
-            source = source.source
-        if not isinstance(source, ImportValue):
-            raise Unstructured("IMPORT_FROM of something that was not just imported")
-        self.push(ImportedName(source, op.arg, op.offset))
-
-    def op_import_star(self, op: Op) -> None:
-        value = self.pop()
-        if not isinstance(value, ImportValue):
-            raise Unstructured("IMPORT_STAR of something that was not just imported")
-        value.aliases.append(s.alias("*"))
-        self.finish_import(value)
-
     # -- iteration and generators
 
     def op_get_iter(self, op: Op) -> None:
@@ -642,193 +339,6 @@ class Ops(Targets):
     def op_unsupported(self, op: Op) -> None:
         raise Unstructured(f"{op.kind} is not supported yet")
 
-    # -- helpers
-
-    def constant(self, value: Value) -> Any:
-        """The constant that was pushed."""
-        if isinstance(value.node, s.Constant) and not value.pending and value.items is None:
-            return value.node.value
-        if isinstance(value.node, s.Placeholder):
-            return value.node.value
-        raise Unstructured("a constant was expected on the stack")
-
-
-class Inplace(s.BinOp):
-    """`left op= right` before it is known where the result goes."""
-
-    __slots__ = ()
-
-
-class Flipped(s.Compare):
-    """An `is` or `in` test whose operator is the opposite of the one in the code: the other way out was asked for."""
-
-    __slots__ = ()
-
-
-class IterOf(s.Call):
-    """`iter(x)` made by GET_ITER: only loops and comprehensions can say it."""
-
-    __slots__ = ()
-
-    def __init__(self, node: s.Expression) -> None:
-        super().__init__(s.Name("iter"), [node])
-
-
-class AiterOf(s.Call):
-    """`aiter(x)` made by GET_AITER: only async loops and comprehensions can say it."""
-
-    __slots__ = ()
-
-    def __init__(self, node: s.Expression) -> None:
-        super().__init__(s.Name("aiter"), [node])
-
-
-class CoroutineComprehension(s.Expression):
-    """The coroutine that runs an async comprehension: only awaiting it can be said, by the comprehension itself."""
-
-    __slots__ = ("comprehension",)
-
-    def __init__(self, comprehension: s.Expression) -> None:
-        self.comprehension = comprehension
-
-
-class AssertionErrorName(s.Name):
-    """The AssertionError of an assert statement, whatever the global of that name is."""
-
-    __slots__ = ()
-
-
-def is_entered(value: Value) -> bool:
-    """Whether a value is what an `async with` has entered and awaits."""
-    return isinstance(value, Slot) and value.pattern.source == "async with"
-
-
-def keyword_nodes(names: Sequence[str], nodes: Sequence[s.Expression]) -> List[s.keyword]:
-    """Keyword arguments; names that are reserved words, or no names at all, go in by `**`."""
-    if all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
-        return [s.keyword(name, node) for name, node in zip(names, nodes)]
-    return [s.keyword(None, s.Dict([s.Constant(name) for name in names], list(nodes)))]
-
-
-_SIMPLE_FORMAT = re.compile(r"(?:[^%]|%%|%[-+ #0]*[0-9]*(?:\.[0-9]+)?[sra])*")
-
-
-def would_be_fstring(left: s.Expression, right: s.Expression) -> bool:
-    """Whether the compiler would make an f-string of `left % right`, as it does (from 3.11 on) if left is a literal."""
-    if not isinstance(left, s.Constant) or not isinstance(left.value, str) or not isinstance(right, s.Tuple):
-        return False
-    if any(isinstance(item, s.Starred) for item in right.elts):
-        return False
-    return _SIMPLE_FORMAT.fullmatch(left.value) is not None
-
-
-def bool_op(operator: str, values: List[s.Expression]) -> s.BoolOp:
-    """`a and b`, with a chain of the same operator at the end joined in."""
-    last = values[-1]
-    if isinstance(last, s.BoolOp) and last.op == operator:
-        return s.BoolOp(operator, [*values[:-1], *last.values])
-    return s.BoolOp(operator, values)
-
-
-def negate(node: s.Expression) -> s.Expression:
-    """`not node`, without a double negation."""
-    if isinstance(node, s.UnaryOp) and node.op == "not":
-        return node.operand
-    if isinstance(node, s.Compare) and len(node.ops) == 1 and node.ops[0] in ("is", "is not", "in", "not in"):
-        flipped = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}[node.ops[0]]
-        return s.Compare(node.left, [flipped], node.comparators)
-    if isinstance(node, s.BoolOp):
-        if flips(node):
-            return s.UnaryOp("not", node)
-        opposites = [negate(value) for value in node.values]
-        added = sum(isinstance(value, s.UnaryOp) and value.op == "not" for value in opposites)
-        removed = sum(isinstance(value, s.UnaryOp) and value.op == "not" for value in node.values)
-        if added <= removed:
-            return s.BoolOp("or" if node.op == "and" else "and", opposites)
-    return s.UnaryOp("not", node)
-
-
-def flips(node: s.Expression) -> bool:
-    """Whether `negate` would change the operator of an `is` or `in` test, which makes another instruction."""
-    if isinstance(node, s.BoolOp):
-        return any(flips(value) for value in node.values)
-    if not isinstance(node, s.Compare) or len(node.ops) != 1 or is_none(node.comparators[0]):
-        return False
-    return node.ops[0] in ("is", "is not", "in", "not in")
-
-
-def is_none(node: s.Expression) -> bool:
-    """Whether an expression is the constant None."""
-    return isinstance(node, s.Constant) and node.value is None
-
-
-def none_if_none(node: s.Expression) -> Optional[s.Expression]:
-    """For a slice: `x[None:1]` is `x[:1]`."""
-    return None if is_none(node) else node
-
-
-def is_plain(value: Value) -> bool:
-    """A constant or a name: silent, and the same wherever it is written."""
-    return not value.pending and value.name is None and isinstance(value.node, s.Constant) and value.items is None
-
-
-def as_index(node: s.Expression) -> s.Expression:
-    """What stands between the brackets."""
-    return node
-
-
-def as_spec(node: s.Expression) -> s.Expression:
-    """A format spec: a joined string."""
-    if isinstance(node, s.JoinedStr):
-        return node
-    if isinstance(node, s.Constant) and isinstance(node.value, str):
-        return s.JoinedStr([node])
-    return s.JoinedStr([s.FormattedValue(node)])
-
-
-def string_parts(node: s.Expression) -> Sequence[s.Expression]:
-    """The parts that a piece gives to an f-string."""
-    if isinstance(node, s.JoinedStr):
-        return node.values
-    if isinstance(node, s.Constant):
-        return [node]
-    raise Unstructured("BUILD_STRING of something that is not a string")
-
-
-def constant_items(value: Value) -> Optional[Sequence[Any]]:
-    """The elements of a constant tuple or frozenset."""
-    if value.pending or value.name is not None or value.items is not None or not isinstance(value.node, s.Constant):
-        return None
-    items = value.node.value
-    if isinstance(items, frozenset):
-        return sorted(items, key=repr)
-    return items if isinstance(items, tuple) else None
-
-
-def _is_set(node: s.Expression) -> bool:
-    return isinstance(node, s.Set)
-
-
-def _elements(node: s.Expression) -> List[s.Expression]:
-    """The elements of a set display, without the `*()` that says that it is empty."""
-    assert isinstance(node, s.Set)
-    first = node.elts[0] if len(node.elts) == 1 else None
-    if isinstance(first, s.Starred) and isinstance(first.value, s.Tuple) and not first.value.elts:
-        return []
-    return list(node.elts)
-
-
-def _is_keyword(key: s.Expression) -> bool:
-    if not isinstance(key, s.Constant) or not isinstance(key.value, str):
-        return False
-    return key.value.isidentifier() and not keyword.iskeyword(key.value)
-
-
-def _unstar(node: s.Expression) -> s.Expression:
-    if isinstance(node, s.Starred) and isinstance(node.value, s.Starred):
-        return node.value
-    return node
-
 
 STORE_KINDS = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 
@@ -874,7 +384,4 @@ for _kind in (
 ):  # fmt: skip
     METHODS.setdefault(_kind, "op_unsupported")
 
-__all__ = [
-    "METHODS", "AiterOf", "AssertionErrorName", "CoroutineComprehension", "Flipped", "Inplace", "IterOf", "Ops",
-    "Stack", "bool_op", "flips", "is_none", "negate",
-]  # fmt: skip
+__all__ = ["METHODS", "Ops"]

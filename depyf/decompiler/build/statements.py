@@ -21,10 +21,11 @@ from ..structure import (
     WithNode,
 )
 from ..undo import Unstructured
+from .forms import AiterOf, IterOf
 from .machines import States, expect, goto, machine, settle
 from .matches import match_statement
 from .names import Names
-from .ops import AiterOf, IterOf, Ops
+from .ops import Ops
 from .values import Fresh, FreshDict, Marker, Null, Pattern, Slot, Value, fork
 
 Steps = Generator[Any, None, None]

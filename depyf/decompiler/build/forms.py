@@ -1,0 +1,191 @@
+"""Forms of expressions: nodes that wait to learn what they are part of, and small rewritings."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any, List, Optional, Sequence
+
+from .. import syntax as s
+from ..undo import Unstructured
+from .values import (
+    Slot,
+    Value,
+)
+
+
+class Inplace(s.BinOp):
+    """`left op= right` before it is known where the result goes."""
+
+    __slots__ = ()
+
+
+class Flipped(s.Compare):
+    """An `is` or `in` test whose operator is the opposite of the one in the code: the other way out was asked for."""
+
+    __slots__ = ()
+
+
+class IterOf(s.Call):
+    """`iter(x)` made by GET_ITER: only loops and comprehensions can say it."""
+
+    __slots__ = ()
+
+    def __init__(self, node: s.Expression) -> None:
+        super().__init__(s.Name("iter"), [node])
+
+
+class AiterOf(s.Call):
+    """`aiter(x)` made by GET_AITER: only async loops and comprehensions can say it."""
+
+    __slots__ = ()
+
+    def __init__(self, node: s.Expression) -> None:
+        super().__init__(s.Name("aiter"), [node])
+
+
+class CoroutineComprehension(s.Expression):
+    """The coroutine that runs an async comprehension: only awaiting it can be said, by the comprehension itself."""
+
+    __slots__ = ("comprehension",)
+
+    def __init__(self, comprehension: s.Expression) -> None:
+        self.comprehension = comprehension
+
+
+class AssertionErrorName(s.Name):
+    """The AssertionError of an assert statement, whatever the global of that name is."""
+
+    __slots__ = ()
+
+
+def is_entered(value: Value) -> bool:
+    """Whether a value is what an `async with` has entered and awaits."""
+    return isinstance(value, Slot) and value.pattern.source == "async with"
+
+
+def keyword_nodes(names: Sequence[str], nodes: Sequence[s.Expression]) -> List[s.keyword]:
+    """Keyword arguments; names that are reserved words, or no names at all, go in by `**`."""
+    if all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
+        return [s.keyword(name, node) for name, node in zip(names, nodes)]
+    return [s.keyword(None, s.Dict([s.Constant(name) for name in names], list(nodes)))]
+
+
+_SIMPLE_FORMAT = re.compile(r"(?:[^%]|%%|%[-+ #0]*[0-9]*(?:\.[0-9]+)?[sra])*")
+
+
+def would_be_fstring(left: s.Expression, right: s.Expression) -> bool:
+    """Whether the compiler would make an f-string of `left % right`, as it does (from 3.11 on) if left is a literal."""
+    if not isinstance(left, s.Constant) or not isinstance(left.value, str) or not isinstance(right, s.Tuple):
+        return False
+    if any(isinstance(item, s.Starred) for item in right.elts):
+        return False
+    return _SIMPLE_FORMAT.fullmatch(left.value) is not None
+
+
+def bool_op(operator: str, values: List[s.Expression]) -> s.BoolOp:
+    """`a and b`, with a chain of the same operator at the end joined in."""
+    last = values[-1]
+    if isinstance(last, s.BoolOp) and last.op == operator:
+        return s.BoolOp(operator, [*values[:-1], *last.values])
+    return s.BoolOp(operator, values)
+
+
+def negate(node: s.Expression) -> s.Expression:
+    """`not node`, without a double negation."""
+    if isinstance(node, s.UnaryOp) and node.op == "not":
+        return node.operand
+    if isinstance(node, s.Compare) and len(node.ops) == 1 and node.ops[0] in ("is", "is not", "in", "not in"):
+        flipped = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}[node.ops[0]]
+        return s.Compare(node.left, [flipped], node.comparators)
+    if isinstance(node, s.BoolOp):
+        if flips(node):
+            return s.UnaryOp("not", node)
+        opposites = [negate(value) for value in node.values]
+        added = sum(isinstance(value, s.UnaryOp) and value.op == "not" for value in opposites)
+        removed = sum(isinstance(value, s.UnaryOp) and value.op == "not" for value in node.values)
+        if added <= removed:
+            return s.BoolOp("or" if node.op == "and" else "and", opposites)
+    return s.UnaryOp("not", node)
+
+
+def flips(node: s.Expression) -> bool:
+    """Whether `negate` would change the operator of an `is` or `in` test, which makes another instruction."""
+    if isinstance(node, s.BoolOp):
+        return any(flips(value) for value in node.values)
+    if not isinstance(node, s.Compare) or len(node.ops) != 1 or is_none(node.comparators[0]):
+        return False
+    return node.ops[0] in ("is", "is not", "in", "not in")
+
+
+def is_none(node: s.Expression) -> bool:
+    """Whether an expression is the constant None."""
+    return isinstance(node, s.Constant) and node.value is None
+
+
+def none_if_none(node: s.Expression) -> Optional[s.Expression]:
+    """For a slice: `x[None:1]` is `x[:1]`."""
+    return None if is_none(node) else node
+
+
+def is_plain(value: Value) -> bool:
+    """A constant or a name: silent, and the same wherever it is written."""
+    return not value.pending and value.name is None and isinstance(value.node, s.Constant) and value.items is None
+
+
+def as_index(node: s.Expression) -> s.Expression:
+    """What stands between the brackets."""
+    return node
+
+
+def as_spec(node: s.Expression) -> s.Expression:
+    """A format spec: a joined string."""
+    if isinstance(node, s.JoinedStr):
+        return node
+    if isinstance(node, s.Constant) and isinstance(node.value, str):
+        return s.JoinedStr([node])
+    return s.JoinedStr([s.FormattedValue(node)])
+
+
+def string_parts(node: s.Expression) -> Sequence[s.Expression]:
+    """The parts that a piece gives to an f-string."""
+    if isinstance(node, s.JoinedStr):
+        return node.values
+    if isinstance(node, s.Constant):
+        return [node]
+    raise Unstructured("BUILD_STRING of something that is not a string")
+
+
+def constant_items(value: Value) -> Optional[Sequence[Any]]:
+    """The elements of a constant tuple or frozenset."""
+    if value.pending or value.name is not None or value.items is not None or not isinstance(value.node, s.Constant):
+        return None
+    items = value.node.value
+    if isinstance(items, frozenset):
+        return sorted(items, key=repr)
+    return items if isinstance(items, tuple) else None
+
+
+def is_set(node: s.Expression) -> bool:
+    return isinstance(node, s.Set)
+
+
+def set_elements(node: s.Expression) -> List[s.Expression]:
+    """The elements of a set display, without the `*()` that says that it is empty."""
+    assert isinstance(node, s.Set)
+    first = node.elts[0] if len(node.elts) == 1 else None
+    if isinstance(first, s.Starred) and isinstance(first.value, s.Tuple) and not first.value.elts:
+        return []
+    return list(node.elts)
+
+
+def is_keyword(key: s.Expression) -> bool:
+    if not isinstance(key, s.Constant) or not isinstance(key.value, str):
+        return False
+    return key.value.isidentifier() and not keyword.iskeyword(key.value)
+
+
+def unstar(node: s.Expression) -> s.Expression:
+    if isinstance(node, s.Starred) and isinstance(node.value, s.Starred):
+        return node.value
+    return node
