@@ -38,7 +38,7 @@ def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
     """Blocks that end in the same op, from the same place in the source, and go on to the same places."""
     groups: Dict[Key, List[Block]] = {}
     for block in candidates:
-        if not block.ops or positions[block.ops[-1].offset // 2][0] is None:
+        if not block.ops or positions[block.ops[-1].offset // 2][2] is None:  # no column
             continue
         onward = _onward(block)
         if onward is not None:
