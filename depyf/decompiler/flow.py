@@ -350,13 +350,3 @@ def _fill(graph: Graph, block: Block, start: int, end: int) -> None:
         block.set_term(ForIter(graph.block_at[end], graph.block_at[last.target]))
     else:
         block.set_term(Jump(graph.block_at[end]))
-
-
-def origin(ops: List[Op], default: int = -1) -> int:
-    """The byte offset where a run of ops starts."""
-    return ops[0].offset if ops else default
-
-
-def entry_line(block: Optional[Block]) -> int:
-    """The source line of a block, -1 if not known."""
-    return -1 if block is None else block.line

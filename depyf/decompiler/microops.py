@@ -60,7 +60,7 @@ Other           SETUP_ANNOTATIONS, PRINT_EXPR v ->, INTRINSIC (name, n)  pops n,
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Dict, FrozenSet, Optional, Tuple
+from typing import Any, Dict, FrozenSet, Tuple
 
 # Where the callable of a CALL or CALL_EX is (see above).
 PLAIN = "plain"
@@ -207,10 +207,3 @@ def depth_needed(op: Op) -> int:
     extra = {"FOR_ITER": 1, "GET_ANEXT": 1, "IMPORT_FROM": 1, "GET_LEN": 1, "MATCH_MAPPING": 1, "MATCH_SEQUENCE": 1}
     extra.update({"MATCH_KEYS": 2, "CHECK_EXC_MATCH": 2, "WITH_EXCEPT_START": 4})
     return extra.get(kind) or stack_effect(op)[0]
-
-
-def next_indices(program: Program, index: int) -> Tuple[Optional[int], Optional[int]]:
-    """(the op that control falls through to, the op that it jumps to); None where it does not."""
-    op = program.ops[index]
-    after = None if op.kind in ENDS else index + 1
-    return after, op.target if op.target >= 0 else None

@@ -60,7 +60,6 @@ class Builder(Generics):
         self.declared = {}
         super().__init__(Names(self.code, settings.renames.values()))
         self.better_names: Dict[str, str] = {}  # temporary -> what a function that takes it calls it
-        self.is_comprehension = self.code.co_name in COMPREHENSIONS
         self.class_name = class_name
         if self.is_namespace and self.code.co_name != "<module>":
             self.class_name = self.code.co_name
