@@ -19,7 +19,6 @@ from depyf.torch_hooks.functions import Functions, code_behind
 from depyf.torch_hooks.graphs import KERNEL, STAGES, Graphs, with_pre_grad
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME, file_stem
-from depyf.torch_hooks.problems import Problems
 from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
 from depyf.torch_hooks.trace import TraceEvent
 
@@ -35,7 +34,7 @@ class Capture:
         self, folder: OutputFolder, earlier: SessionRecord, log_bytecode: bool, keep_wild_code: bool
     ) -> None:
         self.folder = folder
-        self.problems = Problems()
+        self.problems = folder.problems
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._functions = Functions(self.problems, earlier.functions)
@@ -226,7 +225,7 @@ class Capture:
             frames=tuple(self._frames.records),
             graphs=self._graphs.records,
             files=tuple(sorted(self.folder.files)),
-            problems=tuple(self.problems.lines),
+            problems=tuple(self.problems.all_lines()),
             lone_breaks=tuple(
                 graph_break
                 for compilation in self._compilations.all

@@ -123,16 +123,16 @@ class Graphs:
         stem = f"{graph.name}.{file_stem(stage.replace(' ', '_'))}"
         index = self._folder.number(stem.replace("{", "").replace("}", "") + ".{}.py")
         part = Part(stage, index, f"{stem}.{index}.py", as_python(stable_text(text)))
-        graph.stages.append(part)
         self._folder.write(part.file, _with_first_line(graph, part))
+        graph.stages.append(part)
 
     def _add_kernel(self, graph: Graph, event: TraceEvent) -> None:
         module_file = str(event.data.get("filename") or event.data.get("file_path") or "")
         index = self._folder.number(f"{graph.name}.kernel_{{}}.py")
         text = _text_of(module_file) or event.payload
         part = Part("kernel", index, f"{graph.name}.kernel_{index}.py", text, module_file)
-        graph.kernels.append(part)
         self._folder.write(part.file, text)
+        graph.kernels.append(part)
 
     def link(self, graph: Graph, entry: Any) -> None:
         """Link what `entry`, the compiled graph as the frame calls it, leads to.

@@ -22,6 +22,7 @@ GRAPH_NAME = re.compile(r"__compiled_fn_\d+$")
 RESUME_NAME = re.compile(r"__resume_at_(?P<offset>\d+)_\d+$")
 RESUME_FUNCTION = re.compile(r"torch_dynamo_resume_in_")
 
+_UNNAMED = ("<lambda>", "<module>", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
 _LONGEST_STEM = 120  # bytes: prefix and suffixes of ours fit the usual limit of 255
 
 
@@ -36,14 +37,18 @@ def stable_text(text: str) -> str:
 
 
 def file_stem(name: str) -> str:
-    """`name` as part of a file name: safe characters only, short, and different names stay different."""
-    safe = _UNSAFE.sub("_", name).strip("_.") or "function"
-    if name in ("<lambda>", "<module>", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>"):
+    """`name` as part of a file name: safe characters only, short, and different names stay different.
+
+    Every file name of ours has a prefix before the stem, so reserved names (`con`, `nul`) and leading dots do no
+    harm.  Names that differ in case only are the folder's business: it never gives them the same number.
+    """
+    if name in _UNNAMED:
         return name.strip("<>")
-    if safe == name and len(safe) <= _LONGEST_STEM:
+    safe = _UNSAFE.sub("_", name)
+    if safe == name and len(safe) <= _LONGEST_STEM and name.strip("_."):
         return safe
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{safe[:_LONGEST_STEM]}_{digest}"
+    return f"{safe.strip('_.')[:_LONGEST_STEM] or 'function'}_{digest}"
 
 
 def all_names(code: CodeType) -> Iterator[str]:

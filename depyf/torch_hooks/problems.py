@@ -1,4 +1,8 @@
-"""What goes wrong inside depyf stays inside depyf: logged once, noted, and the user's program runs on."""
+"""What goes wrong inside depyf stays inside depyf: logged once, noted, and the user's program runs on.
+
+Two kinds: a mistake of depyf's own is an error to report; a folder that cannot be written any more (the disk is full,
+someone removed it) is a warning, told once however many files are lost.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,17 @@ logger = logging.getLogger("depyf")
 WHERE_TO_REPORT = "the depyf issue tracker"
 
 
+class CannotWrite(OSError):
+    """A file of ours could not be written, and the user has been told: nothing more to say."""
+
+
 class Problems:
     """Collects the failures of one session."""
 
     def __init__(self) -> None:
         self.lines: List[str] = []
+        self.files_lost = 0  # that could not be written
+        self.why_lost = ""
 
     @contextmanager
     def shield(self, doing: str) -> Iterator[None]:
@@ -28,8 +38,29 @@ class Problems:
         """
         try:
             yield
+        except CannotWrite:
+            pass
         except Exception as error:
             self.note(doing, error)
+
+    def cannot_write(self, path: str, error: OSError) -> CannotWrite:
+        """Count a file that was not written, warn the first time, and return the exception to raise."""
+        self.files_lost += 1
+        reason = error.strerror or str(error) or type(error).__name__
+        if not self.why_lost:
+            self.why_lost = reason
+            try:
+                logger.warning(
+                    "depyf cannot write %s: %s. Your program runs on; what cannot be written is left out.", path, reason
+                )
+            except Exception:  # a logging handler that raises
+                pass
+        return CannotWrite(error.errno, reason, path)
+
+    def all_lines(self) -> List[str]:
+        """Every problem in a line each; how many files were lost is one of them."""
+        lost = [f"{self.files_lost} files could not be written: {self.why_lost}"] if self.files_lost else []
+        return self.lines + lost
 
     def note(self, doing: str, error: BaseException) -> None:
         """Log a failure with what to report, the first time that this kind of work fails; and remember it."""

@@ -18,6 +18,7 @@ from depyf.report.summary import render as render_summary
 from depyf.torch_hooks.capture import Capture
 from depyf.torch_hooks.folder import MANIFEST, PROCESS_TOKEN, TIMINGS, OutputFolder
 from depyf.torch_hooks.names import file_stem
+from depyf.torch_hooks.problems import Problems
 
 # Torch's hooks are global to the process, and so is which context holds them.
 _active: prepare_debug | None = None
@@ -75,7 +76,7 @@ class prepare_debug:
                     f"depyf.prepare_debug is active already (writing to {_active.dump_src_dir!r}): "
                     "leave that context before entering another."
                 )
-            folder = OutputFolder(self.dump_src_dir)
+            folder = OutputFolder(self.dump_src_dir, Problems())
             earlier = _read_earlier(folder.open())
             self._capture = Capture(folder, earlier, self.log_bytecode, not self.clean_wild_fx_code)
             self._started = time.time()

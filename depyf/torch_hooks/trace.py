@@ -55,6 +55,11 @@ class TraceHandler(logging.Handler):
         """No lock: `receive` has its own, and two locks could meet in two orders."""
         self.lock = None
 
+    def handle(self, record: logging.LogRecord) -> bool:
+        """As logging's own, which insists on a lock from Python 3.13 on."""
+        self.emit(record)
+        return True
+
     def emit(self, record: logging.LogRecord) -> None:
         with self._problems.shield("reading torch's structured trace"):
             event = read_event(getattr(record, "metadata", None), getattr(record, "payload", None))

@@ -1,0 +1,35 @@
+"""File names: safe on every file system, short, stable, and never two things under one name."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.torch_hooks.folder import OutputFolder
+from depyf.torch_hooks.names import file_stem
+from depyf.torch_hooks.problems import Problems
+
+HOSTILE = ["<lambda>", "größe", "a/b", "..", "../../etc/passwd", "con", "nul.txt", ".hidden", "a b", "a\nb", "", "_",
+           "\ud800", "name?", "-rf", "f" * 300, "日本"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_hostile_names_give_files_that_every_file_system_takes(name, tmp_path):
+    stem = file_stem(name)
+    assert stem == file_stem(name) and stem.isascii() and 0 < len(stem) <= 130
+    assert not set(stem) & set('<>:"/\\|?* \n') and not stem.endswith(".")
+    folder = OutputFolder(str(tmp_path), Problems())
+    folder.write(f"__transformed_code_0_for_{stem}.py", "")
+    assert [path.name for path in tmp_path.iterdir()] == [f"__transformed_code_0_for_{stem}.py"]
+
+
+def test_different_names_never_share_a_file():
+    long = "f" * 200
+    names = [*HOSTILE, long + "a", long + "b", "gr_e", "a_b", "function", "hidden", "etc_passwd"]
+    assert len({file_stem(name).lower() for name in names}) == len(names)
+    assert file_stem("forward") == "forward" and file_stem("__call__") == "__call__"
+
+
+def test_names_that_differ_in_case_only_do_not_meet_where_case_does_not_count(tmp_path):
+    folder = OutputFolder(str(tmp_path), Problems())
+    names = [f"full_code_for_{name}_{folder.number(f'full_code_for_{name}_{{}}.py')}.py" for name in ("Net", "net", "Net")]
+    assert len({name.lower() for name in names}) == 3
