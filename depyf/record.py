@@ -110,14 +110,15 @@ class FrameRecord:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """One file of a graph: the graph at some stage of its compilation, or a kernel module."""
+    """One file of a graph: the graph at some stage of its compilation, or a module of kernels."""
 
-    stage: str  # "Captured_Graph", "Forward_graph", ..., "kernel"
+    stage: str  # "Captured_Graph", "Forward_graph", ..., "kernel", "candidate"
     index: int
     file: str
     runs: bool = False  # whether this backend runs the code of this stage
     linked: bool = False  # whether the running function carries this file's name and lines
     instead: Tuple[str, ...] = ()  # for code that does not run: the files whose code does
+    made_for: str = ""  # of a kernel: "forward", "backward" or "inference", where Inductor says so
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,8 @@ class GraphRecord:
     compile_id: str
     stages: Tuple[StageRecord, ...] = ()
     kernels: Tuple[StageRecord, ...] = ()
+    skipped: Tuple[str, ...] = ()  # stages that did not run, and left no file, because torch's cache had the result
+    candidates: Tuple[StageRecord, ...] = ()  # modules that autotuning tried and did not take
 
     @property
     def running_files(self) -> Tuple[str, ...]:

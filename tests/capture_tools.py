@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import bdb
+import logging
 import os
+from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -81,6 +83,44 @@ def dump(folder, function, run, backend="eager", **options):
     with context:
         results = run(compiled)
     return results, from_json((Path(folder) / "manifest.json").read_text()), compiled
+
+
+class KernelsByCompileId(logging.Handler):
+    """Reads torch's trace on its own: compile id -> texts of the modules that Inductor made or loaded for it."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts = defaultdict(list)
+
+    def emit(self, record):
+        metadata = getattr(record, "metadata", {})
+        if "inductor_output_code" in metadata:
+            compile_id = f"{metadata['frame_id']}/{metadata['frame_compile_id']}"
+            self.texts[compile_id].append(record.payload)
+
+    def __enter__(self):
+        torch._logging._internal.trace_log.addHandler(self)
+        return self
+
+    def __exit__(self, *_):
+        torch._logging._internal.trace_log.removeHandler(self)
+
+
+def assert_kernels_belong_to_their_graphs(folder, record, kernels):
+    """Each kernel file holds a module that torch made under the compile id of its graph, and none is missing."""
+    files = defaultdict(list)
+    for graph in record.graphs:
+        for part in graph.kernels:
+            text = (Path(folder) / part.file).read_text()
+            files[graph.compile_id].append(text if part.linked else text.split("\n", 1)[1])
+    assert {key: sorted(texts) for key, texts in files.items()} == {
+        key: sorted(texts) for key, texts in kernels.texts.items()
+    }
+
+
+def stage_files(record):
+    """The files of each graph without its number, which counts on within one process."""
+    return [[part.file.split(".", 1)[1] for part in graph.stages + graph.kernels] for graph in record.graphs]
 
 
 def assert_all_parse(folder):

@@ -15,7 +15,7 @@ import os
 import textwrap
 from typing import Tuple
 
-from depyf.record import FrameRecord, FunctionRecord, GraphRecord, ResumeCall, SessionRecord
+from depyf.record import FrameRecord, FunctionRecord, GraphRecord, ResumeCall, SessionRecord, StageRecord
 from depyf.report import python_text
 from depyf.report.guard_function import asked_by, guard_function
 from depyf.report.signature import Signature, signature_of
@@ -196,13 +196,19 @@ def _proof(frame: FrameRecord) -> list[str]:
 def _graph(name: str, graph: GraphRecord | None) -> list[str]:
     if graph is None:
         return [f"  graph:  {name} (no file)"]
-    running = graph.running_files
-    others = [part.file for part in graph.stages + graph.kernels if part.file not in running]
-    files = [f"{file}   (runs)" for file in running] + others
+    parts = sorted(graph.stages + graph.kernels, key=lambda part: not part.runs)
+    files = [part.file + _remark(part) for part in parts]
+    files += [f"{part.file}   (autotuning tried it)" for part in graph.candidates]
+    files += [f"(no {stage}: torch had the result in its cache, the passes did not run)" for stage in graph.skipped]
     if not files:
         return [f"  graph:  {name} (no file)"]
     margin = " " * len(f"  graph:  {name} -> ")
     return [f"  graph:  {name} -> {files[0]}"] + [margin + file for file in files[1:]]
+
+
+def _remark(part: StageRecord) -> str:
+    words = [part.made_for] * bool(part.made_for) + ["runs"] * part.runs
+    return f"   ({', '.join(words)})" if words else ""
 
 
 # ---------------------------------------------------------------- transformed code and dispatcher

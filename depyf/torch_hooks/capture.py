@@ -16,7 +16,7 @@ from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_funct
 from depyf.torch_hooks.folder import OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
-from depyf.torch_hooks.graphs import KERNEL, STAGES, Graphs, with_pre_grad
+from depyf.torch_hooks.graphs import EVENTS, Graphs
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME, file_stem
 from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
@@ -97,7 +97,7 @@ class Capture:
                     started.function = compiled_function(event.data)
                 return
             compilation = self._compilations.of(event.compile_id)
-            if event.kind in STAGES or event.kind == KERNEL:
+            if event.kind in EVENTS:
                 if compilation.graph is None:
                     compilation.stages.append(event)
                 else:
@@ -148,7 +148,7 @@ class Capture:
 
     def _write_waiting(self, compilation: Compilation) -> None:
         assert compilation.graph is not None
-        for event in with_pre_grad(compilation.last_attempt()):
+        for event in compilation.last_attempt():
             with self.problems.shield("writing a graph"):
                 if event.kind.startswith("custom "):
                     self._graphs.add_stage(compilation.graph, event.kind[len("custom ") :], event.payload)

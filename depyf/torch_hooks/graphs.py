@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any, List, Sequence, Tuple
@@ -18,6 +20,7 @@ from depyf.torch_hooks.trace import TraceEvent
 
 CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
 
+PRE_GRAD, POST_GRAD = "before_pre_grad_graph", "inductor_post_grad_graph"
 # Kind of trace event -> stage, as it stands in the file name.  An inference graph has its own event, but is
 # the forward graph to whoever looks for one; the post-grad graph is an artifact on a cold cache and an event
 # on a warm one.
@@ -27,24 +30,17 @@ STAGES = {
     "aot_forward_graph": FORWARD,
     "aot_inference_graph": FORWARD,
     "aot_backward_graph": BACKWARD,
-    "before_pre_grad_graph": "BEFORE_PRE_GRAD",
-    "inductor_post_grad_graph": "AFTER_POST_GRAD",
+    PRE_GRAD: "BEFORE_PRE_GRAD",
+    POST_GRAD: "AFTER_POST_GRAD",
 }
 KERNEL = "inductor_output_code"
-
-
-def with_pre_grad(events: List[TraceEvent]) -> List[TraceEvent]:
-    """The events of a compilation by Inductor, the graph before its pre-grad passes among them.
-
-    On a cache hit the passes do not run and nothing is logged; the graph before them is the captured one.  So
-    the folder is the same on a cold and on a warm cache.
-    """
-    kinds = [event.kind for event in events]
-    if KERNEL not in kinds or "before_pre_grad_graph" in kinds or "dynamo_output_graph" not in kinds:
-        return events
-    captured = events[kinds.index("dynamo_output_graph")]
-    position = kinds.index("dynamo_output_graph") + 1
-    return [*events[:position], replace(captured, kind="before_pre_grad_graph"), *events[position:]]
+# AOTAutograd looks for the graph in its cache, and finds it or not.  Where it does, the pre-grad passes do not
+# run (torch 2.13; all other stages come from the cache and are in the trace).
+CACHE_HIT = "aotautograd_cache_hit"
+CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))
+EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL}  # what `Graphs.add_event` takes
+# Inductor writes into each module which graph of AOTAutograd's it was made for.
+_AOT_ID = re.compile(r"^# AOT ID: \['(?P<number>\w+)_(?P<made_for>forward|backward|inference)'\]", re.MULTILINE)
 
 
 @dataclass
@@ -56,6 +52,7 @@ class Part:
     file: str
     text: str  # without the first line that says whether it runs
     module_file: str = ""  # of a kernel: the file that Inductor loaded it from
+    made_for: str = ""  # of a kernel: "forward", "backward" or "inference", where Inductor says so
     runs: bool = False
     linked: bool = False
     same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
@@ -69,6 +66,15 @@ class Graph:
     compile_id: str
     stages: List[Part] = field(default_factory=list)
     kernels: List[Part] = field(default_factory=list)
+    candidates: List[Part] = field(default_factory=list)
+    newest_kernel: Part | None = None  # made of the newest post-grad graph
+    counts: Counter[str] = field(default_factory=Counter)  # kind of event -> how many came
+
+    def skipped(self) -> Tuple[str, ...]:
+        """The stages that did not run because a cache had the result."""
+        lookups = sum(self.counts[kind] for kind in CACHE_LOOKUPS)
+        is_hit = self.counts[CACHE_HIT] > 0 and self.counts[PRE_GRAD] < lookups
+        return (STAGES[PRE_GRAD],) if is_hit else ()
 
     def running(self) -> Tuple[str, ...]:
         """The files to look at for the code that runs."""
@@ -83,12 +89,14 @@ class Graph:
             self.compile_id,
             tuple(_part_record(part, running) for part in self.stages),
             tuple(_part_record(part, running) for part in self.kernels),
+            self.skipped(),
+            tuple(_part_record(part, running) for part in self.candidates),
         )
 
 
 def _part_record(part: Part, running: Tuple[str, ...]) -> StageRecord:
     instead = (part.same_as,) if part.same_as else () if part.runs else running
-    return StageRecord(part.stage, part.index, part.file, part.runs, part.linked, instead)
+    return StageRecord(part.stage, part.index, part.file, part.runs, part.linked, instead, part.made_for)
 
 
 class Graphs:
@@ -112,7 +120,10 @@ class Graphs:
         return graph
 
     def add_event(self, graph: Graph, event: TraceEvent) -> None:
-        """Write the file for a stage or kernel of the graph."""
+        """Write the file for a stage or kernel of the graph; count what else tells how it was compiled."""
+        graph.counts[event.kind] += 1
+        if event.kind == POST_GRAD:
+            graph.newest_kernel = None
         if event.kind == KERNEL:
             self._add_kernel(graph, event)
         elif event.kind in STAGES:
@@ -127,12 +138,30 @@ class Graphs:
         graph.stages.append(part)
 
     def _add_kernel(self, graph: Graph, event: TraceEvent) -> None:
+        """Of the modules that Inductor makes of one post-grad graph the last one runs.
+
+        Those before it are choices that autotuning tried as graphs of their own.
+        """
         module_file = str(event.data.get("filename") or event.data.get("file_path") or "")
-        index = self._folder.number(f"{graph.name}.kernel_{{}}.py")
         text = _text_of(module_file) or event.payload
-        part = Part("kernel", index, f"{graph.name}.kernel_{index}.py", text, module_file)
+        number, made_for = _aot_id(text)
+        part = graph.newest_kernel
+        if part is not None and _aot_id(part.text) == (number, made_for):
+            self._add_candidate(graph, part)
+            part.text, part.module_file = text, module_file
+            self._folder.write(part.file, text)
+            return
+        index = self._folder.number(f"{graph.name}.kernel_{{}}.py")
+        part = Part("kernel", index, f"{graph.name}.kernel_{index}.py", text, module_file, made_for)
         self._folder.write(part.file, text)
         graph.kernels.append(part)
+        graph.newest_kernel = part
+
+    def _add_candidate(self, graph: Graph, kernel: Part) -> None:
+        index = self._folder.number(f"{graph.name}.candidate_{{}}.py")
+        part = replace(kernel, stage="candidate", index=index, file=f"{graph.name}.candidate_{index}.py")
+        self._folder.write(part.file, _with_first_line(graph, part))
+        graph.candidates.append(part)
 
     def link(self, graph: Graph, entry: Any) -> None:
         """Link what `entry`, the compiled graph as the frame calls it, leads to.
@@ -190,7 +219,9 @@ class Graphs:
                 self._folder.write(part.file, _with_first_line(graph, part))
             for part in graph.kernels:
                 if not part.linked:
-                    self._folder.write(part.file, f"{_first_line(graph, part)}\n{part.text}")
+                    self._folder.write(part.file, _with_first_line(graph, part))
+            for part in graph.candidates:
+                self._folder.write(part.file, _with_first_line(graph, part))
 
 
 def _not_captured(found: Reachable) -> List[Any]:
@@ -212,9 +243,17 @@ def _first_line(graph: Graph, part: Part) -> str:
     if part.runs:
         return what + "this code runs, but is not linked to this file."
     running = graph.running()
+    if part.stage == "candidate":
+        what += "autotuning tried it; "
     if running:
         return what + f"not run by this backend; what runs is {', '.join(running)}"
     return what + "not seen to run; the backend may have made something else of it."
+
+
+def _aot_id(text: str) -> Tuple[str, str]:
+    """AOTAutograd's number of the graph, and what of it: "forward", "backward", "inference"."""
+    found = _AOT_ID.search(text)
+    return ("", "") if found is None else (found["number"], found["made_for"])
 
 
 def _text_of(path: str) -> str:
