@@ -56,6 +56,45 @@ class GraphBreak:
     reason: str  # one line
     location: Optional[Location] = None  # the user's line
     explanation: str = ""  # what torch says about it, many lines
+    hints: Tuple[str, ...] = ()  # what torch advises to do about it, one line each
+    stack: Tuple[Location, ...] = ()  # the calls that led there, outermost first, without those of torch's own
+
+
+@dataclass(frozen=True)
+class SkipRecord:
+    """Why Dynamo left a frame to plain Python."""
+
+    kind: str  # one of SKIP_KINDS
+    reason: str  # one line
+    compile_id: str = ""  # of the attempt; empty where Dynamo did not even begin
+    graph_breaks: Tuple[GraphBreak, ...] = ()  # those that led to it
+    hints: Tuple[str, ...] = ()  # what torch advises to do about it, one line each
+
+
+# The kind of a skip -> what it means to whoever reads it.
+SKIP_KINDS = {
+    "graph break": "a graph break from which it cannot resume",
+    "graph break in a loop": "a graph break inside a loop: Dynamo resumes only outside of loops",
+    "recompile limit": "it was compiled as often as torch's limit on recompiles allows",
+    "disabled": "compiling it is disabled",
+    "no graph": "there is no operation on tensors in it to compile",
+    "no tensors": "neither its arguments nor its globals have to do with tensors",
+    "generator": "Dynamo does not compile generators, only functions that use them",
+    "skip list": "it belongs to a module that Dynamo never compiles",
+    "failed": "compiling it failed, and the program got the exception",
+    "suppressed error": "compiling it failed; torch suppresses such errors here, and it runs as it is",
+    "other": "Dynamo skipped it",
+}
+
+
+@dataclass(frozen=True)
+class SkippedFrame:
+    """A frame outside the user's program that Dynamo left to plain Python."""
+
+    name: str
+    file: str
+    first_line: int
+    skip: SkipRecord
 
 
 @dataclass(frozen=True)
@@ -74,7 +113,7 @@ class FunctionRecord:
     resume_names: Tuple[str, ...] = ()  # global names under which frames call it: "__resume_at_102_2"
     written_in: str = ""  # the user's lines that hold it, when they are no definition: a lambda in a call
     earlier_versions: int = 0  # versions that were compiled before the session and may still be used
-    left_alone: Tuple[GraphBreak, ...] = ()  # why Dynamo compiled no version where it tried: it runs as it is
+    skips: Tuple[SkipRecord, ...] = ()  # why Dynamo compiled no version where it met it: it runs as it is
     full_code_file: Optional[str] = None  # file name of the whole story, for functions of the user's
 
 
@@ -149,7 +188,7 @@ class SessionRecord:
     graphs: Tuple[GraphRecord, ...] = ()
     files: Tuple[str, ...] = ()  # names of every file written, manifest.json aside
     problems: Tuple[str, ...] = ()  # what went wrong inside depyf, one line each
-    lone_breaks: Tuple[GraphBreak, ...] = ()  # of compilations that gave no frame: the function runs as is
+    skipped_frames: Tuple[SkippedFrame, ...] = ()  # of libraries: what is skipped of the user's is in `functions`
 
     def function(self, key: str) -> FunctionRecord:
         """The function with that key; KeyError when there is none."""
@@ -161,6 +200,17 @@ class SessionRecord:
     def frames_of(self, key: str) -> Tuple[FrameRecord, ...]:
         """The compiled versions of a function, oldest first."""
         return tuple(frame for frame in self.frames if frame.function == key)
+
+    @property
+    def skipped(self) -> Tuple[FunctionRecord, ...]:
+        """The functions of the user's that Dynamo left to plain Python, for some arguments at least."""
+        return tuple(function for function in self.functions if function.skips)
+
+    @property
+    def lone_breaks(self) -> Tuple[GraphBreak, ...]:
+        """The graph breaks of compilations that gave no frame."""
+        skips = [skip for function in self.functions for skip in function.skips]
+        return tuple(graph_break for skip in skips for graph_break in skip.graph_breaks)
 
     def resumes_of(self, key: str) -> Tuple[FunctionRecord, ...]:
         """The resume functions that continue this very function (not those of its resume functions)."""

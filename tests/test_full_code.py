@@ -17,6 +17,7 @@ from depyf.record import (
     Location,
     ResumeCall,
     SessionRecord,
+    SkipRecord,
     StageRecord,
     Versions,
 )
@@ -329,12 +330,12 @@ def test_the_words_of_dynamo_that_occur_are_explained_and_resume_functions_have_
 
 
 def test_versions_from_before_the_session_and_breaks_without_a_version_are_told():
-    function = dataclasses.replace(TOY, earlier_versions=2, left_alone=(GraphBreak("a loop", LINE_3),))
+    function = dataclasses.replace(TOY, earlier_versions=2, skips=(SkipRecord("graph break in a loop", "a loop", "0/1", (GraphBreak("a loop", LINE_3),)),))
     text = render(dataclasses.replace(SESSION, functions=(function, RESUME)), "toy_example_0")
     assert text.count("2 versions compiled before this session are not shown") == 2
-    assert "toy.py:3: if b.sum() < 0:: a loop" in text
+    assert "at toy.py:3: if b.sum() < 0:\n" in text
     alone = render(SessionRecord(functions=(function,)), "toy_example_0")
-    assert "it runs as it is, eagerly" in alone and "Dynamo never compiled this" in alone and "a loop" in alone
+    assert "it runs as it is, eagerly" in alone and "Dynamo never compiled this" in alone and "  a loop" in alone
     resume = dataclasses.replace(SESSION, frames=(ENTRY_FRAME,))
     assert "# Dynamo never compiled this: it runs as it is" in render(resume, "toy_example_0")
     for one in (text, alone):

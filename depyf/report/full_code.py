@@ -17,8 +17,9 @@ from typing import Tuple
 
 from depyf.record import FrameRecord, FunctionRecord, GraphRecord, ResumeCall, SessionRecord, StageRecord
 from depyf.report import python_text
-from depyf.report.guard_function import asked_by, guard_function
+from depyf.report.guard_function import guard_function
 from depyf.report.signature import Signature, signature_of
+from depyf.report.why_not import break_lines, skip_lines
 
 
 def render(session: SessionRecord, function_key: str) -> str:
@@ -41,8 +42,8 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
     made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
     place = _place(function.file, function.first_line)
     text = [f"What torch.compile did to {function.qualified_name} ({place}).", ""]
-    if not session.frames_of(function.key) and function.left_alone:
-        text.append("Dynamo compiled no version of it: it runs as it is, eagerly. Below is why.")
+    if not session.frames_of(function.key) and function.skips:
+        text.append("Dynamo compiled no version of it. Below is why.")
     else:
         text += _guide(session, function)
     text += ["", *words] if words else []
@@ -93,8 +94,8 @@ def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> 
     """Everything about `function` and, recursively, its resume functions that are not yet in `told`."""
     lines = _original(session, function)
     frames = session.frames_of(function.key)
-    if function.left_alone and not frames:
-        return lines + _left_alone(function)
+    if function.skips and not frames:
+        return lines + _not_compiled(function)
     signature = signature_of(function, frames)
     for number, frame in enumerate(frames, start=1):
         title = f"{_shown_name(function)}, compiled version {number} of {len(frames)}"
@@ -106,11 +107,10 @@ def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> 
     return lines + _dispatcher(function, frames, signature)
 
 
-def _left_alone(function: FunctionRecord) -> list[str]:
-    text = ["Dynamo never compiled this: it runs as it is, because of"]
-    for graph_break in function.left_alone:
-        text += [f"  {asked_by(graph_break.location, function.file)}", f"      {graph_break.reason}"]
-        text += ["", *graph_break.explanation.splitlines()]
+def _not_compiled(function: FunctionRecord) -> list[str]:
+    runs = all(skip.kind == "failed" for skip in function.skips)
+    text = ["Dynamo never compiled this:" if runs else "Dynamo never compiled this: it runs as it is, eagerly, because"]
+    text += [line for skip in function.skips for line in skip_lines(skip, function)]
     return ["", "", *python_text.heading("\n".join(text), "-")]
 
 
@@ -158,8 +158,7 @@ def _facts(session: SessionRecord, function: FunctionRecord, frame: FrameRecord)
     for name in frame.graphs:
         facts += _graph(name, session.graph(name))
     for graph_break in frame.graph_breaks:
-        facts.append(f"  break:  {asked_by(graph_break.location, function.file)}")
-        facts.append(f"          {graph_break.reason}")
+        facts += break_lines(graph_break, function)
     for call in frame.resumes:
         known = _resumes_at(session, call)
         facts.append(f"  then:   goes on in {call.name}{known}")
@@ -257,12 +256,14 @@ def _dispatcher(
         body.append(f"        return {_code_name(frame)}({signature.call})")
     if function.earlier_versions:
         body.append(f"    # {_not_shown(function)}; a call may find such a version, too.")
-    if frames or function.earlier_versions:
+    if any(skip.kind == "recompile limit" for skip in function.skips):
+        body.append("    # No version fits: the original runs. Dynamo has reached its limit and compiles no more.")
+    elif frames or function.earlier_versions:
         body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")
         body.append("    # past its limit on recompiles, the original.")
     else:
         body.append("    # Dynamo never compiled this: it runs as it is, or was not called yet.")
-    body += python_text.comment("\n".join(_gave_up(function)), "    ") if function.left_alone else []
+    body += python_text.comment("\n".join(_gave_up(function)), "    ") if function.skips else []
     body.append("    ...")
     name, *others = _called_as(function)
     lines += [f"def {name}({signature.parameters}):", *body]
@@ -272,10 +273,8 @@ def _dispatcher(
 
 
 def _gave_up(function: FunctionRecord) -> list[str]:
-    text = ["For some arguments Dynamo compiled nothing, and the original runs, because of"]
-    for graph_break in function.left_alone:
-        text.append(f"  {asked_by(graph_break.location, function.file)}: {graph_break.reason}")
-    return text
+    text = ["For some arguments Dynamo compiled nothing, because"]
+    return text + [line for skip in function.skips for line in skip_lines(skip, function)]
 
 
 # ---------------------------------------------------------------- names

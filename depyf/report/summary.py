@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import List
+from typing import List, Optional
 
 from depyf.record import GraphBreak, SessionRecord
+from depyf.report.why_not import one_line, worth_a_line
 
 _MOST_BREAKS = 5
+_MOST_SKIPS = 5
 
 
 def render(record: SessionRecord, folder: str) -> str:
@@ -22,16 +24,39 @@ def render(record: SessionRecord, folder: str) -> str:
         lines.append(f"  graph break at {_place(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
         lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see manifest.json")
-    if not record.frames and not breaks:
+    lines += _not_compiled(record)
+    if not record.frames and not breaks and not record.skipped:
         lines.append("  nothing was compiled inside the context; was the function compiled before it?")
-    first = next((function.full_code_file for function in record.functions if function.full_code_file), None)
-    if first is None and record.frames:
-        first = record.frames[0].file
+    first = _first_to_open(record)
     if first is not None:
         lines.append(f"  open first: {os.path.join(folder, first)}")
     if record.problems:
         lines.append(f"  {_count(len(record.problems), 'problem')} inside depyf, see the log")
     return "\n".join(lines)
+
+
+def _not_compiled(record: SessionRecord) -> List[str]:
+    """The functions that were left to Python: those that matter by name, the others as a number."""
+    named = [one for one in record.skipped if worth_a_line(one) or not record.frames]
+    compiled = {frame.function for frame in record.frames}
+    lines = [
+        f"  not {'always ' if function.key in compiled else ''}compiled: {one_line(function)}"
+        for function in named[:_MOST_SKIPS]
+    ]
+    rest = len(record.skipped) - len(lines)
+    if rest:
+        what = f"{_count(rest, 'function')} {'more ' if lines else ''}left to Python (no graph, disabled ...)"
+        lines.append(f"  {what}: why is in manifest.json")
+    return lines
+
+
+def _first_to_open(record: SessionRecord) -> Optional[str]:
+    """The story of the first function that was compiled, or else of one that was not."""
+    compiled = {frame.function for frame in record.frames}
+    stories = [function for function in record.functions if function.full_code_file]
+    for function in sorted(stories, key=lambda one: one.key not in compiled):
+        return function.full_code_file
+    return record.frames[0].file if record.frames else None
 
 
 def _breaks(record: SessionRecord) -> List[GraphBreak]:

@@ -11,8 +11,8 @@ from types import CodeType
 from typing import Any, Callable, Dict, List
 
 from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions
-from depyf.torch_hooks import custom_stages, torch_facts, trace, wild
-from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function
+from depyf.torch_hooks import custom_stages, skips, torch_facts, trace, wild
+from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function, failure_in
 from depyf.torch_hooks.folder import OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
@@ -20,6 +20,7 @@ from depyf.torch_hooks.graphs import EVENTS, Graphs
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME, file_stem
 from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
+from depyf.torch_hooks.skips import Skips
 from depyf.torch_hooks.trace import TraceEvent
 
 
@@ -41,6 +42,8 @@ class Capture:
         self._frames = Frames(folder, self._functions, self.problems, log_bytecode, earlier.frames)
         self._graphs = Graphs(folder, self.problems, earlier.graphs)
         self._compilations = Compilations()
+        self._skips = Skips(self._functions, self._compilations)
+        self._latest: Dict[int, Compilation] = {}  # thread -> the compilation that it told of last
         self._new_codes: Dict[int, CodeType] = {}  # frame -> the code that Dynamo made
         self._keep_wild_code = keep_wild_code
         self._graph_classes_before = wild.graph_module_classes() if keep_wild_code else frozenset()
@@ -60,6 +63,8 @@ class Capture:
             self._stops.append(trace.attach(self.on_event, self.problems))
         with self.problems.shield("listening to the stages of custom backends"):
             self._stops.append(custom_stages.attach(self.on_custom_stage))
+        with self.problems.shield("listening to why Dynamo skips frames"):
+            self._stops.append(skips.attach(self.on_skip))
 
     def stop(self) -> None:
         """Take all hooks off again."""
@@ -97,6 +102,7 @@ class Capture:
                     started.function = compiled_function(event.data)
                 return
             compilation = self._compilations.of(event.compile_id)
+            self._latest[threading.get_ident()] = compilation
             if event.kind in EVENTS:
                 if compilation.graph is None:
                     compilation.stages.append(event)
@@ -106,6 +112,8 @@ class Capture:
                 found = read_graph_break(event.payload)
                 if found not in compilation.breaks:
                     compilation.breaks.append(found)
+                    with self.problems.shield("noting a function that must not be compiled"):
+                        self._skips.add_disabled(event.payload, found)
             elif event.kind == "recompile_reasons":
                 compilation.recompile_reasons.extend(read_recompile_reasons(event.payload))
             elif event.kind == "dynamo_cpp_guards_str":
@@ -113,8 +121,16 @@ class Capture:
                 self._settle(compilation)
             elif event.kind in ("compilation_metrics", "bwd_compilation_metrics"):
                 compilation.timings[event.kind] = _numbers(event.data)
+                compilation.failure = compilation.failure or failure_in(event.data)
                 if event.kind == "bwd_compilation_metrics":
                     self._link(compilation)  # the backward is compiled when it first runs
+
+    def on_skip(self, reason: str, code: CodeType, entry: bool) -> None:
+        """Dynamo left a frame to plain Python; `entry`: the one that the program handed to torch.compile."""
+        if os.getpid() != self._process:
+            return
+        with self.problems.shield("noting a frame that Dynamo skipped"), self._lock:
+            self._skips.add(reason, code, entry, self._latest.get(threading.get_ident()))
 
     def on_custom_stage(self, stage: str, text: str) -> None:
         """A custom backend announces a stage of the graph that it compiles now."""
@@ -205,9 +221,8 @@ class Capture:
                         self._write_waiting(compilation)
                 if compilation.graph is not None and not compilation.graph.running():
                     self._link(compilation)
-                if compilation.frame is None and compilation.breaks and compilation.function is not None:
-                    with self.problems.shield("noting a function that was not compiled"):
-                        self._functions.add_left_alone(*compilation.function, tuple(compilation.breaks))
+            with self.problems.shield("noting functions that were not compiled"):
+                self._skips.finish()
             with self.problems.shield("counting versions that were compiled before the session"):
                 self._functions.count_earlier(self._frames.records)
             with self.problems.shield("finishing the graph files"):
@@ -226,12 +241,7 @@ class Capture:
             graphs=self._graphs.records,
             files=tuple(sorted(self.folder.files)),
             problems=tuple(self.problems.all_lines()),
-            lone_breaks=tuple(
-                graph_break
-                for compilation in self._compilations.all
-                if compilation.frame is None
-                for graph_break in compilation.breaks
-            ),
+            skipped_frames=self._skips.records,
         )
 
     def set_full_code_file(self, key: str, name: str) -> None:

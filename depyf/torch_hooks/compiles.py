@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Tuple
 
-from depyf.record import GraphBreak
+from depyf.record import GraphBreak, SkipRecord
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.graphs import Graph
 from depyf.torch_hooks.trace import TraceEvent
@@ -24,6 +24,8 @@ class Compilation:
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame
     graph: Graph | None = None
     graph_global: str = ""  # the name that the frame calls the graph by, random id and all
+    failure: Tuple[str, str] | None = None  # the exception that ended it: its type, and its text without the stack
+    skip: SkipRecord | None = None  # why there is no frame, once that is known
     timings: Dict[str, Any] = field(default_factory=dict)
 
     def last_attempt(self) -> List[TraceEvent]:
@@ -48,7 +50,7 @@ class Compilations:
     def start(self, compile_id: str) -> Compilation:
         """A new compilation; the one before it under the same id is over, if it got anywhere."""
         old = self._current.get(compile_id)
-        if old is not None and old.frame is None and not old.stages:
+        if old is not None and old.frame is None and not old.stages and old.skip is None and old.failure is None:
             return old
         self._current[compile_id] = Compilation(compile_id)
         self.all.append(self._current[compile_id])
@@ -64,3 +66,9 @@ def compiled_function(start: Dict[str, Any]) -> Tuple[str, str, int] | None:
     files = torch_facts.find("trace_file_names") or {}
     file = next((name for name, number in files.items() if number == last["filename"]), None)
     return None if file is None else (str(last["name"]), str(file), int(last["line"]))
+
+
+def failure_in(metrics: Dict[str, Any]) -> Tuple[str, str] | None:
+    """How the compilation that `compilation_metrics` tells of failed; None when it did not."""
+    fail_type, reason = metrics.get("fail_type"), metrics.get("fail_reason")
+    return (str(fail_type), str(reason or "")) if fail_type else None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import linecache
+import sys
 import textwrap
 import tokenize
 from types import CodeType, FunctionType
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from depyf.record import FrameRecord, FunctionRecord, GraphBreak
+from depyf.record import FrameRecord, FunctionRecord, SkipRecord
 from depyf.report import python_text
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.decompiling import decompile_or_list
@@ -66,30 +67,34 @@ class Functions:
         )
         return key
 
+    def add_skip(self, key: str, skip: SkipRecord) -> None:
+        """Note why Dynamo compiled no version of a function, once for each reason."""
+        record = self._records[key]
+        known = [(one.kind, one.reason) for one in record.skips]
+        if (skip.kind, skip.reason) not in known:
+            self._records[key] = dataclasses.replace(record, skips=record.skips + (skip,))
 
-    def add_left_alone(self, name: str, file: str, line: int, breaks: Tuple[GraphBreak, ...]) -> None:
-        """Note that Dynamo tried the function that starts there, and compiled nothing for these breaks."""
+    def key_at(self, name: str, file: str, line: int) -> str | None:
+        """The key of the function that starts there; None for the rest of some function, if it is not known."""
         for known in self._records.values():
             if (known.name, known.file, known.first_line) == (name, file, line):
-                record = known
-                break
-        else:
-            if RESUME_FUNCTION.match(name):  # nobody knows what it is the rest of
-                return
-            source = _text_at(file, line)
-            origin = "file" if _is_definition(source) else "missing"
-            record = FunctionRecord(
-                key=self._new_key(name),
-                name=name,
-                qualified_name=name,
-                file=file,
-                first_line=line,
-                source=source if origin == "file" else "",
-                source_origin=origin,
-                written_in="" if origin == "file" else source,
-            )
-        reasons = tuple(dict.fromkeys(record.left_alone + breaks))
-        self._records[record.key] = dataclasses.replace(record, left_alone=reasons)
+                return known.key
+        if RESUME_FUNCTION.match(name):  # nobody knows what it is the rest of
+            return None
+        source = _text_at(file, line)
+        is_whole = _is_definition(source)
+        record = FunctionRecord(
+            key=self._new_key(name),
+            name=name,
+            qualified_name=name,
+            file=file,
+            first_line=line,
+            source=source if is_whole else "",
+            source_origin="file" if is_whole else "missing",
+            written_in="" if is_whole else source,
+        )
+        self._records[record.key] = record
+        return record.key
 
     def count_earlier(self, frames: Sequence[FrameRecord]) -> None:
         """Note of how many live versions of each function `frames` does not tell."""
@@ -147,6 +152,19 @@ def _is_definition(text: str) -> bool:
 def _is_generated(code: CodeType) -> bool:
     """Resume functions claim the file of the function that they continue, but their text is not there."""
     return code.co_name.startswith("torch_dynamo_resume_in_")
+
+
+def function_named(qualified_name: str, file: str) -> CodeType | None:
+    """The code of the function of that name in the module that was loaded from `file`; None when there is none."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == file:
+            found: Any = module
+            for part in qualified_name.split("."):
+                found = inspect.getattr_static(found, part, None)
+            while callable(getattr(found, "_torchdynamo_orig_callable", None)):
+                found = found._torchdynamo_orig_callable
+            return found.__code__ if isinstance(found, FunctionType) else None
+    return None
 
 
 def code_behind(installed: Any) -> CodeType | None:

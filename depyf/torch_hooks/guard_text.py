@@ -188,9 +188,15 @@ def _checked(condition: Condition, leaf: Leaf) -> Condition:
         return _in_words(condition.text)
     tree = ast.parse(condition.text, mode="eval")
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    if any(name.startswith("___") or re.search(r"\d{6,}", name) for name in names):
+    if any(_is_inner(name) for name in names):
         return _in_words(condition.text)
     return condition
+
+
+def _is_inner(name: str) -> bool:
+    """Whether a name means something to torch alone: a helper of its guards, or one with an id in it."""
+    helper = name.startswith("___") and re.match(r"___(?:stack|context)", name) is None
+    return helper or re.search(r"\d{6,}", name) is not None
 
 
 def _plain(leaf: Leaf) -> tuple[Condition, ...]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import re
+import sys
+import sysconfig
 from types import CodeType
 from typing import Dict, Iterator, Tuple
 
@@ -49,6 +52,19 @@ def file_stem(name: str) -> str:
         return safe
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{safe.strip('_.')[:_LONGEST_STEM] or 'function'}_{digest}"
+
+
+def is_in_torch(file: str, *folders: str) -> bool:
+    """Whether this is the full name of a file of torch's own, in that folder of it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and file.startswith(os.path.join(os.path.dirname(torch.__file__ or ""), *folders, ""))
+
+
+def is_library(file: str) -> bool:
+    """Whether the file belongs to Python itself or to an installed package, or is no file at all."""
+    places = sysconfig.get_paths()
+    folders = {places[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in places}
+    return file.startswith("<") or any(file.startswith(os.path.join(folder, "")) for folder in folders)
 
 
 def all_names(code: CodeType) -> Iterator[str]:

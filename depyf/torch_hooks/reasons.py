@@ -13,7 +13,7 @@ from typing import List, Tuple
 from depyf.record import GraphBreak, Location
 from depyf.torch_hooks.guard_text import Leaf, conditions_of, is_expression, scrub
 from depyf.torch_hooks.guards import split_origin
-from depyf.torch_hooks.names import stable_text
+from depyf.torch_hooks.names import is_in_torch, stable_text
 
 LONGEST = 300
 
@@ -71,6 +71,9 @@ _STACK_ENTRY = re.compile(
     r'^  File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)\n(?:    (?P<code>.+)\n)?', re.MULTILINE
 )
 _END_OF_EXPLANATION = "\nUser code traceback:"
+_END_OF_STACK = "\nTraceback (most recent call last):"
+_HINT = re.compile(r"^  Hint: (?P<hint>.+(?:\n    .+)*)$", re.MULTILINE)
+_MOST_CALLS = 20  # of the stack of a graph break, innermost ones
 # What broke the graph, then why: the lines before that tell what Dynamo was doing meanwhile.
 _CAUSE = re.compile(r"^(?:Graph Break Reason: |Reason: )?(?P<what>\S.*)\n  Explanation: (?P<why>.+)$", re.MULTILINE)
 
@@ -87,7 +90,38 @@ def read_graph_break(text: str) -> GraphBreak:
                 code = (entry.group("code") or "").strip()
                 location = Location(location.file, location.line, entry.group("function"), code)
     explanation = scrub(text.split(_END_OF_EXPLANATION)[0].strip())
-    return GraphBreak(shortened(_reason(explanation)), location, explanation)
+    return GraphBreak(
+        shortened(_reason(explanation)), location, explanation, hints_in(explanation), _user_stack(text)
+    )
+
+
+def reason_in(explanation: str) -> str:
+    """The cause that torch's explanation of a graph break or a failure names, on one line; empty for no text."""
+    return shortened(_reason(scrub(stable_text(explanation.strip())))) if explanation.strip() else ""
+
+
+def failure_reason(explanation: str) -> str:
+    """The same with torch's words on it, for a failure, whose heading alone says little."""
+    text = scrub(stable_text(explanation.strip()))
+    causes = [f"{cause['what'].strip()}: {cause['why'].strip()}" for cause in _CAUSE.finditer(text)]
+    return shortened(", and then ".join(causes)) if causes else reason_in(text)
+
+
+def hints_in(explanation: str) -> Tuple[str, ...]:
+    """What torch advises in its explanation, each piece of advice once."""
+    hints = [" ".join(match["hint"].split()) for match in _HINT.finditer(scrub(explanation))]
+    return tuple(dict.fromkeys(hints))
+
+
+def _user_stack(text: str) -> Tuple[Location, ...]:
+    """The calls that led to a graph break, innermost last, without torch's own."""
+    _, _, rest = text.partition(_END_OF_EXPLANATION)
+    calls = [
+        Location(entry["file"], int(entry["line"]), entry["function"], (entry["code"] or "").strip())
+        for entry in _STACK_ENTRY.finditer(rest.partition(_END_OF_STACK)[0])
+        if not is_in_torch(entry["file"])
+    ]
+    return tuple(calls[-_MOST_CALLS:])
 
 
 def _reason(explanation: str) -> str:

@@ -183,7 +183,7 @@ def _write_full_code(capture: Capture, record: SessionRecord) -> SessionRecord:
     from depyf.report.full_code import render
 
     for function in record.functions:
-        is_told = bool(record.frames_of(function.key) or function.left_alone)
+        is_told = bool(record.frames_of(function.key) or function.skips)
         if function.resume_of is None and function.full_code_file is None and is_told:
             stem = "full_code_for_" + file_stem(function.name) + "_{}.py"
             capture.set_full_code_file(function.key, stem.format(capture.folder.number(stem)))

@@ -106,6 +106,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "such versions are not mentioned",
     ),
     PrivateHook(
+        "skip_reasons",
+        "torch._dynamo.convert_frame",
+        "add_skip_reason",
+        "each frame that Dynamo leaves to Python, and why",
+        "2.12 and newer (2.13 checked; 2.11 has no such function)",
+        "only what began to compile and gave no frame is told of, with the reason that the structured trace gives",
+    ),
+    PrivateHook(
         "trace_file_names",
         "torch._logging.structured",
         "INTERN_TABLE",

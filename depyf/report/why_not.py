@@ -1,0 +1,97 @@
+"""Why something was not compiled: graph breaks and skipped functions, as lines for a reader."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+
+from depyf.record import SKIP_KINDS, FunctionRecord, GraphBreak, Location, SkipRecord
+from depyf.report.guard_function import asked_by
+
+_WIDTH = 96
+_MOST_CALLS = 6
+
+
+def break_lines(graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
+    """Where the graph broke, why, through which calls, and what torch advises."""
+    lines = [f"  break:  {asked_by(graph_break.location, function.file) or 'at an unknown line'}"]
+    lines += _wrapped(graph_break.reason, "          ")
+    calls = _calls_inside(graph_break, function)
+    if len(calls) > 1:
+        lines += _wrapped("by way of " + " -> ".join(_call(call, function.file) for call in calls), "          ")
+    for hint in graph_break.hints:
+        lines += _wrapped(f"hint: {hint}", "          ", "                ")
+    return lines
+
+
+def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
+    """Why Dynamo left a function to plain Python, and what torch advises."""
+    attempt = f"   (compile id {skip.compile_id})" if skip.compile_id else ""
+    meaning = SKIP_KINDS.get(skip.kind, skip.kind)
+    lines = [f"  {meaning}{attempt}"]
+    if not skip.graph_breaks and skip.reason not in ("", meaning):
+        lines += _wrapped(skip.reason, "      ")
+    for graph_break in skip.graph_breaks:
+        lines.append(f"      at {asked_by(graph_break.location, function.file) or 'an unknown line'}")
+        lines += _wrapped(graph_break.reason, "          ")
+        calls = _calls_inside(graph_break, function)
+        if len(calls) > 1:
+            lines += _wrapped("by way of " + " -> ".join(_call(call, function.file) for call in calls), "          ")
+    hints = tuple(dict.fromkeys(skip.hints + tuple(hint for one in skip.graph_breaks for hint in one.hints)))
+    for hint in hints:
+        lines += _wrapped(f"hint: {hint}", "      ", "            ")
+    return lines
+
+
+# Kinds that nobody wants, worst first; of the others the program loses nothing, or asked for them.
+_WORTH_A_LINE = (
+    "failed",
+    "suppressed error",
+    "recompile limit",
+    "graph break in a loop",
+    "graph break",
+    "generator",
+    "other",
+)
+
+
+def worth_a_line(function: FunctionRecord) -> bool:
+    """Whether a summary should name the function: it might have been compiled and was not."""
+    return any(skip.kind in _WORTH_A_LINE for skip in function.skips)
+
+
+def one_line(function: FunctionRecord) -> str:
+    """A skipped function for a list: name, place and kind."""
+    skip = min(function.skips, key=_rank)
+    place = f"{function.file}:{function.first_line}"
+    return f"{function.qualified_name} ({place}): {SKIP_KINDS.get(skip.kind, skip.reason)}"
+
+
+def _rank(skip: SkipRecord) -> int:
+    return _WORTH_A_LINE.index(skip.kind) if skip.kind in _WORTH_A_LINE else len(_WORTH_A_LINE)
+
+
+def _calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Location]:
+    """The part of the stack that starts in the function itself."""
+    calls = list(graph_break.stack)
+    for position in reversed(range(len(calls))):
+        if calls[position].function == function.name and calls[position].file == function.file:
+            return calls[position:][-_MOST_CALLS:]
+    return []
+
+
+def _call(call: Location, file: str) -> str:
+    name = os.path.basename(call.file) if call.file == file else call.file
+    return f"{call.function} ({name}:{call.line})"
+
+
+def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:
+    lines = textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if further is None else further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines or [indent.rstrip()]

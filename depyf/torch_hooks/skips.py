@@ -1,0 +1,183 @@
+"""Frames that Dynamo met and left to plain Python, and why.
+
+Torch tells of them in three ways, all of which are read here:
+
+- `add_skip_reason(reason, frame)` is called for each frame that Dynamo does not compile (torch 2.12 and newer),
+  once for each code object, since Dynamo never asks about it again.  Its reasons are general ("an error was
+  suppressed"); what was wrong is in the compilation of the same thread that ended just before.
+- The structured trace tells of each compilation that began and gave no frame: its graph breaks, and how it failed
+  (`fail_type` and `fail_reason` of `compilation_metrics`).
+- A function under `torch.compiler.disable` is met as a graph break in its caller: the text names it.
+
+Of torch's own frames only those are kept that the program handed to torch.compile itself; Dynamo meets and skips
+dozens of its own helpers around every graph.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from types import CodeType
+from typing import Any, Callable, Dict, List, Tuple
+
+from depyf.record import GraphBreak, SkippedFrame, SkipRecord
+from depyf.torch_hooks import torch_facts
+from depyf.torch_hooks.compiles import Compilation, Compilations
+from depyf.torch_hooks.functions import Functions, function_named
+from depyf.torch_hooks.names import is_in_torch, is_library
+from depyf.torch_hooks.reasons import failure_reason, hints_in, reason_in, shortened
+
+_SUPPRESSED = "an error was suppressed during compilation"
+# A part of torch's reason -> the kind of the skip.
+_KINDS = (
+    ("skipfiles", "skip list"),
+    ("no tensor-related objects", "no tensors"),
+    ("disabled", "disabled"),
+    ("No ops traced", "no graph"),
+    ("no content in function call", "no graph"),
+    ("empty graph", "no graph"),
+)
+# What torch's reason of that kind is in plain words.
+_WORDS = {
+    "skip list": "it belongs to a module that Dynamo never compiles",
+    "no graph": "Dynamo found no operation on tensors in it to compile",
+    "no tensors": "no argument and no global that it uses is a tensor or a part of torch",
+}
+_OF_NO_INTEREST = ("no graph", "no tensors", "other")  # where the function is one of a library
+_WHICH_LIMIT = re.compile(r"the (?P<name>\w+) cache size limit \(currently set to (?P<number>\d+)\)")
+_LIMIT = re.compile(r"recompile limit|cache_size_limit|cache limit", re.IGNORECASE)
+_DISABLED = re.compile(
+    r"function `?<function (?P<name>\S+) at [^>]*>`? since it was wrapped with `(?P<by>[\w.]+)` \(reason: (?P<why>.*)\)"
+)
+_NAME = "add_skip_reason"
+
+
+def attach(receive: Callable[[str, CodeType, bool], None]) -> Callable[[], None]:
+    """Call `receive(reason, code, entry)` for each frame that Dynamo skips; returns the function that stops it.
+
+    `entry`: whether the frame is the very function that the program handed to torch.compile.  The name that
+    Dynamo calls is bound to a function of ours, which calls torch's own as well, and is bound back at the end.
+    """
+    original = torch_facts.find("skip_reasons")
+    home = sys.modules.get(torch_facts.hook("skip_reasons").module)
+    if original is None or home is None:
+        return lambda: None
+
+    def add_skip_reason(reason: str, frame: Any) -> Any:
+        receive(str(reason), frame.f_code, _is_entry(sys._getframe(1)))
+        return original(reason, frame)
+
+    setattr(home, _NAME, add_skip_reason)
+
+    def detach() -> None:
+        if getattr(home, _NAME, None) is add_skip_reason:
+            setattr(home, _NAME, original)
+
+    return detach
+
+
+def _is_entry(frame: Any) -> bool:
+    """Whether the frame that Dynamo was asked about is called by the wrapper that torch.compile returned."""
+    while frame is not None and frame.f_code.co_filename.endswith("convert_frame.py"):
+        frame = frame.f_back
+    return frame is not None and str(frame.f_globals.get("__name__", "")) == "torch._dynamo.eval_frame"
+
+
+class Skips:
+    """Gathers what one session learns about skipped frames; its callers hold the lock of the session."""
+
+    def __init__(self, functions: Functions, compilations: Compilations) -> None:
+        self._functions = functions
+        self._compilations = compilations
+        self._elsewhere: Dict[Tuple[str, str, int], SkippedFrame] = {}
+
+    @property
+    def records(self) -> Tuple[SkippedFrame, ...]:
+        """The skipped frames of libraries, in the order in which they were met."""
+        return tuple(self._elsewhere.values())
+
+    def add(self, reason: str, code: CodeType, entry: bool, attempt: Compilation | None) -> None:
+        """Dynamo left `code` to Python; `attempt` is the compilation that ended before in this thread, if any."""
+        if attempt is not None and (attempt.frame is not None or attempt.skip is not None or not _fits(attempt, code)):
+            attempt = None
+        skip = _read_skip(reason, code, attempt)
+        if attempt is not None:
+            attempt.skip = skip
+        file = code.co_filename
+        if skip.kind != "skip list" and not (skip.kind in _OF_NO_INTEREST and is_library(file) and not entry):
+            self._functions.add_skip(self._functions.key_of(code), skip)
+        elif not is_in_torch(file) or (entry and not is_in_torch(file, "_dynamo")):
+            self._add_elsewhere(code.co_name, file, code.co_firstlineno, skip)
+
+    def add_disabled(self, explanation: str, found: GraphBreak) -> None:
+        """Note the function under torch.compiler.disable whose call is the graph break `found`, if it is one."""
+        match = _DISABLED.search(explanation)
+        if match is None:
+            return
+        why = "" if match["why"] == "None" else f" (reason: {match['why']})"
+        skip = SkipRecord("disabled", f"it is under {match['by']}{why}", hints=found.hints)
+        code = None if found.location is None else function_named(match["name"], found.location.file)
+        if code is None:
+            self._add_elsewhere(match["name"], "", 0, skip)
+        elif not is_in_torch(code.co_filename):
+            self._functions.add_skip(self._functions.key_of(code), skip)
+
+    def _add_elsewhere(self, name: str, file: str, line: int, skip: SkipRecord) -> None:
+        self._elsewhere.setdefault((name, file, line), SkippedFrame(name, file, line, skip))
+
+    def finish(self) -> None:
+        """Compilations that gave no frame and were not told of as skips: they failed, or torch is too old to tell."""
+        told = torch_facts.find("skip_reasons") is not None
+        for compilation in self._compilations.all:
+            if compilation.frame is not None or compilation.skip is not None or compilation.function is None:
+                continue
+            if told and compilation.failure is None:
+                continue  # it was not seen to end
+            compilation.skip = _of_attempt(compilation, raised=told)
+            name, file, line = compilation.function
+            key = self._functions.key_at(name, file, line)
+            if key is not None:
+                self._functions.add_skip(key, compilation.skip)
+
+
+def _fits(attempt: Compilation, code: CodeType) -> bool:
+    """At its limit of recompiles Dynamo does not even say what it would have compiled."""
+    return attempt.function in (None, (code.co_name, code.co_filename, code.co_firstlineno))
+
+
+def _read_skip(reason: str, code: CodeType, attempt: Compilation | None) -> SkipRecord:
+    compile_id = "" if attempt is None else attempt.compile_id
+    kind = next((kind for part, kind in _KINDS if part in reason), "")
+    if kind:
+        return SkipRecord(kind, _WORDS.get(kind, shortened(reason)), compile_id)
+    if attempt is not None and (attempt.failure is not None or attempt.breaks):
+        return _of_attempt(attempt, raised=False)
+    if reason == _SUPPRESSED and code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+        hint = "Call a generator from inside of a non-generator Python function and compile that function instead."
+        return SkipRecord("generator", "Generators cannot be compiled directly with `torch.compile`.", hints=(hint,))
+    return SkipRecord("other", shortened(reason), compile_id)
+
+
+def _of_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
+    """Why a compilation gave no frame; `raised`: the program got an exception."""
+    fail_type, fail_reason = attempt.failure or ("", "")
+    breaks: List[GraphBreak] = list(attempt.breaks)
+    hints = tuple(dict.fromkeys(hints_in(fail_reason) + tuple(hint for one in breaks for hint in one.hints)))
+    reason = reason_in(fail_reason) or ", and then ".join(one.reason for one in breaks)
+    kind = "graph break"
+    if _LIMIT.search(fail_reason):
+        which = _WHICH_LIMIT.search(fail_reason)
+        limit = f"torch._dynamo.config.{which['name']} is {which['number']}" if which else reason
+        kind, reason = "recompile limit", "; ".join([limit, *attempt.recompile_reasons])
+    elif raised:
+        kind, reason = "failed", f"{fail_type}: {failure_reason(fail_reason)}"
+    elif "graph break in loop" in fail_reason or any("graph break in loop" in one.reason for one in breaks):
+        kind = "graph break in a loop"
+    elif fail_type not in ("", "Unsupported", "UserError"):
+        kind, reason = "suppressed error", f"{fail_type}: {failure_reason(fail_reason)}"
+    elif not fail_type and not breaks:
+        kind, reason = "no graph", _WORDS["no graph"]
+    return SkipRecord(kind, shortened(reason), attempt.compile_id, tuple(breaks), hints)
+
+
