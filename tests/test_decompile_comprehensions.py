@@ -6,6 +6,21 @@ import pytest
 from decompile_tools import assert_proved, assert_same_text
 
 SAME_TEXT = {
+    "over one value, to give it a name": """
+        def f(y):
+            return [w for v in y for w in [v * 2]], {w: z for v in y if v for w, z in [(v, v.b)] if w}
+    """,
+    "over one value, in a generator and a set": """
+        def f(y):
+            return sum(w for v in y for w in [v]), {w for v in y for w.x in [g(v)]}
+    """,
+    "without variables of its own": """
+        def f(y):
+            try:
+                return [0 for y.x in g(y) if c or d], {a for () in g()}, [[1 for a.b in c] for c[0] in y]
+            except ValueError:
+                return y or {a.b: 1 for a.b in y}
+    """,
     "a list": """
         def f(y):
             r = [x for x in y]

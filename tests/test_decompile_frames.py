@@ -44,11 +44,11 @@ def test_defaults_and_annotations_of_a_function_are_kept() -> None:
 
 
 def test_a_default_that_no_text_can_spell_is_named_and_explained() -> None:
-    def function(a=[]):  # noqa: B006
+    def function(a=[object()]):  # noqa: B006, B008
         return a
 
     text = depyf.decompile(function)
-    assert "# __constant_0 is a list of 0" in text and "a=__constant_0" in text
+    assert "# __constant_0 is a list of 1" in text and "a=__constant_0" in text
 
 
 @pytest.mark.parametrize("bad", [print, len, int, object(), 3, "text", None, type("Empty", (), {})])

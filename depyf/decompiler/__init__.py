@@ -31,8 +31,11 @@ class DecompilationError(UserError):
 def decompile(thing: Any, *, strict: bool = False) -> str:
     """Source text for a function, method, class, module or code object.
 
-    The text is proved equal to the bytecode; where that fails, a comment at its top says so and why. With
-    `strict`, that is a DecompilationError instead. Raises TypeError for what has no Python bytecode.
+    The text is proved equal to the bytecode; where that fails, a comment at its top says so and why. A text that is
+    proved may still not be self-contained: code that no compiler made can hold objects that no source can spell, and
+    a default value can be such an object; `__constant_0` stands for it then, and comments at the top say what it is.
+    With `strict`, either is a DecompilationError instead: the text can be run as it is, given the globals that it
+    names. Raises TypeError for what has no Python bytecode.
     """
     thing = without_torch_wrapper(thing)
     if isinstance(thing, type):
@@ -44,10 +47,11 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     result = decompile_frame(
         code, constant_globals=None, function=function if isinstance(function, FunctionType) else None
     )
-    if result.proved:
-        return result.source
-    if strict:
+    if strict and not result.proved:
         raise DecompilationError(f"{code.co_name} was not decompiled: {result.verdict}")
+    if strict and result.stand_ins:
+        what = "; ".join(result.stand_ins)
+        raise DecompilationError(f"{code.co_name} has values that no source can spell: {what}")
     return result.source
 
 
@@ -60,7 +64,7 @@ def _class_statement(cls: type) -> Optional[str]:
     name = path[-1].co_name
     same_name = [const for const in around.co_consts if isinstance(const, CodeType) and const.co_name == name]
     result = decompile_frame(around, constant_globals=None)
-    if not result.proved or result.tree is None or len(same_name) > 1:
+    if not result.proved or result.tree is None or result.stand_ins or len(same_name) > 1:
         return None
     found = [node for node in walk(result.tree) if isinstance(node, ClassDef) and node.name == name]
     return print_tree(Module([found[0]])).text if len(found) == 1 else None

@@ -59,6 +59,7 @@ Other           SETUP_ANNOTATIONS, PRINT_EXPR v ->, INTRINSIC (name, n)  pops n,
 
 from __future__ import annotations
 
+import inspect
 from types import CodeType
 from typing import Any, Dict, FrozenSet, Tuple
 
@@ -159,6 +160,13 @@ _FIXED: Dict[str, Tuple[int, int]] = {
 }  # fmt: skip
 
 
+def parameters(code: CodeType) -> Tuple[str, ...]:
+    """The names of all parameters, `*args` and `**kwargs` last."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:count]
+
+
 def stack_effect(op: Op) -> Tuple[int, int]:
     """(popped, pushed) when control goes on to the next op.
 
@@ -207,3 +215,15 @@ def depth_needed(op: Op) -> int:
     extra = {"FOR_ITER": 1, "GET_ANEXT": 1, "IMPORT_FROM": 1, "GET_LEN": 1, "MATCH_MAPPING": 1, "MATCH_SEQUENCE": 1}
     extra.update({"MATCH_KEYS": 2, "CHECK_EXC_MATCH": 2, "WITH_EXCEPT_START": 4})
     return extra.get(kind) or stack_effect(op)[0]
+
+
+# Names through which a frame can see its own local names.
+_LOOKS_AT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec", "super"})
+_READS_A_NAME = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})
+
+
+def sees_local_names(program: Program) -> bool:
+    """Whether the frame may call something that looks at its local names."""
+    if _LOOKS_AT_LOCALS.isdisjoint(program.code.co_names):
+        return False
+    return any(op.arg in _LOOKS_AT_LOCALS for op in program.ops if op.kind in _READS_A_NAME)

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import builtins
 import logging
 import os
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,7 @@ from .build import (
     standalone_comprehension,
     type_parameters,
 )
-from .build.constants import constant_node
+from .build.constants import value_node
 from .build.names import spelled
 from .decode import decode
 from .flow import Graph, build_graph
@@ -53,6 +52,8 @@ from .undo import (
 
 log = logging.getLogger("depyf")
 WIDTH = 110
+INTERACTIVE = "Interactive: compiled with mode 'single', which shows the values of expressions."
+NOT_SELF_CONTAINED = "Not self-contained: these names stand for objects that no source can spell."
 DEEPEST_INDENTATION = 98  # CPython accepts 100 levels
 
 CO_OPTIMIZED, CO_FUTURE_ANNOTATIONS = 0x1, 0x1000000
@@ -69,6 +70,7 @@ class Decompilation:
     rung: str  # "idioms", "statements", "state machine", "disassembly"
     lines: Tuple[Tuple[int, int], ...]  # (offset in the input code, line in source), sorted
     bugs: Tuple[str, ...] = ()  # unexpected exceptions inside the stages: worth a report
+    stand_ins: Tuple[str, ...] = ()  # what the names are that stand in the text for constants without a spelling
     tree: Optional[s.Module] = field(default=None, repr=False, compare=False)  # what `source` was printed from
 
     @property
@@ -265,6 +267,8 @@ class _Attempt:
             if any(isinstance(node, s.Return) for node in own_statements(body)):
                 self.mode = "eval"
                 body = [s.Expr(as_expression(body), origin=0)]
+            elif self.mode == "single" and len(body) > 1:
+                body = [s.OneLine(body, origin=0)]
             return s.Module(body), settings
         return s.Module([self.definition(body, settings)]), settings
 
@@ -289,9 +293,10 @@ class _Attempt:
         if self.of is None:
             return shown
         defaults, keyword_defaults = self.of.__defaults__ or (), self.of.__kwdefaults__ or {}
-        shown.defaults = [constant_node(value, settings.placeholders) for value in defaults]
+        known = self.of.__globals__
+        shown.defaults = [value_node(value, known, settings.placeholders) for value in defaults]
         shown.kw_defaults = [
-            constant_node(keyword_defaults[arg.arg], settings.placeholders) if arg.arg in keyword_defaults else None
+            value_node(keyword_defaults[arg.arg], known, settings.placeholders) if arg.arg in keyword_defaults else None
             for arg in shown.kwonlyargs
         ]
         if self.code.co_name != "<lambda>":
@@ -305,11 +310,7 @@ class _Attempt:
         given = {} if self.of is None else self.of.__annotations__
         if name not in given or self.of is None:
             return None
-        value = given[name]
-        known: str = getattr(value, "__name__", "")
-        if isinstance(value, type) and self.of.__globals__.get(known, getattr(builtins, known, None)) is value:
-            return s.Name(known)
-        return constant_node(value, settings.placeholders)
+        return value_node(given[name], self.of.__globals__, settings.placeholders)
 
     def worst_rung(self) -> Rung:
         """The least pretty rung that the text needed, its functions included."""
@@ -332,7 +333,10 @@ class _Attempt:
         tree, settings = self.tree()
         if max_depth(tree) > DEEPEST_INDENTATION:
             raise Unstructured("nested too deeply for Python's parser")
-        notes = _notes(settings.placeholders.values)
+        stand_ins = _stand_ins(settings.placeholders.values)
+        notes = [s.Comment(note) for note in (*([NOT_SELF_CONTAINED] if stand_ins else []), *stand_ins)]
+        if self.mode == "single":
+            notes.insert(0, s.Comment(INTERACTIVE))
         scope = enclosing_scope(tree, self.code)
         printed = print_tree(s.Module([*notes, *(tree.body if scope is None else [scope])]))
         back: Dict[str, str] = {shown: real for real, shown in self.renames.items()}
@@ -355,7 +359,8 @@ class _Attempt:
                 recompiled = shared
         code = recompiled if verdict.holds else None
         lines = _lines(recompiled, verdict)
-        return Decompilation(printed.text, code, verdict, self.worst_rung().name, lines, tree=tree)
+        rung = self.worst_rung().name
+        return Decompilation(printed.text, code, verdict, rung, lines, tree=tree, stand_ins=stand_ins)
 
     def prove(self, recompiled: CodeType) -> Verdict:
         """Compare with the original."""
@@ -380,12 +385,9 @@ def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.Statement]:
     return s.FunctionDef(f"__enclosing_scope_of_{function.name}", variables, body)
 
 
-def _notes(constants: List[Any]) -> List[s.Statement]:
+def _stand_ins(constants: List[Any]) -> Tuple[str, ...]:
     """What the names that stand for constants without a spelling are."""
-    return [
-        s.Comment(f"__constant_{number} is {describe(value)}")
-        for number, value in enumerate(constants)
-    ]
+    return tuple([f"__constant_{number} is {describe(value)}" for number, value in enumerate(constants)])
 
 
 def _implicit_names(code: CodeType) -> Dict[str, str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from types import CodeType
-from typing import Any, Dict, List
+import builtins
+from types import BuiltinFunctionType, CodeType, FunctionType
+from typing import Any, Dict, List, Mapping, Optional
 
 from .. import syntax as s
 from ..printer import Unspellable
 from ..printer.literals import spell
 
+_NAMED = (FunctionType, BuiltinFunctionType)
 _SPELLABLE = (int, str, bytes, bool, type(None), type(...))
 
 
@@ -35,16 +36,14 @@ def spellable(value: Any) -> bool:
     kind = type(value)
     if kind in _SPELLABLE or kind is CodeType:
         return True
-    if kind is float:
-        return not math.isnan(value)
-    if kind is complex:
+    if kind is float or kind is complex:
         return _has_text(value)
     if kind in (tuple, frozenset):
         return all(spellable(item) for item in value)
     return False
 
 
-def _has_text(value: complex) -> bool:
+def _has_text(value: Any) -> bool:
     try:
         spell(value)
     except Unspellable:
@@ -57,3 +56,37 @@ def constant_node(value: Any, placeholders: Placeholders) -> s.Expression:
     if type(value) is frozenset or spellable(value):
         return s.Constant(value)
     return placeholders.node(value)
+
+
+def value_node(value: Any, known: Mapping[str, Any], placeholders: Placeholders) -> s.Expression:
+    """The expression for the value of a default or an annotation, as it is now.
+
+    A plain list, dict or set is written out; what is a global of the function (`known`) or a builtin has its name.
+    """
+    node = _display(value)
+    if node is not None:
+        return node
+    wanted = value.__name__ if type(value) in _NAMED or isinstance(value, type) else ""
+    if wanted and known.get(wanted, getattr(builtins, wanted, None)) is value:
+        return s.Name(wanted)
+    names = [name for name, held in known.items() if held is value and name.isidentifier()]
+    return s.Name(min(names, key=lambda name: name != wanted)) if names else placeholders.node(value)
+
+
+def _display(value: Any, depth: int = 20) -> Optional[s.Expression]:
+    """The display of a plain container whose elements all have a spelling; the constant itself; None for others."""
+    kind = type(value)
+    if kind is not frozenset and kind is not CodeType and spellable(value):
+        return s.Constant(value)
+    if kind not in (list, dict, set, tuple) or not depth:
+        return None
+    nodes = [_display(item, depth - 1) for item in (value.values() if kind is dict else value)]
+    keys = [_display(key, depth - 1) for key in value] if kind is dict else []
+    if any(node is None for node in (*nodes, *keys)):
+        return None
+    items = [node for node in nodes if node is not None]
+    if kind is dict:
+        return s.Dict(keys, items)
+    if kind is set:
+        return s.Set(items or [s.Starred(s.Tuple([]))])
+    return s.List(items) if kind is list else s.Tuple(items)

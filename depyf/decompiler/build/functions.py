@@ -6,7 +6,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import syntax as s
-from ..microops import Op, Program
+from ..microops import Op, Program, parameters, sees_local_names
 from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
 from .definitions import CO_COROUTINE
@@ -18,9 +18,14 @@ from .namespaces import drop_returns, future_imports
 from .private import class_around
 from .signature import docstring_of
 from .statements import trampoline
+from .unbound import maybe_unbound
 from .values import FunctionValue, Marker, Value
 
 GENERATORS = 0x20 | 0x200  # flags of generators and of asynchronous ones
+USES_OF_LOCALS = frozenset({
+    "LOAD_LOCAL", "STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CELL", "STORE_CELL", "DELETE_CELL",
+    "SAVE_CELL", "RENEW_CELL", "LOAD_CLOSURE",
+})  # fmt: skip
 READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
 COMPREHENSIONS: Dict[str, Any] = {
     "<listcomp>": s.ListComp,
@@ -68,6 +73,7 @@ class Builder(Generics):
         self.given, self.made, self.type_parameters = {}, None, ()
         self.annotations_are_strings = settings.annotations_are_strings
         self.captured = {op.arg for op in program.ops if op.kind == "LOAD_CLOSURE"}
+        self.maybe_unbound = maybe_unbound(program)
 
     def build(self, tree: Any) -> List[s.Statement]:
         """The statements of the function, docstring and declarations first."""
@@ -88,6 +94,10 @@ class Builder(Generics):
         if self.code.co_flags & GENERATORS and not any(op.kind in ("YIELD", "YIELD_FROM") for op in self.program.ops):
             head.append(s.If(s.Constant(False), [s.Expr(s.Yield())]))  # a generator that never yields
         head.extend(s.AnnAssign(s.Name(name), s.Constant(...)) for name in self.unset_cells())
+        unused = self.unused_locals()
+        if unused:
+            nothing: List[s.Statement] = [s.Assign([s.Name(name) for name in unused], s.Constant(None))]
+            head.append(s.If(s.Constant(False), nothing))
         return head + body
 
     def statements(self, tree: Any) -> List[s.Statement]:
@@ -107,9 +117,16 @@ class Builder(Generics):
         if self.is_namespace:
             return []
         stored = {op.arg for op in self.program.ops if op.kind in ("STORE_CELL", "DELETE_CELL")}
-        parameters = self.code.co_varnames
-        own = [name for name in self.code.co_cellvars if name in self.captured and name not in parameters]
+        locals_ = self.code.co_varnames
+        own = [name for name in self.code.co_cellvars if name in self.captured and name not in locals_]
         return [name for name in own if name not in stored]
+
+    def unused_locals(self) -> List[str]:
+        """Locals that only dropped code names, in a function that looks at its own names: it keeps them."""
+        if self.is_namespace or not sees_local_names(self.program):
+            return []
+        used = {op.arg for op in self.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(self.code))
+        return [spelled(name) for name in self.code.co_varnames if name not in used]
 
     def suggest_names(self, call: Sequence[s.Expression]) -> None:
         callee = call[0]
@@ -265,6 +282,10 @@ def comprehension_node(kind: str, body: Sequence[s.Statement], source: s.Express
                 test, then = negate(test), first.orelse
             generators[-1].ifs = [*generators[-1].ifs, test]
             statements = then
+        elif isinstance(first, s.Assign) and generators and len(first.targets) == 1:
+            # `for x in [value]`, where it is not the first: the compiler makes an assignment of it.
+            generators.append(s.comprehension(first.targets[0], s.List([first.value]), [], 0))
+            statements = statements[1:]
         else:
             break
     element = first.value if isinstance(first, s.Expr) else None

@@ -109,7 +109,11 @@ class Ops(Calls):
     # -- variables
 
     def op_load_local(self, op: Op) -> None:
-        self.silent(s.Name(self.variable(op.arg)))
+        node = s.Name(self.variable(op.arg))
+        if (op.offset, op.arg) in self.maybe_unbound:
+            self.event(node)
+        else:
+            self.silent(node)
 
     def op_load_cell(self, op: Op) -> None:
         node = s.Name(self.variable(op.arg))
@@ -263,8 +267,10 @@ class Ops(Calls):
         killed, self.killed = self.killed, []
         out, self.out = self.out, []
         depth = len(self.values)
+        self.around.append((depth, pending))
         self.run_ops(ops)
         node = finish()
+        self.around.pop()
         if self.out or self.pending or self.killed or len(self.values) != depth:
             raise Unstructured("an operand needs statements")
         self.pending, self.killed, self.out = pending, killed, out

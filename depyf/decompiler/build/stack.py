@@ -9,7 +9,7 @@ assignments to temporaries first. So the order of effects is right by constructi
 from __future__ import annotations
 
 from types import CodeType
-from typing import Iterator, List, Sequence
+from typing import Iterator, List, Sequence, Tuple
 
 from .. import syntax as s
 from ..undo import Unstructured
@@ -46,6 +46,8 @@ class Stack:
         self.offset = -1
         self.births = 0
         self.temporaries: List[str] = []
+        # What is around an operand that is computed only on some paths: the height of the stack, what is pending.
+        self.around: List[Tuple[int, List[Value]]] = []
 
     # -- the stack itself
 
@@ -384,11 +386,41 @@ class Stack:
                 self.flush()
                 self.out.append(s.Assign([s.Name(value.name)], s.Name(variable), origin=self.offset))
             elif value.name is None and not value.pending and value.items is None and reads(value.node, variable):
-                self.give_name(value)
+                if type(value) is not Value or value.refs != 1 or not self.read_in_order(value):
+                    self.give_name(value)
         own = set(map(id, pending_inside(stored)))
+        later = self.pending[len(self.pending) - len(own) :]
+        if all(id(value) in own for value in later):
+            return  # everything else that is pending is written before
         for value in list(self.pending):
             if id(value) not in own and value.pending and reads(value.node, variable):
                 self.spill_until(value)
+
+    def read_in_order(self, value: Value) -> bool:
+        """`f(i, g(), i := 3)`: a variable that was read before it changes is written where it was read.
+
+        False where it is not on the stack.
+        """
+        place = next((index for index, entry in enumerate(self.values) if holds(entry, value)), -1)
+        if place < 0:
+            return False
+        pending = next((waiting for depth, waiting in self.around if place < depth), self.pending)
+        later = [position for position, other in enumerate(pending) if other.born > value.born]
+        value.pending = True
+        pending.insert(later[0] if later else len(pending), value)
+        return True
+
+
+def holds(entry: Value, value: Value) -> bool:
+    """Whether a stack entry is a value, or a container that has it inside."""
+    work = [entry]
+    while work:
+        current = work.pop()
+        if current is value:
+            return True
+        if current.name is None:
+            work.extend(current.items or ())
+    return False
 
 
 def _is_tuple(value: Value) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 from .. import syntax as s
 from ..microops import Op
@@ -33,6 +33,7 @@ class Targets(Stack):
     upcoming: Tuple[Sequence[Op], int] = ((), 0)  # the ops that are executed and the position of the next one
     class_name: Optional[str] = None  # the class around, whose name private names carry
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
+    maybe_unbound: FrozenSet[Tuple[int, str]] = frozenset()  # reads of locals (offset, name) that may find no value
 
     # -- given by the builder
 
@@ -440,6 +441,9 @@ class Targets(Stack):
             found = container.items[index]
         except IndexError:
             return False
+        kept = found if isinstance(found, list) else [found]
+        if container.refs == 0 and any(item.pending and item not in kept for item in container.items):
+            return False  # `(f(), x)[1]`: the rest is there for its effect, in an expression
         if isinstance(found, list):
             for item in found:
                 item.refs += 1

@@ -17,8 +17,8 @@ INFINITY = "1e309"
 def spell(value: Any) -> tuple[str, int]:
     """The text of a constant that is no container, and the level at which the text binds.
 
-    Raises `Unspellable` for nan, for a complex number that no constant expression folds to, and for objects
-    of any other type, subclasses of the plain types included.
+    Raises `Unspellable` for a nan or a complex number that no constant expression folds to, and for objects of any
+    other type, subclasses of the plain types included.
     """
     kind = type(value)
     if kind is str or kind is bytes or kind is bool or value is None:
@@ -26,6 +26,8 @@ def spell(value: Any) -> tuple[str, int]:
     if kind is int:
         text = hex(value) if value.bit_length() > LONGEST_DECIMAL else repr(value)
         return text, FACTOR if value < 0 else ATOM
+    if kind is float and math.isnan(value):
+        return _spell_nan(value)
     if kind is float:
         return _spell_float(value), FACTOR if math.copysign(1.0, value) < 0 else ATOM
     if kind is complex:
@@ -43,9 +45,19 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def _spell_nan(value: float) -> tuple[str, int]:
+    """An operation that the compiler folds to this very nan: its sign is up to the machine, so it is computed."""
+    nan = math.inf - math.inf
+    if _bits(nan, 0.0) == _bits(value, 0.0):
+        return f"({INFINITY} - {INFINITY})", ATOM
+    if _bits(-nan, 0.0) == _bits(value, 0.0):
+        return f"-({INFINITY} - {INFINITY})", FACTOR
+    raise Unspellable("no operation that the compiler folds gives these bits of a nan")
+
+
 def _spell_float(value: float) -> str:
     if math.isnan(value):
-        raise Unspellable("no literal is nan")
+        raise Unspellable("no literal is nan")  # a part of a complex number
     if math.isinf(value):
         return INFINITY if value > 0 else "-" + INFINITY
     return repr(value)

@@ -106,6 +106,15 @@ def type_alias(node: s.TypeAlias, limits: SyntaxLimits) -> Parts:
     return ["type ", (node.name, ATOM), *_type_parameters(node.type_params), " = ", (node.value, TEST)]
 
 
+def one_line(node: s.OneLine, limits: SyntaxLimits) -> Parts:
+    parts: Parts = []
+    for statement in node.body:
+        if statement.__class__ not in SIMPLE:
+            raise Unspellable("a compound statement among others on one line")
+        parts += ["; "] * bool(parts) + SIMPLE[statement.__class__](statement, limits)
+    return parts
+
+
 def _type_parameters(params: Sequence[s.TypeParameter]) -> Parts:
     return bracketed("[", listed([(param, TEST) for param in params]), "]") if params else []
 
@@ -117,6 +126,7 @@ SIMPLE: Dict[type, Callable[[Any, SyntaxLimits], Parts]] = {
     s.Assign: assign,
     s.AugAssign: aug_assign,
     s.AnnAssign: ann_assign,
+    s.OneLine: one_line,
     s.Raise: raise_,
     s.Assert: assert_,
     s.Import: import_,

@@ -12,12 +12,12 @@ from types import CodeType
 from typing import Callable, Collection, Dict, FrozenSet, Set, Tuple
 
 from ..decode import decode
-from ..microops import Program
+from ..microops import Program, parameters, sees_local_names
 from .bisimulation import Bisimulation, Diverged, entry_side
-from .head import identical, parameters, signature_difference
+from .head import identical, signature_difference
 from .machine import Unsupported
 from .operations import SPECIAL
-from .plan import make_plan, sees_local_names
+from .plan import make_plan
 from .result import Assumption, Divergence, Grade, Verdict
 from .state import Pair
 from .terms import Terms

@@ -6,6 +6,7 @@ import inspect
 from types import CodeType
 from typing import Any, Iterator, Tuple
 
+from ..microops import parameters
 from .terms import Terms
 
 # What a flag says about how the code is called and what calling it makes. Not among them: CO_NESTED and
@@ -41,13 +42,6 @@ def _heads(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[str, Any, A
     if nested:
         yield "name", a.co_name, b.co_name
         yield "qualified name", getattr(a, "co_qualname", None), getattr(b, "co_qualname", None)
-
-
-def parameters(code: CodeType) -> Tuple[str, ...]:
-    """The names of all parameters, `*args` and `**kwargs` last."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return code.co_varnames[:count]
 
 
 def docstring(code: CodeType) -> str | None:

@@ -37,9 +37,6 @@ _LOOKS = {
 # Events whose (single) result is True or False whatever the operands are.
 _GIVES_BOOL = frozenset({"CONTAINS", "CHECK_EXC_MATCH", "MATCH_MAPPING", "MATCH_SEQUENCE"})
 
-# Names through which a frame can see its own local names.
-_LOOKS_AT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec", "super"})
-
 
 class Plan:
     """One program, ready to run."""
@@ -196,13 +193,3 @@ def _spins(program: Program, index: int) -> bool:
     while program.ops[at].kind == "JUMP" and at != index and steps < 100:
         at, steps = program.ops[at].target, steps + 1
     return at == index
-
-
-def sees_local_names(program: Program) -> bool:
-    """Whether the frame may call something that looks at its local names."""
-    if _LOOKS_AT_LOCALS.isdisjoint(program.code.co_names):
-        return False
-    return any(op.arg in _LOOKS_AT_LOCALS for op in program.ops if op.kind in _READS_A_NAME)
-
-
-_READS_A_NAME = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})

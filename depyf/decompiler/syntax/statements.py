@@ -167,6 +167,13 @@ class Comment(Statement):
     text: str
 
 
+@node
+class OneLine(Statement):
+    """Ours: simple statements on one line, with semicolons; interactive code is one line or one compound statement."""
+
+    body: Body
+
+
 # ---- compound statements
 
 

@@ -10,6 +10,10 @@ comprehension are put aside and restored afterwards, also when an exception is o
 All of it is taken out of the graph, the loop as a graph of its own, and one op stands in its place:
 
     COMPREHENSION c        iterator -> the list, set or dict;  c: `Comprehension`
+
+One that has no variables of its own, as `[f() for x.y in z]` has none, is written into the function without all that:
+
+    iterator of z; BUILD_LIST 0; SWAP 2; the loop
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Set, Tuple
 
-from ..flow import Block, Branch, End, Graph, Jump, Simple
+from ..flow import Block, Branch, End, ForIter, Graph, Jump, Simple
 from ..microops import Op
 from .constants import constant_key
 
@@ -58,12 +62,12 @@ class _Opening(NamedTuple):
     names: Tuple[str, ...]
     kind: str
     first: Block  # where the loop begins
-    handler: int  # the one that restores the variables
+    handler: int  # the one that restores the variables; that of the code around if there are none
 
 
 def fold_comprehensions(graph: Graph, tree_of: Callable[[Graph], Any]) -> None:
     """Replace the inlined comprehensions of `graph`. `tree_of` gives the region tree of a graph."""
-    openings = [block for block in graph.blocks if any(op.kind in PUTS_ASIDE for op in block.ops)]
+    openings = [block for block in graph.blocks if block.ops and block.ops[-1].kind == "SWAP"]
     gone: Set[Block] = set()
     for block in sorted(openings, key=lambda block: block.offset):
         opening = None if block in gone else _opening(block)
@@ -81,7 +85,9 @@ def _opening(block: Block) -> Optional[_Opening]:
     while position > 0 and block.ops[position - 1].kind in PUTS_ASIDE:
         position -= 1
     names = tuple(op.arg for op in block.ops[position:-1])
-    if not names or block.ops[-1].kind != "SWAP" or block.ops[-1].arg != len(names) + 1:
+    if not names:
+        return _bare_opening(block)
+    if block.ops[-1].kind != "SWAP" or block.ops[-1].arg != len(names) + 1:
         return None
     if not isinstance(block.term, Jump):
         return None
@@ -94,17 +100,31 @@ def _opening(block: Block) -> Optional[_Opening]:
     return _Opening(block, position, names, DISPLAYS[display.kind], start, start.handler)
 
 
+def _bare_opening(block: Block) -> Optional[_Opening]:
+    """The beginning of a comprehension without variables at the end of a block."""
+    if len(block.ops) < 2 or not isinstance(block.term, Jump):
+        return None
+    display, swap = block.ops[-2:]
+    loop = block.term.target
+    if display.kind not in DISPLAYS or display.arg or swap.kind != "SWAP" or swap.arg != 2:
+        return None
+    if loop.ops or not isinstance(loop.term, ForIter):
+        return None
+    return _Opening(block, len(block.ops) - 2, (), DISPLAYS[display.kind], loop, block.handler)
+
+
 def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) -> Set[Block]:
     """Put one op in the place of a comprehension, if all of it is as expected; returns the blocks that are gone."""
-    inside = _inside(graph, opening)
+    inside = _inside(graph, opening) if opening.names else _loop(graph, opening)
     ends = {target for block in inside for target in block.successors() if target not in inside}
     if len(ends) != 1 or any(pred not in inside for block in inside - {opening.first} for pred in block.preds):
         return set()
     (end,) = ends
-    kept = _without_restoring(end.ops, opening.names)
-    if kept is None or any(pred not in inside for pred in end.preds):
+    kept = _without_restoring(end.ops, opening.names) if opening.names else end.ops
+    if kept is None or (opening.names and any(pred not in inside for pred in end.preds)):
         return set()
-    del opening.first.ops[:2]
+    if opening.names:
+        del opening.first.ops[:2]
     shape, stored = _shape(opening.first, end)
     own = frozenset(opening.names)
     found = Comprehension(opening.kind, own, frozenset(stored - own), shape)
@@ -114,7 +134,7 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
     block.ops.append(Op("COMPREHENSION", found, offset))
     block.set_term(End())
     part = _part(graph, opening, inside, end)
-    if block.handler == end.handler:
+    if opening.names and block.handler == end.handler:
         block.ops.extend(kept)
         block.set_term(end.term)
         end.set_term(End())
@@ -123,7 +143,7 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
         end.ops = kept
         block.set_term(Jump(end))
     found.tree = tree_of(part)
-    return inside | {graph.handler_block(opening.handler)}
+    return inside | {graph.handler_block(opening.handler)} if opening.names else inside
 
 
 def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
@@ -150,6 +170,22 @@ def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
             if target not in seen and leads_there(target.handler):
                 seen.add(target)
                 work.append(target)
+    return seen
+
+
+def _loop(graph: Graph, opening: _Opening) -> Set[Block]:
+    """The blocks of a comprehension without variables: its loop, which is left only where it ends."""
+    loop = opening.first
+    assert isinstance(loop.term, ForIter)
+    seen, work = {loop}, [loop.term.body]
+    while work:
+        block = work.pop()
+        if block in seen or block is loop.term.done:
+            continue
+        seen.add(block)
+        work.extend(block.successors())
+        if block.handler not in (-1, opening.handler):
+            work.append(graph.handler_block(block.handler))
     return seen
 
 

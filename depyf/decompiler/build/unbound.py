@@ -1,0 +1,73 @@
+"""Which reads of locals may raise because the local has no value: those are events, and must be written.
+
+A forward analysis over the ops: the locals that have a value for certain, whichever way an op is reached. (A handler
+is reached from every op that it protects.)
+"""
+
+from __future__ import annotations
+
+from typing import Dict, FrozenSet, List, Set, Tuple
+
+from ..microops import ENDS, Op, Program, parameters
+
+_UNBINDS = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
+Read = Tuple[int, str]  # where it is in the code, and the local
+
+
+def maybe_unbound(program: Program) -> FrozenSet[Read]:
+    """The reads of locals that may find no value."""
+    given = parameters(program.code)
+    ops = program.ops
+    lost = {op.arg for op in ops if op.kind in _UNBINDS}
+    asked = {op.arg for op in ops if op.kind == "LOAD_LOCAL"}
+    followed = [name for name in asked if name in lost or name not in given]
+    if not followed:
+        return frozenset()
+    bits = {name: 1 << number for number, name in enumerate(followed)}
+    start = sum(bit for name, bit in bits.items() if name in given)
+    bound = _bound(program, bits, start)
+    found: Set[Read] = set()
+    for op, known in zip(ops, bound):
+        if op.kind == "LOAD_LOCAL" and op.arg in bits and known >= 0 and not known & bits[op.arg]:
+            found.add((op.offset, op.arg))
+    return frozenset(found)
+
+
+def _bound(program: Program, bits: Dict[str, int], start: int) -> List[int]:
+    """For each op the locals that have a value before it, as a sum of bits; -1 where nothing leads to it."""
+    ops = program.ops
+    handlers = [handler.target for handler in program.handlers]
+    before = [-1] * (len(ops) + 1)
+    before[0] = start
+    work = [0]
+    while work:
+        index = work.pop()
+        while True:
+            op = ops[index]
+            known = before[index]
+            if op.handler >= 0 and _narrow(before, handlers[op.handler], known):
+                work.append(handlers[op.handler])
+            after = _after(op, known, bits)
+            if op.target >= 0 and _narrow(before, op.target, known):
+                work.append(op.target)
+            index += 1
+            if op.kind in ENDS or index == len(ops) or not _narrow(before, index, after):
+                break
+    return before
+
+
+def _after(op: Op, known: int, bits: Dict[str, int]) -> int:
+    if op.kind == "STORE_LOCAL" or op.kind == "LOAD_LOCAL":
+        return known | bits.get(op.arg, 0)
+    if op.kind in _UNBINDS:
+        return known & ~bits.get(op.arg, 0)
+    return known
+
+
+def _narrow(before: List[int], index: int, known: int) -> bool:
+    """Note what is known on one more way to an op; returns whether that is less than what was known."""
+    narrowed = known if before[index] < 0 else before[index] & known
+    if narrowed == before[index]:
+        return False
+    before[index] = narrowed
+    return True

@@ -1,0 +1,140 @@
+"""Expressions and simple statements: what a reader would lose, or read wrongly, if one of them did not come back."""
+
+from __future__ import annotations
+
+import math
+import struct
+from types import CodeType
+from typing import Any, Dict
+
+import pytest
+from decompile_tools import assert_proved, assert_same_text, function_code
+
+import depyf
+from depyf.decompiler import DecompilationError, decompile_frame
+
+SAME_TEXT = {
+    "a read of a local that may have no value is a statement": """
+        def f(a):
+            if a:
+                x = 1
+            try:
+                x
+            except NameError:
+                return 2
+            -x
+            return x
+    """,
+    "attributes, items and globals that are only looked at": """
+        def f(a):
+            a.b
+            a[0]
+            missing
+    """,
+    "a variable that is read and then assigned to in one expression": """
+        def f(m, i):
+            m[i, g(i := 3)] += 1
+            m[i:g(i := 4)] += i
+            return f(i, g() and (i := 3), i), [i, i := 4, *(i := g())]
+    """,
+    "a variable that changes inside an f-string, a comparison, a dict and a slice": """
+        def f(i):
+            return i < (i := 3) < i, f'{i}{(i := 2)}{i!r:{(i := 3)}}', {**i, **(i := 4)}, i[i:(i := 3)]
+    """,
+    "a lambda that does one thing for its effect and gives another": """
+        def f(items):
+            return lambda function: (items.append(function), function)[1]
+    """,
+    "a lambda that changes its parameter": """
+        def f():
+            return lambda i, j: (i, i := j, {i: (i := 4)})
+    """,
+    "infinity": """
+        def f(x):
+            return 1e309, -1e309, x
+    """,
+    "a nan that the compiler computed": """
+        def f(x):
+            return (1e309 - 1e309), [x, (1.0, (1e309 - 1e309))]
+    """,
+}
+
+
+@pytest.mark.parametrize("title", SAME_TEXT)
+def test_comes_back_as_it_was_written(title: str) -> None:
+    assert_same_text(SAME_TEXT[title])
+
+
+def test_a_function_that_looks_at_its_names_keeps_those_of_dropped_code() -> None:
+    result = assert_proved("""
+        def f(a):
+            if 0:
+                hidden = 1
+            return sorted(locals())
+    """)
+    assert result.code is not None and result.code.co_varnames == ("a", "hidden")
+
+
+# -- interactive code
+
+
+@pytest.mark.parametrize("source", ["x; y", "x = 1; x; import os; os.sep", "1", "x and y"])
+def test_what_was_typed_at_a_prompt_is_one_line_that_still_shows_its_values(source: str) -> None:
+    result = decompile_frame(compile(source, "<stdin>", "single"), constant_globals=None)
+    assert result.proved, result.verdict
+    note, text = result.source.splitlines()
+    assert note == "# Interactive: compiled with mode 'single', which shows the values of expressions."
+    assert text == source
+    assert compile(result.source, "<again>", "single").co_code == compile(source, "<stdin>", "single").co_code
+
+
+# -- constants that no source can spell
+
+
+def with_constant(value: object) -> CodeType:
+    code = function_code("def f(x):\n    return x, b'stand-in'")
+    return code.replace(co_consts=tuple(value if const == b"stand-in" else const for const in code.co_consts))
+
+
+def test_an_object_among_the_constants_is_named_at_the_top_and_refused_where_the_text_must_run() -> None:
+    code = with_constant(object())
+    lines = depyf.decompile(code).splitlines()
+    assert lines[:2] == [
+        "# Not self-contained: these names stand for objects that no source can spell.",
+        "# __constant_0 is a object",
+    ]
+    assert lines[-1].strip() == "return x, __constant_0"
+    with pytest.raises(DecompilationError, match="no source can spell: __constant_0 is a object"):
+        depyf.decompile(code, strict=True)
+
+
+@pytest.mark.parametrize("negative", [False, True])
+def test_a_nan_keeps_its_sign_bit(negative: bool) -> None:
+    nan = math.copysign(math.nan, -1.0 if negative else 1.0)
+    namespace: Dict[str, Any] = {}
+    exec(depyf.decompile(with_constant(nan), strict=True), namespace)
+    assert struct.pack("d", namespace["f"](1)[1]) == struct.pack("d", nan)
+
+
+SENTINEL = object()
+
+
+def test_defaults_that_have_a_name_or_a_display_can_be_run_again() -> None:
+    def function(a=SENTINEL, b=[1, (2, {})], *, c=len, d=dict, e=test_a_nan_keeps_its_sign_bit):  # noqa: B006
+        return a, b, c, d, e
+
+    text = depyf.decompile(function)
+    assert text.splitlines()[-2:] == [
+        "def function(a=SENTINEL, b=[1, (2, {})], *, c=len, d=dict, e=test_a_nan_keeps_its_sign_bit):",
+        "    return a, b, c, d, e",
+    ]
+    assert depyf.decompile(function, strict=True) == text
+
+
+def test_a_default_without_a_name_is_refused_where_the_text_must_run() -> None:
+    def function(a=object()):  # noqa: B008
+        return a
+
+    assert "def function(a=__constant_0):" in depyf.decompile(function)
+    with pytest.raises(DecompilationError, match="__constant_0 is a object"):
+        depyf.decompile(function, strict=True)
