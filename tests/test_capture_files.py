@@ -261,7 +261,7 @@ def test_files_of_an_earlier_run_do_not_stay_behind(tmp_path):
     folder = tmp_path / "d"
     dump(folder, tools.toy_example, run_toy)
     timings = json.loads((folder / "timings.json").read_text())
-    (folder / "timings.json").write_text(json.dumps({**timings, "process": "another"}))
+    (folder / "timings.json").write_text(json.dumps({**timings, "process": "another", "run": "another"}))
     (folder / "notes.txt").write_text("mine")
     dump(folder, tools.straight, lambda f: [f(torch.ones(2, 2), torch.ones(2, 2))])
     assert not [path for path in folder.iterdir() if "toy_example" in path.name]

@@ -19,6 +19,7 @@ def test_hostile_names_give_files_that_every_file_system_takes(name, tmp_path):
     assert not set(stem) & set('<>:"/\\|?* \n') and not stem.endswith(".")
     folder = OutputFolder(str(tmp_path), Problems())
     folder.write(f"__transformed_code_0_for_{stem}.py", "")
+    folder.close(is_complete=True)
     assert [path.name for path in tmp_path.iterdir()] == [f"__transformed_code_0_for_{stem}.py"]
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-import os
 import platform
 import threading
 import time
 from types import CodeType
 from typing import Any, Callable, Dict, List
 
-from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions
+from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions, to_json
 from depyf.torch_hooks import custom_stages, skips, torch_facts, trace, wild
 from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function, failure_in
-from depyf.torch_hooks.folder import OutputFolder
+from depyf.torch_hooks.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
 from depyf.torch_hooks.graphs import EVENTS, Graphs
 from depyf.torch_hooks.guards import describe_guards
+from depyf.torch_hooks.journal import Journal
 from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME, file_stem
 from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
 from depyf.torch_hooks.skips import Skips
@@ -27,28 +28,34 @@ from depyf.torch_hooks.trace import TraceEvent
 class Capture:
     """Gathers one SessionRecord while torch compiles; every callback is safe to fail.
 
-    All state changes happen under one lock: torch may compile in several threads.  In a forked child of the
-    process nothing is captured: its files would get the names of the parent's.
+    All state changes happen under one lock: torch may compile in several threads.  A forked child starts a
+    record of its own, in a folder of its own.
     """
 
     def __init__(
         self, folder: OutputFolder, earlier: SessionRecord, log_bytecode: bool, keep_wild_code: bool
     ) -> None:
+        self._log_bytecode = log_bytecode
+        self._keep_wild_code = keep_wild_code
+        self._graph_classes_before = wild.graph_module_classes() if keep_wild_code else frozenset()
+        self._stops: List[Callable[[], None]] = []
+        self._begin(folder, earlier)
+
+    def _begin(self, folder: OutputFolder, earlier: SessionRecord) -> None:
+        """An empty record, or one that continues `earlier`."""
         self.folder = folder
         self.problems = folder.problems
         self._lock = threading.RLock()
-        self._process = os.getpid()
+        self._is_over = False
         self._functions = Functions(self.problems, earlier.functions)
-        self._frames = Frames(folder, self._functions, self.problems, log_bytecode, earlier.frames)
+        self._frames = Frames(folder, self._functions, self.problems, self._log_bytecode, earlier.frames)
         self._graphs = Graphs(folder, self.problems, earlier.graphs)
         self._compilations = Compilations()
         self._skips = Skips(self._functions, self._compilations)
         self._latest: Dict[int, Compilation] = {}  # thread -> the compilation that it told of last
+        self._journal = Journal(folder, self._frames, self._functions, len(earlier.graphs))
         self._new_codes: Dict[int, CodeType] = {}  # frame -> the code that Dynamo made
-        self._keep_wild_code = keep_wild_code
-        self._graph_classes_before = wild.graph_module_classes() if keep_wild_code else frozenset()
         self._seconds: Dict[str, float] = {}
-        self._stops: List[Callable[[], None]] = []
 
     # -- hooks on and off
 
@@ -72,14 +79,23 @@ class Capture:
             with self.problems.shield("taking a hook off"):
                 self._stops.pop()()
 
+    def begin_in_child(self) -> None:
+        """In a forked child: the record, the files and the locks are the parent's; start anew."""
+        self._begin(self.folder.for_child(), SessionRecord())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was compiled yet."""
+        return not self._compilations.all and not self._frames.records
+
     # -- callbacks
 
     def on_bytecode(self, code: CodeType, new_code: CodeType) -> CodeType | None:
         """Dynamo made `new_code` of `code`: write it, and say what to run.  None means: as it is."""
-        if os.getpid() != self._process:
-            return None
         started = time.perf_counter()
         with self.problems.shield("handling a frame that Dynamo compiled"), self._lock:
+            if self._is_over:
+                return None
             compile_id = self._current_compile_id()
             compilation = self._compilations.of(compile_id)
             to_run = self._frames.add(code, new_code, compile_id)
@@ -87,19 +103,24 @@ class Capture:
             self._new_codes[compilation.frame] = new_code
             with self.problems.shield("tying a frame to its graph"):
                 self._name_graph(compilation, new_code)
+            self._keep(compilation)
             self._seconds[f"{compile_id} hook"] = time.perf_counter() - started
             return to_run
         return None
 
     def on_event(self, event: TraceEvent) -> None:
         """An event of the structured trace."""
-        if not event.compile_id or os.getpid() != self._process:
+        if not event.compile_id:
             return
         with self._lock:
+            if self._is_over:
+                return
             if event.kind == "dynamo_start":
                 started = self._compilations.start(event.compile_id)
                 with self.problems.shield("reading what Dynamo starts to compile"):
                     started.function = compiled_function(event.data)
+                with self.problems.shield("keeping the journal"):
+                    self._journal.compiling(started)
                 return
             compilation = self._compilations.of(event.compile_id)
             self._latest[threading.get_ident()] = compilation
@@ -108,6 +129,7 @@ class Capture:
                     compilation.stages.append(event)
                 else:
                     self._graphs.add_event(compilation.graph, event)
+                    self._keep(compilation)
             elif event.kind == "dynamo_graph_break_reason":
                 found = read_graph_break(event.payload)
                 if found not in compilation.breaks:
@@ -122,15 +144,18 @@ class Capture:
             elif event.kind in ("compilation_metrics", "bwd_compilation_metrics"):
                 compilation.timings[event.kind] = _numbers(event.data)
                 compilation.failure = compilation.failure or failure_in(event.data)
+                with self.problems.shield("keeping the journal"):
+                    self._journal.compiled(compilation)
                 if event.kind == "bwd_compilation_metrics":
                     self._link(compilation)  # the backward is compiled when it first runs
+                    self._keep(compilation)
 
     def on_skip(self, reason: str, code: CodeType, entry: bool) -> None:
         """Dynamo left a frame to plain Python; `entry`: the one that the program handed to torch.compile."""
-        if os.getpid() != self._process:
-            return
         with self.problems.shield("noting a frame that Dynamo skipped"), self._lock:
-            self._skips.add(reason, code, entry, self._latest.get(threading.get_ident()))
+            if not self._is_over:
+                self._skips.add(reason, code, entry, self._latest.get(threading.get_ident()))
+                self._journal.keep_functions()
 
     def on_custom_stage(self, stage: str, text: str) -> None:
         """A custom backend announces a stage of the graph that it compiles now."""
@@ -189,6 +214,15 @@ class Capture:
             recompile_reasons=tuple(compilation.recompile_reasons),
         )
         self._link(compilation)
+        self._keep(compilation)
+
+    def _keep(self, compilation: Compilation) -> None:
+        """What is known now is kept, should the process be killed before the end."""
+        with self.problems.shield("keeping the journal"):
+            self._journal.keep(compilation)
+            if self._journal.is_manifest_due():
+                unfinished = dataclasses.replace(self.record(), complete=False)
+                self.folder.write(MANIFEST, to_json(unfinished, compact=True))
 
     def _resumes(self, frame: FrameRecord, new_code: CodeType) -> tuple[ResumeCall, ...]:
         calls = []
@@ -212,6 +246,7 @@ class Capture:
     def finish(self) -> SessionRecord:
         """Complete the files and the record, after the hooks are off."""
         with self._lock:
+            self._is_over = True
             for compilation in self._compilations.all:
                 if compilation.frame is None and compilation.stages:
                     # the backend failed, or this is the backward of what was compiled before the session
@@ -234,7 +269,10 @@ class Capture:
 
     def record(self) -> SessionRecord:
         """What is known so far."""
+        rank = self.folder.rank
         return SessionRecord(
+            rank=None if rank is None else rank.rank,
+            world_size=None if rank is None else rank.world_size,
             versions=versions(),
             functions=self._functions.records,
             frames=tuple(self._frames.records),

@@ -2,75 +2,126 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
+import time
 import uuid
-from typing import Dict, Set
+from typing import Any, Dict, Set
 
 from depyf.errors import OutputFolderError
-from depyf.torch_hooks.problems import Problems
+from depyf.report.journal import line
+from depyf.torch_hooks import processes
+from depyf.torch_hooks.claims import JOURNAL
+from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, TIMINGS, look, remove
+from depyf.torch_hooks.problems import CannotWrite, Problems
+from depyf.torch_hooks.processes import Home
 
-MANIFEST = "manifest.json"
-TIMINGS = "timings.json"
-DRAFT = ".depyf-draft"  # a file on its way: at most one in a folder, left behind by a process that was killed
-
-# Tells files of an earlier session of this process, whose code may still run, from those of an earlier run.
-PROCESS_TOKEN = uuid.uuid4().hex
+__all__ = ["MANIFEST", "TIMINGS", "OutputFolder"]
 
 
 class OutputFolder:
-    """Makes the folder, or says clearly why that cannot be; then writes files and remembers their names."""
+    """Writes files and remembers their names.
 
-    def __init__(self, path: str, problems: Problems) -> None:
-        self.path = os.path.abspath(path)
+    `top` is the folder that the user gave; `path` is the one in it that this process writes in.  Which one that is
+    may be known only when the first file is written (see `processes`).
+    """
+
+    def __init__(self, top: str, problems: Problems, forked_from: str | None = None) -> None:
+        self.top = os.path.abspath(top)
         self.problems = problems
         self.files: Set[str] = set()
+        self.started = time.time()
+        self._forked_from = forked_from
+        self._home: Home | None = None
+        self._closed = False
         self._next: Dict[str, int] = {}
         self._taken: Set[str] = set()  # names in lower case: some file systems do not tell `A` from `a`
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+
+    # -- where it is
 
     def open(self) -> str:
         """Make sure that files can be written; OutputFolderError if not.
 
-        Files that the manifest of an earlier run lists are removed.  Those of an earlier session of this
-        process stay, and the text of its manifest is returned: new files get numbers after theirs.
+        Files that an earlier run listed are removed.  Those of an earlier session of this process stay, and the text
+        of its manifest is returned: new files get numbers after theirs.
         """
         try:
-            os.makedirs(self.path, exist_ok=True)
-            probe = os.path.join(self.path, ".depyf-" + uuid.uuid4().hex)
+            os.makedirs(self.top, exist_ok=True)
+            probe = os.path.join(self.top, ".depyf-" + uuid.uuid4().hex)
             with open(probe, "w", encoding="utf-8") as stream:
                 stream.write("")
             os.remove(probe)
+            if processes.has_home(self.top) or not processes.may_get_a_rank_later():
+                return self._settle().earlier
         except OSError as error:
             raise OutputFolderError(
-                f"depyf cannot write its files to {self.path!r}: {error.strerror or error}. "
+                f"depyf cannot write its files to {self.top!r}: {error.strerror or error}. "
                 "Give prepare_debug a folder that can be made and written."
             ) from error
-        return self._earlier_manifest()
-
-    def _earlier_manifest(self) -> str:
-        try:
-            with open(self.of(MANIFEST), encoding="utf-8") as stream:
-                manifest = stream.read()
-            files = json.loads(manifest)["files"]
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
-        names = [name for name in files if isinstance(name, str) and os.path.basename(name) == name]
-        if self._made_by_this_process():
-            self.files.update(names)
-            self._taken.update(name.lower() for name in names)
-            return manifest
-        for name in [*names, MANIFEST, DRAFT]:
-            _remove(self.of(name))
         return ""
 
-    def _made_by_this_process(self) -> bool:
+    @property
+    def path(self) -> str:
+        """The folder of this process; chosen now if that was too early before.  OSError when it cannot be."""
+        return self._settled().path
+
+    @property
+    def known_path(self) -> str:
+        """The same, or the folder that was given while none is chosen."""
+        return self.top if self._home is None else self._home.path
+
+    @property
+    def rank(self) -> processes.Rank | None:
+        """The rank of this process, as it is known now."""
+        return processes.current_rank() or (None if self._home is None else self._home.rank)
+
+    @property
+    def run(self) -> str:
+        """The run of the program that this process belongs to."""
+        return processes.this_run() if self._home is None else self._home.run
+
+    def _settled(self) -> Home:
         try:
-            with open(self.of(TIMINGS), encoding="utf-8") as stream:
-                return bool(json.load(stream)["process"] == PROCESS_TOKEN)
-        except (OSError, ValueError, KeyError, TypeError):
-            return False
+            return self._settle()
+        except OSError as error:
+            raise self.problems.cannot_write(self.top, error) from error
+
+    def _settle(self) -> Home:
+        with self._lock:
+            if self._home is None:
+                self._home = processes.settle(self.top, self._forked_from)
+                names = look(self._home.path).file_names() if self._home.earlier else ()
+                self.files.update(names)
+                self._taken.update(name.lower() for name in names)
+                self.append(header=self.identity())
+            return self._home
+
+    def identity(self) -> Dict[str, Any]:
+        """Which process this is: what differs from run to run, and stands in no other file than timings.json."""
+        return {
+            "process": processes.process_token(),
+            "run": self.run,
+            "pid": os.getpid(),
+            "started": self.started,
+            "rank": None if self.rank is None else self.rank.rank,
+            "world_size": None if self.rank is None else self.rank.world_size,
+        }
+
+    def for_child(self) -> OutputFolder:
+        """In a forked child: a folder of its own, made when it first compiles."""
+        if self._home is not None and not self._closed:
+            self._home.claim.forget()
+        return OutputFolder(self.top, Problems(), None if self._home is None else self._home.path)
+
+    def close(self, is_complete: bool) -> None:
+        """Let other processes have the folder.  The journal goes if the manifest says all that it does."""
+        with self._lock:
+            if self._home is not None and not self._closed:
+                self._closed = True
+                self._home.claim.release(keep_journal=not is_complete)
+
+    # -- what is in it
 
     def of(self, name: str) -> str:
         """The absolute path of a file in the folder."""
@@ -78,12 +129,23 @@ class OutputFolder:
 
     def number(self, template: str) -> int:
         """The next free number for a file name with one `{}` in it."""
+        self._settled()  # files of an earlier session have their numbers
         number = self._next.get(template, 0)
         while template.format(number).lower() in self._taken:
             number += 1
         self._next[template] = number + 1
         self._taken.add(template.format(number).lower())
         return number
+
+    def append(self, **content: Any) -> None:
+        """Add a line to the journal."""
+        home = self._settled()
+        with self._lock:
+            try:
+                if not self._closed:
+                    home.claim.append(line(**content))
+            except OSError as error:
+                self.problems.cannot_write(os.path.join(home.path, JOURNAL), error)
 
     def write(self, name: str, text: str) -> str:
         """Write a text file whole; returns its path."""
@@ -94,21 +156,20 @@ class OutputFolder:
 
         CannotWrite when the disk is full, the folder gone and the like; the user is told once.
         """
-        path, draft = self.of(name), self.of(DRAFT)
         with self._lock:
             try:
+                path, draft = self.of(name), self.of(DRAFT)
+                if name not in self.files and name != MANIFEST:
+                    self.append(file=name)
                 with open(draft, "wb") as stream:
                     stream.write(content)
                 os.replace(draft, path)
+            except CannotWrite:
+                raise
             except OSError as error:
-                _remove(draft)
-                raise self.problems.cannot_write(path, error) from error
-            self.files.add(name)
+                if self._home is not None:
+                    remove(os.path.join(self._home.path, DRAFT))
+                raise self.problems.cannot_write(os.path.join(self.known_path, name), error) from error
+            if name != MANIFEST:
+                self.files.add(name)
         return path
-
-
-def _remove(path: str) -> None:
-    try:
-        os.remove(path)
-    except OSError:
-        pass

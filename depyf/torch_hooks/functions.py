@@ -9,7 +9,7 @@ import sys
 import textwrap
 import tokenize
 from types import CodeType, FunctionType
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.record import FrameRecord, FunctionRecord, SkipRecord
 from depyf.report import python_text
@@ -19,12 +19,24 @@ from depyf.torch_hooks.names import RESUME_FUNCTION, RESUME_NAME, file_stem, par
 from depyf.torch_hooks.problems import Problems
 
 
+class _Records(Dict[str, FunctionRecord]):
+    """Records by key; remembers which were set."""
+
+    def __init__(self, records: Iterable[Tuple[str, FunctionRecord]]) -> None:
+        super().__init__(records)
+        self.changed: Dict[str, None] = {}
+
+    def __setitem__(self, key: str, record: FunctionRecord) -> None:
+        super().__setitem__(key, record)
+        self.changed[key] = None
+
+
 class Functions:
     """One FunctionRecord for each code object, made when it is first met."""
 
     def __init__(self, problems: Problems, earlier: Tuple[FunctionRecord, ...] = ()) -> None:
         self._problems = problems
-        self._records: Dict[str, FunctionRecord] = {record.key: record for record in earlier}
+        self._records = _Records((record.key, record) for record in earlier)
         self._keys: Dict[int, str] = {}
         self._codes: List[CodeType] = []  # keeps the ids valid
 
@@ -32,6 +44,11 @@ class Functions:
     def records(self) -> Tuple[FunctionRecord, ...]:
         """In the order in which they were met."""
         return tuple(self._records.values())
+
+    def take_changed(self) -> List[FunctionRecord]:
+        """Those that are new or have changed since this was last asked."""
+        changed, self._records.changed = self._records.changed, {}
+        return [self._records[key] for key in changed]
 
     def key_of(self, code: CodeType) -> str:
         """The key of the record for `code`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import multiprocessing.util
 import os
 import sys
 import threading
@@ -15,8 +16,9 @@ from depyf.errors import NestedSessionError, UserError
 from depyf.record import RecordFormatError, SessionRecord, from_json
 from depyf.report.manifest import render as render_manifest
 from depyf.report.summary import render as render_summary
+from depyf.torch_hooks import processes
 from depyf.torch_hooks.capture import Capture
-from depyf.torch_hooks.folder import MANIFEST, PROCESS_TOKEN, TIMINGS, OutputFolder
+from depyf.torch_hooks.folder import MANIFEST, TIMINGS, OutputFolder
 from depyf.torch_hooks.names import file_stem
 from depyf.torch_hooks.problems import Problems
 
@@ -52,6 +54,9 @@ class prepare_debug:
     clean_wild_fx_code: fx code that belongs to no graph is not written (else to fx_graph_code_<n>.py).
     log_bytecode: also pickle the bytecode of each frame, before, after, and compiled back.
 
+    Ranks of a distributed job write in rank_<r> below the folder, and other processes that share it in
+    process_<n>: no two processes ever write one file.  `folder` says where this one writes.
+
     Only one such context can be active in a process: entering a second raises NestedSessionError.  A folder
     that cannot be written raises OutputFolderError, a missing torch UserError.  All happen on entering; later
     failures of depyf's own are logged, and never change what the program does.
@@ -63,13 +68,19 @@ class prepare_debug:
         self.clean_wild_fx_code: bool = options["clean_wild_fx_code"]
         self.log_bytecode: bool = options["log_bytecode"]
         self.record: SessionRecord | None = None  # of the last time the context was left
+        self._folder: OutputFolder | None = None
         self._capture: Capture | None = None
-        self._started = 0.0
         self._process = 0
+
+    @property
+    def folder(self) -> str:
+        """The folder in which this process writes; the one that was given, before and as long as none is chosen."""
+        return os.path.abspath(self.dump_src_dir) if self._folder is None else self._folder.known_path
 
     def __enter__(self) -> prepare_debug:
         global _active
         _require_torch()
+        _leave_inherited()
         with _active_lock:
             if _active is not None:
                 raise NestedSessionError(
@@ -79,11 +90,12 @@ class prepare_debug:
             folder = OutputFolder(self.dump_src_dir, Problems())
             earlier = _read_earlier(folder.open())
             self._capture = Capture(folder, earlier, self.log_bytecode, not self.clean_wild_fx_code)
-            self._started = time.time()
+            self._folder = folder
             self._process = os.getpid()
             self._capture.start()
             _active = self
         atexit.register(self._at_exit)
+        multiprocessing.util.register_after_fork(self, _end_with_child)
         return self
 
     def __exit__(
@@ -99,17 +111,53 @@ class prepare_debug:
         atexit.unregister(self._at_exit)
         capture.stop()
         with _active_lock:
-            _active, _last_folder = None, capture.folder.path
+            _active, _last_folder = None, capture.folder.known_path
             self._capture = None
+        if self._is_inherited() and capture.is_empty:
+            return
         with capture.problems.shield("writing the files at the end of the session"):
-            self.record = _write_the_end(capture, self._started)
+            self.record = _write_the_end(capture)
+            _last_folder = capture.folder.known_path
             if sys.stderr is not None:
-                print(render_summary(self.record, capture.folder.path), file=sys.stderr, flush=True)
+                print(render_summary(self.record, capture.folder.known_path), file=sys.stderr, flush=True)
 
     def _at_exit(self) -> None:
-        """The program ends inside the context: write what there is; in a forked child, that is nothing."""
-        if os.getpid() == self._process:
-            self.__exit__(None, None, None)
+        """The program ends inside the context: write what there is."""
+        self.__exit__(None, None, None)
+
+    def _is_inherited(self) -> bool:
+        """Whether this is a forked child of the process that entered the context."""
+        return os.getpid() != self._process
+
+    def _begin_in_child(self) -> None:
+        if self._capture is not None:
+            with self._capture.problems.shield("starting a record in a forked child"):
+                self._capture.begin_in_child()
+                self._folder = self._capture.folder
+
+
+def _after_fork_in_child() -> None:
+    """A forked child has the hooks of its parent, and locks that some thread of the parent may have held."""
+    global _active_lock
+    _active_lock = threading.Lock()
+    processes.forget_homes()
+    if _active is not None:
+        _active._begin_in_child()
+
+
+def _end_with_child(context: prepare_debug) -> None:
+    """In a child of multiprocessing, which runs no atexit functions: have them run in its own way."""
+    multiprocessing.util.Finalize(None, context._at_exit, exitpriority=0)
+
+
+def _leave_inherited() -> None:
+    """A forked child that enters a context of its own has left the one of its parent."""
+    if _active is not None and _active._is_inherited():
+        _active.__exit__(None, None, None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _require_torch() -> None:
@@ -165,17 +213,23 @@ def _read_earlier(manifest: str) -> SessionRecord:
     return SessionRecord()
 
 
-def _write_the_end(capture: Capture, started: float) -> SessionRecord:
-    record = capture.finish()
-    with capture.problems.shield("writing full_code files"):
-        record = _write_full_code(capture, record)
-    folder = capture.folder
-    with capture.problems.shield("writing timings.json"):
-        timings = {"process": PROCESS_TOKEN, "pid": os.getpid(), "started": started, "ended": time.time()}
-        folder.write(TIMINGS, json.dumps({**timings, **capture.timings()}, indent=1) + "\n")
-    record = capture.record()
-    folder.write(MANIFEST, render_manifest(record))
-    return record
+def _write_the_end(capture: Capture) -> SessionRecord:
+    """Complete the folder and give it back; returns the record, also where it could not be written."""
+    folder, is_complete = capture.folder, False
+    try:
+        record = capture.finish()
+        with capture.problems.shield("writing full_code files"):
+            record = _write_full_code(capture, record)
+        with capture.problems.shield("writing timings.json"):
+            timings = {**folder.identity(), "ended": time.time(), **capture.timings()}
+            folder.write(TIMINGS, json.dumps(timings, indent=1) + "\n")
+        record = capture.record()
+        with capture.problems.shield("writing manifest.json"):
+            folder.write(MANIFEST, render_manifest(record))
+            is_complete = True
+        return capture.record()
+    finally:
+        folder.close(is_complete)
 
 
 def _write_full_code(capture: Capture, record: SessionRecord) -> SessionRecord:

@@ -1,0 +1,130 @@
+"""The right to write in a folder: held by one process at a time, and given back by the system when it dies.
+
+While a process writes in a folder there is a file `journal.jsonl` in it, locked with flock, that says line by line
+what has been written so far.  So the file tells three states apart:
+
+    no journal              nobody writes here; a manifest.json is complete
+    a journal, locked       a process writes here now
+    a journal, not locked   the process that wrote here was killed
+
+Where the system has no flock (Windows, some network file systems) every claim is granted: two programs that run at the
+same time must not be given one folder there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
+
+JOURNAL = "journal.jsonl"
+_TRIES, _PAUSE = 5, 0.01  # someone who only asks whether a folder is claimed holds its lock for an instant
+_HELD = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+class Claim:
+    """An open, locked journal.  All that is written goes through here, one whole line at a time."""
+
+    def __init__(self, folder: str, descriptor: int) -> None:
+        self.folder = folder
+        self._descriptor = descriptor
+        self._torn = False  # whether the last line may be incomplete
+
+    @staticmethod
+    def take(folder: str) -> Claim | None:
+        """Claim a folder that exists; None when a live process has it.  OSError when it cannot be written."""
+        for attempt in range(_TRIES):
+            claim = _try_to_take(folder)
+            if claim is not None:
+                return claim
+            if attempt + 1 < _TRIES:
+                time.sleep(_PAUSE)
+        return None
+
+    def append(self, line: str) -> None:
+        """Add a line; OSError when it cannot be written, and then the next line begins anew."""
+        data = ("\n" if self._torn else "").encode() + line.encode("utf-8", "backslashreplace") + b"\n"
+        self._torn = True
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+        self._torn = False
+
+    def empty(self) -> None:
+        """Forget what an earlier process wrote."""
+        os.ftruncate(self._descriptor, 0)
+
+    def release(self, keep_journal: bool = False) -> None:
+        """Give the folder back.  The journal goes, too, unless it is still needed."""
+        path = os.path.join(self.folder, JOURNAL)
+        removed = False
+        try:
+            if keep_journal and os.fstat(self._descriptor).st_size:
+                return
+            if fcntl is not None:  # while locked, so that nobody claims a file that is about to go
+                os.remove(path)
+                removed = True
+        except OSError:
+            pass
+        finally:
+            os.close(self._descriptor)
+            if fcntl is None and not removed and not keep_journal:
+                _remove(path)
+
+    def forget(self) -> None:
+        """In a forked child: let go of the parent's claim, which stays the parent's."""
+        os.close(self._descriptor)
+
+
+def _try_to_take(folder: str) -> Claim | None:
+    path = os.path.join(folder, JOURNAL)
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        if not _lock(descriptor, exclusive=True):
+            os.close(descriptor)
+            return None
+        if _is_same_file(descriptor, path):
+            return Claim(folder, descriptor)
+        os.close(descriptor)  # its last owner removed it in the meantime
+
+
+def is_claimed(folder: str) -> bool:
+    """Whether a live process writes in the folder now."""
+    try:
+        descriptor = os.open(os.path.join(folder, JOURNAL), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return fcntl is not None and not _lock(descriptor, exclusive=False)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, exclusive: bool) -> bool:
+    if fcntl is None:
+        return True
+    kind: Any = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in _HELD  # else: this file system has no locks
+    return True
+
+
+def _is_same_file(descriptor: int, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _remove(path: str) -> None:
+    try:
+        os.remove(path)
+    except OSError:
+        pass
