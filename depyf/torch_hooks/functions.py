@@ -37,6 +37,7 @@ class Functions:
     def __init__(self, problems: Problems, earlier: Tuple[FunctionRecord, ...] = ()) -> None:
         self._problems = problems
         self._records = _Records((record.key, record) for record in earlier)
+        self._earlier = {_text_and_place(record): record.key for record in reversed(earlier)}
         self._keys: Dict[int, str] = {}
         self._codes: List[CodeType] = []  # keeps the ids valid
 
@@ -53,11 +54,21 @@ class Functions:
     def key_of(self, code: CodeType) -> str:
         """The key of the record for `code`."""
         if id(code) not in self._keys:
-            key = self._new_key(code.co_name)
+            described = _describe(code, self._new_key(code.co_name), self._problems)
+            key = self._earlier_key(described) or described.key
             self._keys[id(code)] = key
             self._codes.append(code)
-            self._records[key] = _describe(code, key, self._problems)
+            if key == described.key:
+                self._records[key] = described
         return self._keys[id(code)]
+
+    def _earlier_key(self, described: FunctionRecord) -> str | None:
+        """The key under which an earlier session in this folder knew the same function.
+
+        Sessions do not keep code objects alive for each other, so a function is known by its text and place.
+        """
+        # Taken out when found: a second code object with that text is another function.
+        return self._earlier.pop(_text_and_place(described), None)
 
     def _new_key(self, name: str) -> str:
         stem = file_stem(name)
@@ -121,6 +132,11 @@ class Functions:
             told = sum(frame.function == key for frame in frames)
             unseen = max(0, len(entries(code)) - told)
             self._records[key] = dataclasses.replace(self._records[key], earlier_versions=unseen)
+
+
+def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
+    place = (record.qualified_name, record.name, record.file, record.first_line, record.parameters)
+    return (*place, record.source, record.written_in)
 
 
 def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
