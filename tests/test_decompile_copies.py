@@ -6,6 +6,20 @@ import pytest
 from decompile_tools import assert_same_text
 
 SAME_TEXT = {
+    "chained comparisons in an or": """
+        def f(a, b):
+            if a == 1 == b or a == 2 == b or c:
+                g()
+            h()
+    """,
+    "a chained comparison whose opposite is tested": """
+        def f(a, b):
+            if not a <= b <= 3 or c(4):
+                g()
+            while not a < b < 3 and c:
+                h()
+            k()
+    """,
     "a while": """
         def f(a):
             while a.b > 0:

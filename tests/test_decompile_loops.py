@@ -231,6 +231,214 @@ PROVED = {
                         except O: pass
                     self.h = False
     """,
+    "an endless loop that is a try with break and finally": """
+        def f():
+            while True:
+                try:
+                    a(1)
+                except ValueError:
+                    break
+                finally:
+                    a(2)
+    """,
+    "an endless loop whose finally ends it": """
+        def f():
+            while 1:
+                try:
+                    if a(2):
+                        continue
+                finally:
+                    if a(4):
+                        break
+    """,
+    "an endless generator whose finally ends it": """
+        def f():
+            while True:
+                try:
+                    yield 1
+                finally:
+                    if a(1):
+                        break
+    """,
+    "a choice that is returned from an except clause in a loop": """
+        def f(a, b):
+            while a:
+                try:
+                    return g(a, b) if b else a
+                except E as e:
+                    if e.x not in b:
+                        raise
+                    try:
+                        c = h(a)
+                        if c != a:
+                            return k(c, b) if b else c
+                    except E:
+                        pass
+                    a, d = l(a)
+            return b
+    """,
+    "a break out of an except clause with more of the loop after it": """
+        def f(a):
+            for x in a:
+                for k, v in x:
+                    if k == 1:
+                        try:
+                            v = int(v)
+                        except ValueError:
+                            g()
+                            break
+                        k = h(v)
+                    if k in a:
+                        if v is None:
+                            g(k)
+                            break
+                        x[k] = v
+                    else:
+                        a[k] = v
+                if x:
+                    continue
+                b(x)
+    """,
+    "breaks and long raises in an endless loop with more after it": """
+        def f(a):
+            while True:
+                try:
+                    b = a()
+                except StopIteration:
+                    b = None
+                if c(b):
+                    if not b:
+                        raise E("end of something", (a, 0), b)
+                elif d(b):
+                    if not b:
+                        break
+                    if e(b) == a:
+                        break
+                    g(b)
+                else:
+                    if not b:
+                        raise E("end of something else", (a, 0), b)
+                h(b)
+            if a:
+                k(a)
+            for x in a:
+                l(x)
+    """,
+    "an endless loop that raises first and is followed by continue": """
+        def f(a):
+            while True:
+                if g(a):
+                    while True:
+                        if a.next is None:
+                            raise a.error("missing ), unterminated comment", a.tell() - 1)
+                        if h() == ")":
+                            break
+                    continue
+                k(a)
+    """,
+    "a loop with break and more after it in an except clause": """
+        def f(a, b):
+            try:
+                c = a[b]
+            except KeyError:
+                while 1:
+                    try:
+                        d()
+                    except S:
+                        raise E("invalid") from None
+                    try:
+                        e()
+                        if g():
+                            h()
+                    except S:
+                        break
+                a[b] = c
+            return c
+    """,
+    "returns in except clauses between a try and its finally": """
+        def f(a):
+            try:
+                b = g(a)
+            except O as e:
+                h(e)
+                return
+            try:
+                k(b)
+            except A as e:
+                h(e)
+                return
+            except B as e:
+                if a:
+                    h(e)
+                else:
+                    h(1)
+                return
+            finally:
+                b.close()
+            if a:
+                l(a)
+    """,
+    "a while in a finally": """
+        def f(a):
+            try:
+                while a:
+                    yield from g(a)
+            finally:
+                while a:
+                    b, c = a.pop()
+                    if b == h:
+                        k(c)
+    """,
+    "a loop in the else of a try": """
+        def f(self):
+            a = 2
+            try:
+                b = g(1)
+            except A:
+                pass
+            else:
+                while b:
+                    if not h(b):
+                        break
+                    b = b.back
+            k(a)
+            return b
+    """,
+    "a finally that nests a finally and never returns": """
+        def f(self, a):
+            if a:
+                g(a)
+                return
+            else:
+                b = 1
+                try:
+                    self.h(a)
+                    b = 0
+                except E:
+                    self.k(a)
+                finally:
+                    try:
+                        self.l(a)
+                    finally:
+                        m(b)
+    """,
+    "a return after an endless loop that an except clause ends": """
+        def f(self):
+            a = g()
+            while True:
+                if len(a) > 3:
+                    b = 1
+                try:
+                    c = h(b)
+                except B:
+                    if a:
+                        break
+                    return None
+                if not c:
+                    break
+                a += c
+            return bytes(a)
+    """,
     "a with that rebinds what its manager was made of": """
         def f(a):
             with closing(a) as a:

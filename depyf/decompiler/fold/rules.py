@@ -379,15 +379,17 @@ def join_chain(block: Block) -> bool:
             continue
         if not more.ops and isinstance(inner.test, Simple) and inner.test.kind == "none":
             _spell_none_test(more, inner)
-        if not _fails_with_first(inner.test):
-            continue
-        if not equivalent(inner.false, clean.term.target):
+        outcome = _if_first_is_false(inner.test)
+        if outcome is None or not equivalent(inner.true if outcome else inner.false, clean.term.target):
             continue
         link = _chain_link(more.ops)
         if link is None:
             continue
         _append_chain(block, link)
         _take_over(block, more)
+        if not clean.preds:  # else longer chains share it
+            clean.set_term(End())
+            clean.number = -1
         return True
     return False
 
@@ -399,11 +401,20 @@ def _spell_none_test(block: Block, term: Branch) -> None:
     term.test = Simple("true")
 
 
-def _fails_with_first(test: Test) -> bool:
-    """Whether a false first operand makes the whole test false."""
-    while isinstance(test, Both) and test.op == "and" and not test.negate:
+def _if_first_is_false(test: Test) -> Optional[bool]:
+    """What a test comes out as when its first operand is false, if that decides it."""
+    around: List[Both] = []
+    while isinstance(test, Both):
+        around.append(test)
         test = test.first
-    return isinstance(test, Simple) and test.kind == "true" and not test.negate
+    if not isinstance(test, Simple) or test.kind != "true":
+        return None
+    outcome = test.negate
+    for both in reversed(around):
+        if outcome is not (both.op == "or"):
+            return None
+        outcome = outcome is not both.negate
+    return outcome
 
 
 def join_kept_tests(block: Block) -> bool:

@@ -14,7 +14,7 @@ from ..undo import Region, Unstructured
 class Dominance:
     """Immediate dominators, children in the order of the text, and natural loops."""
 
-    __slots__ = ("order", "index", "idom", "children", "loops", "forward_preds", "_edges")
+    __slots__ = ("order", "index", "idom", "children", "loops", "forward_preds", "_edges", "_first", "_last")
 
     def __init__(self, entry: Block) -> None:
         self._edges: Dict[Block, List[Block]] = {}
@@ -30,6 +30,10 @@ class Dominance:
         for block in self.order:
             if block is not entry:
                 self.children[self.idom[block]].append(block)
+        # Of each block: its number in a walk over the tree of dominators, and that of the last block below it.
+        self._first: Dict[Block, int] = {}
+        self._last: Dict[Block, int] = {}
+        self._number(entry)
         self.loops: Dict[Block, Set[Block]] = {}
         self.forward_preds: Dict[Block, int] = {}
         self._find_loops()
@@ -62,12 +66,20 @@ class Dominance:
                 b = idom[b]
         return a
 
+    def _number(self, entry: Block) -> None:
+        work = [entry]
+        while work:
+            block = work.pop()
+            if block in self._first:  # all below it are numbered
+                self._last[block] = len(self._first) - 1
+                continue
+            self._first[block] = len(self._first)
+            work.append(block)
+            work.extend(self.children[block])
+
     def dominates(self, a: Block, b: Block) -> bool:
-        """Whether every way to `b` leads through `a`."""
-        index = self.index
-        while index[b] > index[a]:
-            b = self.idom[b]
-        return a is b
+        """Whether every way to `b` leads through `a`; not where there is no way to `b` at all."""
+        return self._first[a] <= self._first.get(b, -1) <= self._last[a]
 
     def _find_loops(self) -> None:
         latches: Dict[Block, List[Block]] = {}

@@ -10,6 +10,7 @@ from ..undo import Region, Unstructured, same_op
 from .depths import find_depths
 from .dominators import Dominance
 from .guards import SILENT, after_with, read_clauses
+from .returns import share_out_returns
 from .tree import CaseNode, Clause, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
 
 # A block that returns or raises with at most this many ops is said again rather than jumped to.
@@ -57,6 +58,7 @@ def loop_kind(term: object) -> str:
 
 def prepare(graph: Graph, regions: List[Region]) -> Tuple[Clauses, Swallowed]:
     """Find what lies in what, and read the handlers: the clauses of `except`, the ways out of `with`."""
+    share_out_returns(graph)
     find_depths(graph)
     for block in graph.blocks:
         if isinstance(block.term, Guarded):
@@ -152,13 +154,30 @@ class _Structurer:
             return False
         if self.may_move_in(block):
             return True
-        return isinstance(block.term, End) and block.regions == source.regions
+        return isinstance(block.term, End) and block.regions == source.regions and block.handlers == source.handlers
 
-    def without_copies(self, joins: List[Block]) -> List[Block]:
-        """Only one block can come after a statement: where there are several, those that may be said twice are."""
-        if len(joins) < 2:
+    @staticmethod
+    def only_leaves(block: Block, around: Around) -> bool:
+        """Whether a block is just `break` or `continue`, with what that pops."""
+        term = block.term
+        if not isinstance(term, Jump) or term.target not in (around.header, around.after):
+            return False
+        return all(op.kind == "POP" for op in block.ops)
+
+    def without_copies(self, joins: List[Block], block: Block, around: Around) -> List[Block]:
+        """Only one block can come after a statement: where there are several, those that may be said twice are.
+
+        What comes after the statements around counts if control goes there from inside this one.
+        """
+        if not joins or (len(joins) < 2 and not self.is_left_for(around.fall, block)):
             return joins
-        return [join for join in joins if not self.may_be_copied(join, join)]
+        return [join for join in joins if not all(self.may_be_copied(join, pred) for pred in join.preds)]
+
+    def is_left_for(self, target: Optional[Block], block: Block) -> bool:
+        """Whether control goes to `target` from inside the statement that `block` begins."""
+        if target is None:
+            return False
+        return any(self.dominance.dominates(block, pred) for pred in target.preds)
 
     # -- if
 
@@ -212,7 +231,7 @@ class _Structurer:
         known = (around.fall, around.header, around.after)
         children = self.dominance.children[block]
         found = [c for c in children if self.dominance.forward_preds.get(c, 0) > 1 and c not in known]
-        return self.without_copies(found)
+        return self.without_copies(found, block, around)
 
     def after(self, joins: List[Block], around: Around) -> Optional[Block]:
         """Go on with the first join; what it leads to among the others comes after it."""
@@ -256,8 +275,14 @@ class _Structurer:
 
     @staticmethod
     def is_loop_test(header: Block, term: Branch, inside: Set[Block]) -> bool:
-        """Whether a loop begins with a test that ends it. One that would have to be written in its opposite is none."""
+        """Whether a loop begins with a test that ends it.
+
+        One that would have to be written in its opposite is none, nor one whose other way comes first in the code.
+        """
         if effect(header.ops) != 1 or (term.true in inside) == (term.false in inside):
+            return False
+        done, body = (term.false, term.true) if term.true in inside else (term.true, term.false)
+        if header.offset < done.offset < body.offset:
             return False
         needs_opposite = term.false in inside and isinstance(term.test, Simple) and term.test.kind == "true"
         return not (needs_opposite and ends_in_membership(header.ops))
@@ -292,11 +317,12 @@ class _Structurer:
                 continue  # the iterator is gone
             owned.add(block)
             work.extend(self.dominance.children[block])
-        found: List[Block] = []
+        found: Set[Block] = set()
         for block in owned:
             for target in block.successors():
-                if target not in owned and not (block is header and target is done) and target not in found:
-                    found.append(target)
+                leaves_clause = len(target.handlers) < len(header.handlers)  # with the clause that the loop is in
+                if target not in owned and not leaves_clause and not (block is header and target is done):
+                    found.add(target)
         return sorted(found, key=lambda block: index[block])
 
     def choose_after(
@@ -312,7 +338,7 @@ class _Structurer:
         if around.fall in exits:
             return around.fall
         own = [block for block in exits if block not in (around.header, around.after)]
-        return own[0] if own else done
+        return [*own, *exits, done][0]
 
     def lone_exit(self, header: Block) -> Optional[Block]:
         """An endless loop with one way out that is not just a return: what it leads to comes after the loop."""
@@ -331,7 +357,12 @@ class _Structurer:
                     short_end = isinstance(target.term, End) and len(target.ops) <= COPIED_END
                     if not short_end:
                         targets.append(target)
-        return targets[0] if len(targets) == 1 else None
+        # What comes after the loop in the code comes after it in the text.
+        last = max((block.offset for block in inside if block.handlers == header.handlers), default=-1)
+        later = [target for target in targets if target.offset > last]
+        if not later:
+            later = [target for target in targets if self.dominance.forward_preds[target] > 1]
+        return later[0] if len(later) == 1 else None
 
     # -- try and with
 
@@ -344,11 +375,12 @@ class _Structurer:
         out.items.append(node)
         known = (around.fall, around.header, around.after)
         others = [c for c in self.dominance.children[block] if c not in (term.body, term.handler, *known)]
-        joins = [c for c in others if any(region not in pred.regions for pred in c.preds)]
+        others = [c for c in others if not self.only_leaves(c, around)]
+        joins = [c for c in others if self.is_reached_outside(c, region)]
         plain = [c for c in others if c not in joins]
         if region.kind == "finally":
             joins, plain = others, []
-        joins, plain = self.without_copies(joins), self.without_copies(plain)
+        joins, plain = self.without_copies(joins, block, around), self.without_copies(plain, block, around)
         if len(joins) > 1 or len(plain) > 1:
             raise Unstructured("several places to go on after a try")
         after = joins[0] if joins else around.fall
@@ -364,6 +396,10 @@ class _Structurer:
             for clause in node.clauses:
                 self.tasks.append(Task(clause.block, clause.body, outer))
         return joins[0] if joins else None
+
+    def is_reached_outside(self, block: Block, region: Region) -> bool:
+        """Whether control comes to a block from outside the region, other than back from what follows it."""
+        return any(region not in pred.regions and not self.dominance.dominates(block, pred) for pred in block.preds)
 
     def with_statement(self, block: Block, term: Guarded, out: Sequence, around: Around) -> Optional[Block]:
         region: Region = term.region

@@ -40,8 +40,18 @@ def undo_copies(graph: Graph, regions: List[Region]) -> None:
                     if region.kind == "with":
                         past[key] = _past_exit(graph, inside, target)
                     else:
-                        past[key] = _past_copy(graph, region, target)
+                        past[key] = _outside(graph, region, _past_copy(graph, region, target))
                 block.retarget(target, past[key])
+
+
+def _outside(graph: Graph, region: Region, block: Block) -> Block:
+    """A way to `block` that leaves the region first, also if that is where the region begins again: in a loop."""
+    if region not in block.regions:
+        return block
+    step = graph.new_block(block.offset, region.entry.handler, block.line)
+    step.regions = region.entry.regions
+    step.set_term(Jump(block))
+    return step
 
 
 def _continuation(graph: Graph, cursor: Cursor) -> Block:

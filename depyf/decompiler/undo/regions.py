@@ -89,7 +89,20 @@ def assign_regions(graph: Graph) -> List[Region]:
 
     for block in graph.blocks:
         block.regions = chain(effective(block.handler))
-    return sorted(regions.values(), key=lambda region: len(chain(region.number)))
+
+    def inside_handlers(region: Region) -> int:
+        """How many handlers' own clean-up a region lies under: that of the clauses that it is in."""
+        count, handler = 0, region.entry.handler
+        while handler >= 0:
+            count += handler not in regions
+            handler = entries[handler].handler
+        return count
+
+    # The last is undone first. A `finally` body is compared with its copies before what is inside them is changed:
+    # so it comes after what is in its handler, and after what is in its copies, which lie before the handler.
+    return sorted(
+        regions.values(), key=lambda region: (len(chain(region.number)), -inside_handlers(region), region.entry.offset)
+    )
 
 
 def kind_of(entry: Block) -> str:

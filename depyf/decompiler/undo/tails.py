@@ -19,6 +19,7 @@ Key = Tuple[Hashable, ...]
 def merge_copied_tails(graph: Graph) -> None:
     """Lead the blocks that end with copies of the same code to a single block with that code."""
     handlers = set(graph.handler_entries().values())
+    _merge_reraises(graph)
     candidates = [block for block in graph.blocks if block not in handlers]
     positions: Optional[List[Any]] = None
     merged_any = False
@@ -32,6 +33,18 @@ def merge_copied_tails(graph: Graph) -> None:
         candidates = list(dict.fromkeys(pred for end in ends for pred in end.preds if pred not in handlers))
     if merged_any:
         thread_jumps(graph)
+
+
+def _merge_reraises(graph: Graph) -> None:
+    """Make one block of the copies of the end of a `finally` body: they have no place in the source to tell them by,
+    but the handler that restores the exception state, which each body has of its own."""
+    groups: Dict[int, List[Block]] = {}
+    for block in graph.blocks:
+        if isinstance(block.term, End) and block.ops and block.ops[-1].kind == "RERAISE" and block.ops[-1].arg == 0:
+            groups.setdefault(block.ops[-1].handler, []).append(block)
+    for blocks in groups.values():
+        if len(blocks) > 1:
+            _lead_to_one_end(graph, blocks, 1)
 
 
 def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
@@ -71,6 +84,11 @@ def _merge(graph: Graph, blocks: List[Block], positions: List[Any]) -> Optional[
         size = _fitting(blocks, size)
         if not size:
             return None
+    return _lead_to_one_end(graph, blocks, size)
+
+
+def _lead_to_one_end(graph: Graph, blocks: List[Block], size: int) -> Block:
+    """Make the last `size` ops of the blocks, and where they lead, one block."""
     whole = [block for block in blocks if len(block.ops) == size]
     if whole:
         end = whole[0]
@@ -93,7 +111,7 @@ def _same_term(block: Block) -> Any:
     term = block.term
     if isinstance(term, Branch) and isinstance(term.test, Simple):
         return Branch(Simple(term.test.kind, term.test.negate), term.true, term.false)
-    return End()
+    return Jump(term.target) if isinstance(term, Jump) else End()
 
 
 def _common(blocks: List[Block], positions: List[Any]) -> int:
@@ -117,9 +135,7 @@ def _fitting(blocks: List[Block], size: int) -> int:
     """
     ops = blocks[0].ops[len(blocks[0].ops) - size :]
     is_test = isinstance(blocks[0].term, Branch)
-    if isinstance(blocks[0].term, Jump):
-        return 0
-    if not is_test and size > 1 and _begins_inside(ops):
+    if not isinstance(blocks[0].term, Jump) and not is_test and size > 1 and _begins_inside(ops):
         return size
     for part in range(size, 0, -1):
         left = _left_alone(ops[size - part :])

@@ -1,0 +1,45 @@
+"""Returns of a value that was computed before: they belong to where it was.
+
+`return x` in an `except` clause, a `for` loop or a `with` block ends in clean-up below the value. The compiler shares
+that end between returns where it can; the text says `return` once for each value.
+"""
+
+from __future__ import annotations
+
+from typing import List
+
+from ..flow import End, Graph, Jump
+from ..microops import Op
+
+
+def share_out_returns(graph: Graph) -> None:
+    """Let every block that leads to the return of a value that it computed return it by itself."""
+    for end in graph.blocks:
+        if not isinstance(end.term, End) or not _returns_what_was_there(end.ops):
+            continue
+        for pred in list(dict.fromkeys(end.preds)):
+            if isinstance(pred.term, Jump):
+                pred.ops.extend(end.ops)
+                pred.set_term(End())
+
+
+def _returns_what_was_there(ops: List[Op]) -> bool:
+    """Whether the ops do nothing but return what was on the stack before them, popping what lies below."""
+    stack: List[bool] = []  # of each entry: was it there before?
+    for op in ops:
+        kind = op.kind
+        while len(stack) < (op.arg if kind in ("SWAP", "COPY") else 1):
+            stack.insert(0, True)
+        if kind == "RETURN":
+            return stack[-1]
+        if kind == "CONST":
+            stack.append(False)
+        elif kind == "COPY":
+            stack.append(stack[-op.arg])
+        elif kind == "SWAP":
+            stack[-1], stack[-op.arg] = stack[-op.arg], stack[-1]
+        elif kind in ("POP", "POP_EXCEPT") or (kind.startswith("STORE_") and not stack[-1]):
+            stack.pop()
+        elif not kind.startswith("DELETE_"):
+            return False
+    return False
