@@ -20,17 +20,18 @@ def guard_function(frame: FrameRecord, name: str, signature: Signature, file: st
     if not frame.guards:
         return [*lines, "    # (the guards of this version were not seen)", "    return True"]
     marks = [guard for guard in frame.guards if _NO_MARKS.match(guard.condition)]
-    guards = [guard for guard in frame.guards if guard not in marks]
-    if not any(_is_condition(guard) for guard in guards):
+    guards = [guard for guard in frame.guards if not _NO_MARKS.match(guard.condition)]
+    pieces_of = {guard.condition: _pieces(guard) for guard in guards}
+    if not any(pieces_of.values()):
         return lines + _words(guards, "    ") + _about_marks(marks, "    ") + ["    return True"]
     lines.append("    return (")
     first = True
     for heading, group in _groups(guards, file):
         lines += python_text.comment(heading, "        ")
-        pieces = [piece for guard in group if _is_condition(guard) for piece in _pieces(guard)]
+        pieces = [piece for guard in group for piece in pieces_of[guard.condition]]
         lines += python_text.filled(pieces, "        ", first)
         first = first and not pieces
-        lines += _words([guard for guard in group if not _is_condition(guard)], "        ")
+        lines += _words([guard for guard in group if not pieces_of[guard.condition]], "        ")
     return [*lines, *_about_marks(marks, "        "), "    )"]
 
 
@@ -60,11 +61,10 @@ def asked_by(location: Location | None, file: str) -> str:
     return f"{place}: {location.code.strip()}" if location.code.strip() else place
 
 
-def _is_condition(guard: GuardRecord) -> bool:
-    return guard.is_python and "\n" not in guard.condition and bool(_pieces(guard))
-
-
 def _pieces(guard: GuardRecord) -> list[str]:
+    """The conditions that a guard consists of; none for one that Python cannot say."""
+    if not guard.is_python or "\n" in guard.condition:
+        return []
     try:
         return python_text.conjunction(guard.condition)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

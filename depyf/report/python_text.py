@@ -120,30 +120,51 @@ def heading(text: str, rule: str) -> list[str]:
     return [line, *comment(text), line]
 
 
+# Tests that need no parser: values reached by names, attributes and subscripts, compared with each other or with plain
+# constants. A frame of many layers has thousands of guards, and nearly all of them are such tests joined by `and`.
+_KEYWORDS = "|".join(sorted(set(keyword.kwlist) - {"None", "True", "False"}))
+_NAME = rf"(?!(?:{_KEYWORDS})\b)[A-Za-z_][A-Za-z0-9_]*"
+_TEXT = r"(?:'[^'\\\n]*'|\"[^\"\\\n]*\")"
+_PATH = rf"{_NAME}(?:\.{_NAME}|\[(?:{_TEXT}|0|[1-9][0-9]*)\]|\(\)|\({_TEXT}\))*"
+_NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
+_OPERAND = rf"(?:type\({_PATH}\)|{_PATH}|{_NUMBER}|{_TEXT}|\((?:{_NUMBER}, )+{_NUMBER}\)|\({_NUMBER},\)|\(\))"
+_TEST = re.compile(rf"({_OPERAND}(?: (?:is not|is|==|!=|<=|>=|<|>|not in|in) {_OPERAND})?)(?: and |$)")
+
+
+def simple_tests(condition: str) -> list[str]:
+    """The operands of a conjunction of simple tests; none where it takes a parser to tell."""
+    found: list[str] = []
+    position = 0
+    while position < len(condition):
+        match = _TEST.match(condition, position)
+        if match is None:
+            return []
+        found.append(match[1])
+        position = match.end()
+    return found if not condition.endswith(" and ") else []
+
+
 def conjunction(condition: str) -> list[str]:
     """The operands of `condition`, such that joining them with `and` means the same.
 
-    `condition` is an expression; an operand that binds less tightly than `and` comes in parentheses.
+    `condition` is an expression on one line; an operand that binds less tightly than `and` comes in parentheses.
     """
+    simple = simple_tests(condition)
+    if simple:
+        return simple
     tree = ast.parse(condition, mode="eval").body
-    operands = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
-    pieces = [condition] if len(operands) == 1 else [_segment(condition, node) for node in operands]
-    return [
-        piece if _binds_tightly(node) and _same(piece, node) else "(" + piece + ")"
-        for piece, node in zip(pieces, operands)
-    ]
+    if not isinstance(tree, ast.BoolOp) or not isinstance(tree.op, ast.And):
+        return [condition if _binds_tightly(tree) else f"({condition})"]
+    # A segment leaves the parentheses around it behind; on one line its tokens mean the same without them.
+    pieces = [(segment(condition, node), node) for node in tree.values]
+    return [piece if _binds_tightly(node) else f"({piece})" for piece, node in pieces]
 
 
-def _segment(text: str, node: ast.expr) -> str:
-    return ast.get_source_segment(text, node) or text
-
-
-def _same(piece: str, node: ast.expr) -> bool:
-    """Whether `piece` alone reads as `node`; a segment of the text leaves its parentheses behind."""
-    try:
-        return ast.dump(ast.parse(piece, mode="eval").body) == ast.dump(node)
-    except SyntaxError:
-        return False
+def segment(text: str, node: ast.expr) -> str:
+    """The part of `text`, one line, that `node` was parsed from; `ast.get_source_segment` splits lines each time."""
+    if text.isascii():
+        return text[node.col_offset : node.end_col_offset]
+    return text.encode()[node.col_offset : node.end_col_offset].decode()
 
 
 def _binds_tightly(node: ast.expr) -> bool:

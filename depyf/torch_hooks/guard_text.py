@@ -12,14 +12,15 @@ where Python has none.  Neither holds object ids or addresses: they differ from 
 from __future__ import annotations
 
 import ast
-import io
+import functools
 import json
-import keyword
 import re
 import sys
-import tokenize
 from dataclasses import dataclass
 from typing import Callable, Sequence
+
+from depyf.report.python_text import segment, simple_tests
+from depyf.torch_hooks.guard_names import readable, without_strings
 
 
 @dataclass(frozen=True)
@@ -50,38 +51,19 @@ def conditions_of(leaf: Leaf) -> tuple[Condition, ...]:
         return (_in_words(leaf.text),)
 
 
-def readable(expression: str) -> str:
-    """Torch's spelling of a value in the user's: `L['a']` is `a`, `G['torch'].abs` is `torch.abs`.
-
-    Works on tokens, so that a text constant which looks like a source stays what it is.  Text that cannot be
-    tokenized is returned as it came.
-    """
-    if "\n" in expression:
-        return expression
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(expression).readline))
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        return expression
-    pieces: list[str] = []
-    position = 0
-    index = 0
-    while index < len(tokens):
-        shown, used = _reading(tokens, index)
-        if used:
-            pieces.append(expression[position : tokens[index].start[1]])
-            pieces.append(shown)
-            position = tokens[index + used - 1].end[1]
-            index += used
-        else:
-            index += 1
-    pieces.append(expression[position:])
-    return "".join(pieces)
+# What `guards` makes of the marks that a tensor does not carry; there is one for each tensor.
+_ABSENT_MARKS = re.compile(
+    r"not any\(hasattr\((?P<tensor>[^ ]*), f'_dynamo_\{mark\}_indices'\) for mark in \((?:'\w+',? ?)+\)\)$"
+)
 
 
 def is_expression(text: str) -> bool:
     """Whether `text` parses as one Python expression on one line."""
     if "\n" in text:
         return False
+    marks = _ABSENT_MARKS.match(text)
+    if simple_tests(text if marks is None else marks["tensor"]):
+        return True
     try:
         ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -101,51 +83,7 @@ def scrub(text: str) -> str:
     return re.sub(r"\d{10,}", "...", text)
 
 
-# ---------------------------------------------------------------- names
-
-# Names that torch gives the helpers of its guards, in the user's spelling.
-_HELPERS = {
-    "__math_isnan": "math.isnan",
-    "__numpy_isnan": "numpy.isnan",
-    "___from_numpy": "torch.as_tensor",
-    "___as_tensor": "torch.as_tensor",
-    "utils_device": "torch.utils._device",
-    "device": "torch.device",
-    "inf": "math.inf",
-}
-
-
-def _reading(tokens: Sequence[tokenize.TokenInfo], index: int) -> tuple[str, int]:
-    """What to show for the tokens from `index` on, and how many of them that covers (0: leave them alone)."""
-    token = tokens[index]
-    if token.type != tokenize.NAME or (index and tokens[index - 1].string == "."):
-        return "", 0
-    is_keyword_argument = tokens[index + 1].string == "=" if index + 1 < len(tokens) else False
-    if token.string in _HELPERS and not is_keyword_argument:
-        return _HELPERS[token.string], 1
-    if token.string not in ("L", "G"):
-        return "", 0
-    key = _subscript(tokens, index + 1)
-    if key is None:
-        return "", 0
-    if token.string == "G" and key.startswith("__builtins_dict__"):
-        name = _subscript(tokens, index + 4)
-        return ("builtins." + name, 7) if name is not None and name.isidentifier() else ("vars(builtins)", 4)
-    if token.string == "G" and key.startswith("__import_"):
-        return key[len("__import_") :].replace("_dot_", "."), 4
-    if key.isidentifier() and not keyword.iskeyword(key):
-        return key, 4
-    return "", 0
-
-
-def _subscript(tokens: Sequence[tokenize.TokenInfo], index: int) -> str | None:
-    """The text constant in the subscript `['...']` that starts at `index`, if there is one."""
-    if [token.string for token in tokens[index : index + 3 : 2]] != ["[", "]"]:
-        return None
-    if tokens[index + 1].type != tokenize.STRING:
-        return None
-    value = ast.literal_eval(tokens[index + 1].string)
-    return value if isinstance(value, str) else None
+# ---------------------------------------------------------------- types
 
 
 def _type_test(expression: str, type_name: str) -> str:
@@ -180,12 +118,17 @@ def _in_words(text: str) -> Condition:
     return Condition(scrub(" ".join(text.split())), False)
 
 
+_MAY_VARY = re.compile(r"___|\d{6,}")  # in a name: a helper of torch's, or one with the id of an object
+
+
 def _checked(condition: Condition, leaf: Leaf) -> Condition:
     """`condition`, in words if it is no expression after all or holds what varies from run to run."""
     if not condition.is_python:
         return condition
     if not is_expression(condition.text):
         return _in_words(condition.text)
+    if _MAY_VARY.search(condition.text) is None:
+        return condition
     tree = ast.parse(condition.text, mode="eval")
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     if any(_is_inner(name) for name in names):
@@ -209,13 +152,13 @@ def _plain(leaf: Leaf) -> tuple[Condition, ...]:
 
 def _with_sorted_sets(text: str) -> str:
     """`text` with each set display sorted: the order in which a set prints varies from run to run."""
-    if "{" not in text or not is_expression(text):
+    if "{" not in without_strings(text) or not is_expression(text):
         return text
     displays = [node for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Set)]
     # From the right, hence inner ones first. Sorting keeps the length, so other positions stay true.
     for display in sorted(displays, key=lambda node: node.col_offset, reverse=True):
-        before = ast.get_source_segment(text, display) or ""
-        elements = [ast.get_source_segment(text, element) or "" for element in display.elts]
+        before = segment(text, display)
+        elements = [segment(text, element) for element in display.elts]
         after = "{" + ", ".join(sorted(elements)) + "}"
         if len(after) == len(before):
             text = text.replace(before, after, 1)
@@ -247,13 +190,20 @@ def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
         return _plain(leaf)
     expression, identity, type_name = readable(match.group(1)), int(match.group(2)), type_from_repr(leaf.text)
     if type_name == "module":
-        for name, module in sorted(sys.modules.items(), key=lambda item: (item[0].count("."), item[0])):
-            if id(module) == identity:
-                return (_python(f"{expression} is sys.modules[{name!r}]"),)
+        name = _modules_by_id(len(sys.modules)).get(identity, "")
+        if id(sys.modules.get(name)) == identity:
+            return (_python(f"{expression} is sys.modules[{name!r}]"),)
     if expression.endswith(".__code__"):
         function = expression[: -len(".__code__")]
         return (_in_words(f"{function} still has the body it had when this was compiled"),)
     return (_in_words(f"{expression} is still the object it was when this was compiled"),)
+
+
+@functools.lru_cache(maxsize=1)
+def _modules_by_id(count: int) -> dict[int, str]:
+    """The shortest name of each module that is loaded now, `count` of them."""
+    names = sorted(list(sys.modules), key=lambda name: (name.count("."), name), reverse=True)
+    return {id(sys.modules.get(name)): name for name in names}
 
 
 _CHECK_TENSOR = re.compile(
@@ -275,7 +225,7 @@ def _tensor_match(leaf: Leaf) -> tuple[Condition, ...]:
     if device:
         parts.append(f"{tensor}.device == {device}")
     parts.append(f"{tensor}.requires_grad is {match['grad']}")
-    parts += _shape(tensor, ast.literal_eval(match["size"]), ast.literal_eval(match["stride"]))
+    parts += _shape(tensor, _sizes(match["size"]), _sizes(match["stride"]))
     conditions = [_python(" and ".join(parts))]
     if not device or not _are_ordinary(keys):
         conditions.append(_in_words(f"{tensor} has the dispatch keys {', '.join(keys)}"))
@@ -304,6 +254,11 @@ def _are_ordinary(keys: Sequence[str]) -> bool:
     return len(keys) == 4 and [bool(_NOT_A_BACKEND.search(key)) for key in keys].count(False) == 1 and (
         {"ADInplaceOrView", "BackendSelect"} < set(keys)
     )
+
+
+def _sizes(text: str) -> list[int | None]:
+    """`[4, None]` as a list."""
+    return [None if size == "None" else int(size) for size in text[1:-1].split(", ") if size]
 
 
 def _shape(tensor: str, size: list[int | None], stride: list[int | None]) -> list[str]:
@@ -390,7 +345,7 @@ def _arguments(text: str) -> list[str]:
     """The positional arguments of the first call in `text`, made readable."""
     tree = ast.parse(text, mode="eval")
     call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return [readable(ast.get_source_segment(text, argument) or "") for argument in call.args]
+    return [readable(segment(text, argument)) for argument in call.args]
 
 
 _SPEAKERS: dict[str, Callable[[Leaf], tuple[Condition, ...]]] = {

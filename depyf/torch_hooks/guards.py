@@ -15,13 +15,15 @@ The printed tree is the whole interface, and nothing here imports torch.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
-from types import CodeType
+from types import CodeType, ModuleType
 
 from depyf.record import GuardRecord, Location
-from depyf.torch_hooks.guard_text import Leaf, conditions_of, is_expression, readable, type_from_repr
+from depyf.torch_hooks.guard_names import opens_string, readable
+from depyf.torch_hooks.guard_text import Leaf, conditions_of, type_from_repr
 
 # `verbose_code_parts` pads the condition and appends where it came from:
 #     L['n'] == 3     # y = x * n  # src/model.py:9 in forward (HINT: ...)
@@ -52,9 +54,13 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     """
     records: list[tuple[tuple[int, int, str, int], GuardRecord]] = []
     names = code.co_varnames + code.co_freevars + code.co_cellvars
+    places: dict[str, tuple[Location | None, bool]] = {}  # many guards have few origins
     for position, (leaf, origin) in enumerate(_leaves(str(guard_manager))):
-        location = _location(origin, code.co_filename)
-        in_torch = location is not None and _is_in_torch(location.file)
+        said = "" if origin is None else origin[0]
+        if said not in places:
+            found = _location(origin, code.co_filename)
+            places[said] = found, found is not None and _is_in_torch(found.file)
+        location, in_torch = places[said]
         for condition in conditions_of(leaf):
             record = GuardRecord(
                 condition.text, condition.is_python, leaf.source, leaf.kind, location, in_torch
@@ -115,30 +121,11 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
 def split_origin(text: str) -> tuple[str, re.Match[str] | None]:
     """A printed guard -> its condition, and the origin that torch appended to it."""
     cut = text.find("  # ")
-    while cut >= 0 and not is_expression(text[:cut].strip()) and text.find("  # ", cut + 1) >= 0:
-        # The mark may be inside a text constant; a condition that is no Python at all ends at the first one.
-        if not _opens_string(text[:cut]):
-            break
-        cut = text.find("  # ", cut + 1)
+    while cut >= 0 and opens_string(text[:cut]) and text.find("  # ", cut + 1) >= 0:
+        cut = text.find("  # ", cut + 1)  # the mark was inside a text constant
     if cut < 0:
         return text.strip(), None
     return text[:cut].strip(), _ORIGIN.match(text, cut) or _ORIGIN.search(text, cut)
-
-
-def _opens_string(text: str) -> bool:
-    """Whether a text constant is open at the end of `text`."""
-    quote = ""
-    skip = False
-    for character in text:
-        if skip:
-            skip = False
-        elif character == "\\":
-            skip = True
-        elif quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-    return bool(quote)
 
 
 def _location(origin: re.Match[str] | None, file: str) -> Location | None:
@@ -161,9 +148,21 @@ def _full_name(shortened: str, file: str) -> str:
         return shortened
     if _may_mean(shortened, file):
         return file
-    loaded = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
-    candidates = [name for name in loaded if _may_mean(shortened, name)]
+    known = _loaded_files(len(sys.modules)).get(os.path.basename(shortened), ())
+    candidates = [name for name in known if _may_mean(shortened, name)]
     return candidates[0] if len(candidates) == 1 else shortened
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded_files(count: int) -> dict[str, set[str]]:
+    """The files of the modules that are loaded now, `count` of them, by the last part of their names."""
+    found: dict[str, set[str]] = {}
+    for module in list(sys.modules.values()):
+        # Not by `getattr`: a lazy module would be loaded by it.
+        file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
+        if isinstance(file, str):
+            found.setdefault(os.path.basename(file), set()).add(file)
+    return found
 
 
 def _is_in_torch(shortened: str) -> bool:
