@@ -95,6 +95,8 @@ def identifiers(names: Iterable[str]) -> list[str]:
 
 def printable(text: str) -> str:
     """`text` without characters that could not stand in a source file or would end a comment."""
+    if text.isprintable():
+        return text  # lone surrogates are not printable
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(
         one if one == "\t" or one.isprintable() else one.encode("unicode_escape").decode() for one in text

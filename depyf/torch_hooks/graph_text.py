@@ -16,9 +16,14 @@ from depyf.report import python_text
 _ODD_CLASS_NAME = re.compile(r"^(?P<head>\s*class )<(?P<name>\w+)>(?=\()", re.MULTILINE)
 
 
+def with_plain_class_names(text: str) -> str:
+    """`text` with the class names that torch makes up, `class <lambda>(...)`, as Python takes them."""
+    return _ODD_CLASS_NAME.sub(lambda match: f"{match.group('head')}_{match.group('name')}_", text)
+
+
 def as_python(text: str) -> str:
     """`text` as a valid Python file: unchanged where it can be, else as comments."""
-    text = _ODD_CLASS_NAME.sub(lambda match: f"{match.group('head')}_{match.group('name')}_", text)
+    text = with_plain_class_names(text)
     if python_text.is_module(text):
         return text
     return "".join(line + "\n" for line in python_text.comment(text.rstrip("\n")))

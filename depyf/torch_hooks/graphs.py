@@ -6,16 +6,16 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from types import FunctionType
-from typing import Any, List, Sequence, Tuple
+from types import CodeType, FunctionType
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from depyf.record import GraphRecord, StageRecord
 from depyf.torch_hooks import link
 from depyf.torch_hooks.folder import OutputFolder
-from depyf.torch_hooks.graph_text import as_python, like_running
+from depyf.torch_hooks.graph_text import as_python, like_running, with_plain_class_names
 from depyf.torch_hooks.names import file_stem, stable_text
 from depyf.torch_hooks.problems import Problems
-from depyf.torch_hooks.reach import Reachable, reachable
+from depyf.torch_hooks.reach import reachable
 from depyf.torch_hooks.trace import TraceEvent
 
 CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
@@ -56,6 +56,8 @@ class Part:
     runs: bool = False
     linked: bool = False
     same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
+    forwards: List[CodeType] | None = None  # code of each `forward` in the text, once it was compiled
+    running: Set[int] = field(default_factory=set)  # which of them run, as far as seen
 
 
 @dataclass
@@ -133,7 +135,9 @@ class Graphs:
         """Write the file for the graph at some stage; what is no Python becomes comments."""
         stem = f"{graph.name}.{file_stem(stage.replace(' ', '_'))}"
         index = self._folder.number(stem.replace("{", "").replace("}", "") + ".{}.py")
-        part = Part(stage, index, f"{stem}.{index}.py", as_python(stable_text(text)))
+        part = Part(stage, index, f"{stem}.{index}.py", with_plain_class_names(stable_text(text)))
+        if not self._forwards(graph, part):  # else it was compiled just now
+            part.text = as_python(part.text)
         self._folder.write(part.file, _with_first_line(graph, part))
         graph.stages.append(part)
 
@@ -168,28 +172,38 @@ class Graphs:
 
         Inductor's kernels run where there are any; else the graphs of AOTAutograd; else the captured one.
         """
-        found = reachable(entry)
         if graph.kernels:
-            self._link_kernels(graph, found)
+            self._link_kernels(graph, reachable(entry))
         elif any(part.stage == FORWARD for part in graph.stages):
-            self._link_graph_modules(graph, (FORWARD, BACKWARD), _not_captured(found))
+            # AOTAutograd keeps the graph that Dynamo handed to the backend, but does not run it
+            self._link_graph_modules(graph, (FORWARD, BACKWARD), reachable(entry), "dynamo_compile_id")
         else:
-            self._link_graph_modules(graph, (CAPTURED,), found.graph_modules)
+            self._link_graph_modules(graph, (CAPTURED,), reachable(entry))
 
-    def _link_kernels(self, graph: Graph, found: Reachable) -> None:
-        by_file = found.by_module_file()
+    def _link_kernels(self, graph: Graph, found: reachable) -> None:
+        waiting: Dict[str, List[Part]] = {}
         for part in graph.kernels:
-            functions = by_file.get(part.module_file, [])
-            if not functions:
+            if not part.linked:
+                waiting.setdefault(part.module_file, []).append(part)
+        for function in found:
+            if not isinstance(function, FunctionType):
                 continue
-            part.runs = True
-            linked_to = os.path.basename(link.link_module(functions, self._folder.of(part.file)))
-            part.linked = linked_to == part.file
-            part.same_as = "" if part.linked else linked_to
+            for part in waiting.pop(function.__globals__.get("__file__") or "", ()):
+                part.runs = True
+                linked_to = os.path.basename(link.link_module([function], self._folder.of(part.file)))
+                part.linked = linked_to == part.file
+                part.same_as = "" if part.linked else linked_to
+            if not waiting:
+                return
 
-    def _link_graph_modules(self, graph: Graph, stages: Tuple[str, ...], modules: Sequence[Any]) -> None:
+    def _link_graph_modules(
+        self, graph: Graph, stages: Tuple[str, ...], found: reachable, not_with: str = ""
+    ) -> None:
+        """Link the modules that `found` leads to, but those with `not_with` in their `meta`."""
         parts = [part for part in graph.stages if part.stage in stages]
-        for module in modules:
+        for module in found:
+            if isinstance(module, FunctionType) or not_with in module.meta:
+                continue
             forward = link.forward_of(module)
             if forward is None:
                 continue
@@ -197,18 +211,30 @@ class Graphs:
                 if self._link_forward(graph, part, forward, module):
                     part.runs = part.linked = True
                     break
+            if all(part.linked and len(part.running) == len(self._forwards(graph, part)) for part in parts):
+                found.enough()
+
+    def _forwards(self, graph: Graph, part: Part) -> List[CodeType]:
+        """The code of each `forward` in the text of a part, as compiled from its file."""
+        if part.forwards is None:
+            part.forwards = link.forwards_in(_with_first_line(graph, part), self._folder.of(part.file))
+        return part.forwards
 
     def _link_forward(self, graph: Graph, part: Part, forward: FunctionType, module: Any) -> bool:
         path = self._folder.of(part.file)
-        if link.link_forward(forward, link.forwards_in(_with_first_line(graph, part), path)):
+        found = link.link_forward(forward, self._forwards(graph, part))
+        if found is not None:
+            part.running.add(found)
             return True
         text = like_running(part.text, module.code)
         if text is None:
             return False
         changed = replace(part, text=text)
-        if not link.link_forward(forward, link.forwards_in(_with_first_line(graph, changed), path)):
+        forwards = link.forwards_in(_with_first_line(graph, changed), path)
+        found = link.link_forward(forward, forwards)
+        if found is None:
             return False
-        part.text = text
+        part.text, part.forwards, part.running = text, forwards, {found}
         self._folder.write(part.file, _with_first_line(graph, part))
         return True
 
@@ -222,11 +248,6 @@ class Graphs:
                     self._folder.write(part.file, _with_first_line(graph, part))
             for part in graph.candidates:
                 self._folder.write(part.file, _with_first_line(graph, part))
-
-
-def _not_captured(found: Reachable) -> List[Any]:
-    """Without the graph that Dynamo handed to the backend, which AOTAutograd keeps but does not run."""
-    return [module for module in found.graph_modules if "dynamo_compile_id" not in module.meta]
 
 
 def _with_first_line(graph: Graph, part: Part) -> str:

@@ -202,8 +202,12 @@ def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
 @functools.lru_cache(maxsize=1)
 def _modules_by_id(count: int) -> dict[int, str]:
     """The shortest name of each module that is loaded now, `count` of them."""
-    names = sorted(list(sys.modules), key=lambda name: (name.count("."), name), reverse=True)
-    return {id(sys.modules.get(name)): name for name in names}
+    found: dict[int, str] = {}
+    for name, module in list(sys.modules.items()):
+        other = found.setdefault(id(module), name)
+        if other is not name and (name.count("."), name) < (other.count("."), other):
+            found[id(module)] = name
+    return found
 
 
 _CHECK_TENSOR = re.compile(

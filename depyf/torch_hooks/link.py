@@ -8,6 +8,7 @@ name and line table, so every holder of the function is linked at once.
 from __future__ import annotations
 
 import os
+import warnings
 from types import CodeType, FunctionType
 from typing import Any, Dict, Iterator, List, Sequence
 
@@ -27,8 +28,10 @@ def forward_of(module: Any) -> FunctionType | None:
 def forwards_in(text: str, path: str) -> List[CodeType]:
     """The code of each `forward` in the text of a graph, as it would be compiled from `path`."""
     try:
-        compiled = compile(text, path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled = compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     return list(_named_forward(compiled))
 
@@ -59,13 +62,13 @@ def _same_constant(one: Any, other: Any) -> bool:
     return type(one) is type(other) and (one is other or repr(one) == repr(other))
 
 
-def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> bool:
-    """Link `forward` to the file of that twin which has the same code; False when there is none."""
-    for twin in twins:
+def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> int | None:
+    """Link `forward` to the file of that twin which has the same code; tells which, None when there is none."""
+    for number, twin in enumerate(twins):
         if same_code(forward.__code__, twin):
             forward.__code__ = adopt_lines(forward.__code__, twin)
-            return True
-    return False
+            return number
+    return None
 
 
 def link_module(functions: Sequence[FunctionType], path: str) -> str:

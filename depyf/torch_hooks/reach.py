@@ -9,62 +9,66 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Deque, Dict, Iterable, Iterator, List, Tuple
 
-_MOST_OBJECTS = 20_000  # an entry point leads to a few hundred; more means a path into the user's data
+_MOST_OBJECTS = 8_000  # an entry point leads to a few hundred; more means a path into the user's data
+_NEARBY = 300
 _ATOMS = (str, bytes, bytearray, int, float, complex, type(None), CodeType, ModuleType, BuiltinFunctionType)
 
 
-@dataclass
-class Reachable:
-    """Generated code found from one entry point, nearest first."""
+class reachable:
+    """The graph modules (nested ones included) and Python functions that `entry` leads to, nearest first.
 
-    graph_modules: List[Any] = field(default_factory=list)  # torch.fx.GraphModule, nested ones included
-    functions: List[FunctionType] = field(default_factory=list)  # all Python functions met on the way
+    Whoever has found what he looks for says `enough`: what runs is near, copies of it are nearby, and what lies
+    behind them may be much.  Runs no code of the objects it passes.
+    """
 
-    def by_module_file(self) -> Dict[str, List[FunctionType]]:
-        """The functions by the file of the module that they live in."""
-        found: Dict[str, List[FunctionType]] = {}
-        for function in self.functions:
-            file = function.__globals__.get("__file__")
-            if isinstance(file, str):
-                found.setdefault(file, []).append(function)
-        return found
+    def __init__(self, entry: Any) -> None:
+        self.alive = [entry]  # keeps ids valid
+        self._most = _MOST_OBJECTS
+
+    def enough(self) -> None:
+        """What was looked for is found; only its surroundings are of interest still."""
+        self._most = min(self._most, len(self.alive) + _NEARBY)
+
+    def __iter__(self) -> Iterator[Any]:
+        import torch
+
+        operators = (type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor))
+        dead_ends = _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node) + operators
+        is_dead_end: Dict[type, bool] = {}
+        seen = {id(self.alive[0])}
+        queue: Deque[Any] = deque(self.alive)
+        while queue and len(self.alive) < self._most:
+            thing = queue.popleft()
+            kind = type(thing)
+            if issubclass(kind, torch.fx.GraphModule) or kind is FunctionType:
+                yield thing
+            for item in _leads_to(thing):
+                kind = type(item)
+                if kind not in is_dead_end:
+                    is_dead_end[kind] = issubclass(kind, dead_ends)
+                if not is_dead_end[kind] and id(item) not in seen:
+                    seen.add(id(item))
+                    self.alive.append(item)
+                    queue.append(item)
 
 
-def reachable(entry: Any) -> Reachable:
-    """Follow references from `entry`.  Runs no code of the objects it passes."""
+def _leads_to(thing: Any) -> Iterable[Any]:
     import torch
 
-    operators = (type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor))
-    dead_ends = _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node) + operators
-    found = Reachable()
-    seen = {id(entry)}
-    alive = [entry]  # keeps ids valid
-    queue: Deque[Any] = deque([entry])
-    while queue and len(alive) < _MOST_OBJECTS:
-        thing = queue.popleft()
-        if issubclass(type(thing), torch.fx.GraphModule):
-            found.graph_modules.append(thing)
-            followed: Iterable[Any] = _inner_graph_modules(thing, torch.fx.GraphModule)
-        elif type(thing) is FunctionType:
-            found.functions.append(thing)
-            followed = _of_function(thing)
-        elif issubclass(type(thing), type):
-            # AOTAutograd keeps its compiled graphs as attributes of an autograd.Function that it makes
-            followed = list(vars(thing).values()) if issubclass(thing, torch.autograd.Function) else ()
-        elif type(thing) is dict and "__builtins__" in thing:
-            followed = ()  # the globals of a module
-        else:
-            followed = gc.get_referents(thing)
-        for item in followed:
-            if id(item) not in seen and not issubclass(type(item), dead_ends):
-                seen.add(id(item))
-                alive.append(item)
-                queue.append(item)
-    return found
+    kind = type(thing)
+    if issubclass(kind, torch.fx.GraphModule):
+        return _inner_graph_modules(thing, torch.fx.GraphModule)
+    if kind is FunctionType:
+        return _of_function(thing)
+    if issubclass(kind, type):
+        # AOTAutograd keeps its compiled graphs as attributes of an autograd.Function that it makes
+        return list(vars(thing).values()) if issubclass(thing, torch.autograd.Function) else ()
+    if kind is dict and "__builtins__" in thing:
+        return ()  # the globals of a module
+    return gc.get_referents(thing)
 
 
 def _of_function(function: FunctionType) -> List[Any]:
