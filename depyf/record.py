@@ -158,7 +158,8 @@ class StageRecord:
     runs: bool = False  # whether this backend runs the code of this stage
     linked: bool = False  # whether the running function carries this file's name and lines
     instead: Tuple[str, ...] = ()  # for code that does not run: the files whose code does
-    made_for: str = ""  # of a kernel: "forward", "backward" or "inference", where Inductor says so
+    made_for: str = ""  # of a kernel and its graph: "forward", "backward" or "inference", where Inductor says so
+    piece: Optional[int] = None  # where the backend split the graph and compiled each piece on its own: which one
 
 
 @dataclass(frozen=True)
@@ -171,6 +172,7 @@ class GraphRecord:
     kernels: Tuple[StageRecord, ...] = ()
     skipped: Tuple[str, ...] = ()  # stages that did not run, and left no file, because torch's cache had the result
     candidates: Tuple[StageRecord, ...] = ()  # modules that autotuning tried and did not take
+    without_frame: str = ""  # why no frame of the record calls it: it was exported, its backend failed ...
 
     @property
     def running_files(self) -> Tuple[str, ...]:

@@ -206,7 +206,8 @@ def _graph(name: str, graph: GraphRecord | None) -> list[str]:
 
 
 def _remark(part: StageRecord) -> str:
-    words = [part.made_for] * bool(part.made_for) + ["runs"] * part.runs
+    words = [] if part.piece is None else [f"piece {part.piece}"]
+    words += [part.made_for] * bool(part.made_for) + ["runs"] * part.runs
     return f"   ({', '.join(words)})" if words else ""
 
 

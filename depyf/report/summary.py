@@ -25,7 +25,7 @@ def render(record: SessionRecord, folder: str) -> str:
     if len(breaks) > _MOST_BREAKS:
         lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see manifest.json")
     lines += _not_compiled(record)
-    if not record.frames and not breaks and not record.skipped:
+    if not record.frames and not record.graphs and not breaks and not record.skipped:
         lines.append("  nothing was compiled inside the context; was the function compiled before it?")
     first = _first_to_open(record)
     if first is not None:
@@ -51,10 +51,11 @@ def _not_compiled(record: SessionRecord) -> List[str]:
 
 
 def _first_to_open(record: SessionRecord) -> Optional[str]:
-    """The story of the first function that was compiled, or else of one that was not."""
+    """The story of the first function that has a graph, or else of one that was compiled, or of one that was not."""
     compiled = {frame.function for frame in record.frames}
+    with_graph = {frame.function for frame in record.frames if frame.graphs}
     stories = [function for function in record.functions if function.full_code_file]
-    for function in sorted(stories, key=lambda one: one.key not in compiled):
+    for function in sorted(stories, key=lambda one: (one.key not in with_graph, one.key not in compiled)):
         return function.full_code_file
     return record.frames[0].file if record.frames else None
 

@@ -16,12 +16,13 @@ from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_funct
 from depyf.torch_hooks.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
-from depyf.torch_hooks.graphs import EVENTS, Graphs
+from depyf.torch_hooks.graphs import AUTOGRAD_GRAPH, CAPTURED_EVENT, EVENTS, Graphs
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.journal import Journal
-from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME, file_stem
+from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME
 from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
 from depyf.torch_hooks.skips import Skips
+from depyf.torch_hooks.strays import Strays
 from depyf.torch_hooks.trace import TraceEvent
 
 
@@ -50,6 +51,7 @@ class Capture:
         self._functions = Functions(self.problems, earlier.functions)
         self._frames = Frames(folder, self._functions, self.problems, self._log_bytecode, earlier.frames)
         self._graphs = Graphs(folder, self.problems, earlier.graphs)
+        self._strays = Strays(self._graphs)
         self._compilations = Compilations()
         self._skips = Skips(self._functions, self._compilations)
         self._latest: Dict[int, Compilation] = {}  # thread -> the compilation that it told of last
@@ -110,10 +112,13 @@ class Capture:
 
     def on_event(self, event: TraceEvent) -> None:
         """An event of the structured trace."""
-        if not event.compile_id:
+        if not event.compile_id and event.kind not in EVENTS:
             return
         with self._lock:
             if self._is_over:
+                return
+            if not event.compile_id or event.kind == AUTOGRAD_GRAPH:
+                self._strays.add_event(event)
                 return
             if event.kind == "dynamo_start":
                 started = self._compilations.start(event.compile_id)
@@ -122,7 +127,7 @@ class Capture:
                 with self.problems.shield("keeping the journal"):
                     self._journal.compiling(started)
                 return
-            compilation = self._compilations.of(event.compile_id)
+            compilation = self._compilations.of(event.compile_id, captured=event.kind == CAPTURED_EVENT)
             self._latest[threading.get_ident()] = compilation
             if event.kind in EVENTS:
                 if compilation.graph is None:
@@ -183,12 +188,14 @@ class Capture:
         compilation.graph_global = graphs[-1]
         name = shown[graphs[-1]]
         compilation.graph = self._graphs.new(name, compilation.compile_id)
+        self._strays.give_autograd(compilation.graph)
         assert compilation.frame is not None
         self._frames.update(compilation.frame, graphs=tuple(shown[graph] for graph in graphs))
         self._write_waiting(compilation)
 
     def _write_waiting(self, compilation: Compilation) -> None:
-        assert compilation.graph is not None
+        if compilation.graph is None:
+            return
         for event in compilation.last_attempt():
             with self.problems.shield("writing a graph"):
                 if event.kind.startswith("custom "):
@@ -248,14 +255,14 @@ class Capture:
         with self._lock:
             self._is_over = True
             for compilation in self._compilations.all:
-                if compilation.frame is None and compilation.stages:
-                    # the backend failed, or this is the backward of what was compiled before the session
+                if compilation.graph is None and compilation.stages:
                     with self.problems.shield("writing graphs that belong to no frame"):
-                        name = "__compiled_fn_without_frame_" + file_stem(compilation.compile_id)
-                        compilation.graph = self._graphs.new(name, compilation.compile_id)
+                        compilation.graph = self._strays.graph_of(compilation)
                         self._write_waiting(compilation)
                 if compilation.graph is not None and not compilation.graph.running():
                     self._link(compilation)
+            with self.problems.shield("linking graphs that belong to no frame"):
+                self._strays.finish()
             with self.problems.shield("noting functions that were not compiled"):
                 self._skips.finish()
             with self.problems.shield("counting versions that were compiled before the session"):

@@ -41,11 +41,16 @@ class Compilations:
         self.all: List[Compilation] = []
         self._current: Dict[str, Compilation] = {}
 
-    def of(self, compile_id: str) -> Compilation:
-        """The newest compilation under that id."""
-        if compile_id not in self._current:
+    def of(self, compile_id: str, captured: bool = False) -> Compilation:
+        """The newest compilation under that id.
+
+        `captured`: Dynamo has just captured a graph.  Where that id has its frame already this is another
+        compilation: torch.export does not announce its own, and takes an id that was used before.
+        """
+        current = self._current.get(compile_id)
+        if current is None or (captured and current.frame is not None):
             return self.start(compile_id)
-        return self._current[compile_id]
+        return current
 
     def start(self, compile_id: str) -> Compilation:
         """A new compilation; the one before it under the same id is over, if it got anywhere."""

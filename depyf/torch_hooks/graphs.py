@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter
@@ -14,31 +15,37 @@ from depyf.torch_hooks import link
 from depyf.torch_hooks.folder import OutputFolder
 from depyf.torch_hooks.graph_text import as_python, like_running, with_plain_class_names
 from depyf.torch_hooks.names import file_stem, stable_text
+from depyf.torch_hooks.pieces import PRE_GRAD, Pieces
 from depyf.torch_hooks.problems import Problems
 from depyf.torch_hooks.reach import reachable
 from depyf.torch_hooks.trace import TraceEvent
 
 CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
 
-PRE_GRAD, POST_GRAD = "before_pre_grad_graph", "inductor_post_grad_graph"
+CAPTURED_EVENT, POST_GRAD = "dynamo_output_graph", "inductor_post_grad_graph"
+AUTOGRAD_GRAPH = "compiled_autograd_graph"
 # Kind of trace event -> stage, as it stands in the file name.  An inference graph has its own event, but is
 # the forward graph to whoever looks for one; the post-grad graph is an artifact on a cold cache and an event
 # on a warm one.
 STAGES = {
-    "dynamo_output_graph": CAPTURED,
+    CAPTURED_EVENT: CAPTURED,
     "aot_joint_graph": "Joint_graph",
     "aot_forward_graph": FORWARD,
     "aot_inference_graph": FORWARD,
     "aot_backward_graph": BACKWARD,
     PRE_GRAD: "BEFORE_PRE_GRAD",
     POST_GRAD: "AFTER_POST_GRAD",
+    AUTOGRAD_GRAPH: "Compiled_Autograd_graph",
+    "optimize_ddp_split_graph": "DDP_split_graph",
+    "optimize_ddp_split_child": "DDP_split_piece",
 }
 KERNEL = "inductor_output_code"
+PROGRAM = "graph_dump"  # code in another language that AOTInductor made
 # AOTAutograd looks for the graph in its cache, and finds it or not.  Where it does, the pre-grad passes do not
 # run (torch 2.13; all other stages come from the cache and are in the trace).
 CACHE_HIT = "aotautograd_cache_hit"
 CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))
-EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL}  # what `Graphs.add_event` takes
+EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL, PROGRAM}  # what `Graphs.add_event` takes
 # Inductor writes into each module which graph of AOTAutograd's it was made for.
 _AOT_ID = re.compile(r"^# AOT ID: \['(?P<number>\w+)_(?P<made_for>forward|backward|inference)'\]", re.MULTILINE)
 
@@ -52,7 +59,8 @@ class Part:
     file: str
     text: str  # without the first line that says whether it runs
     module_file: str = ""  # of a kernel: the file that Inductor loaded it from
-    made_for: str = ""  # of a kernel: "forward", "backward" or "inference", where Inductor says so
+    made_for: str = ""  # of a kernel and its graph: "forward", "backward" or "inference", where Inductor says so
+    piece: int | None = None  # where the backend split the graph: which part of it this is
     runs: bool = False
     linked: bool = False
     same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
@@ -70,6 +78,8 @@ class Graph:
     kernels: List[Part] = field(default_factory=list)
     candidates: List[Part] = field(default_factory=list)
     newest_kernel: Part | None = None  # made of the newest post-grad graph
+    pieces: Pieces = field(default_factory=Pieces)
+    without_frame: str = ""  # why no frame calls it
     counts: Counter[str] = field(default_factory=Counter)  # kind of event -> how many came
 
     def skipped(self) -> Tuple[str, ...]:
@@ -85,20 +95,20 @@ class Graph:
 
     def record(self) -> GraphRecord:
         """The graph as plain data."""
-        running = self.running()
         return GraphRecord(
             self.name,
             self.compile_id,
-            tuple(_part_record(part, running) for part in self.stages),
-            tuple(_part_record(part, running) for part in self.kernels),
+            tuple(map(self._part_record, self.stages)),
+            tuple(map(self._part_record, self.kernels)),
             self.skipped(),
-            tuple(_part_record(part, running) for part in self.candidates),
+            tuple(map(self._part_record, self.candidates)),
+            self.without_frame,
         )
 
-
-def _part_record(part: Part, running: Tuple[str, ...]) -> StageRecord:
-    instead = (part.same_as,) if part.same_as else () if part.runs else running
-    return StageRecord(part.stage, part.index, part.file, part.runs, part.linked, instead, part.made_for)
+    def _part_record(self, part: Part) -> StageRecord:
+        instead = (part.same_as,) if part.same_as else () if part.runs else self.running()
+        piece = part.piece if self.pieces.count > 1 else None
+        return StageRecord(part.stage, part.index, part.file, part.runs, part.linked, instead, part.made_for, piece)
 
 
 class Graphs:
@@ -121,6 +131,11 @@ class Graphs:
         self._graphs.append(graph)
         return graph
 
+    def free_name(self, stem: str) -> str:
+        """`stem` with the first number that no graph has."""
+        taken = {graph.name for graph in self._earlier} | {graph.name for graph in self._graphs}
+        return next(name for name in (f"{stem}_{number}" for number in itertools.count()) if name not in taken)
+
     def add_event(self, graph: Graph, event: TraceEvent) -> None:
         """Write the file for a stage or kernel of the graph; count what else tells how it was compiled."""
         graph.counts[event.kind] += 1
@@ -128,14 +143,16 @@ class Graphs:
             graph.newest_kernel = None
         if event.kind == KERNEL:
             self._add_kernel(graph, event)
+        elif event.kind == PROGRAM:
+            self._add_program(graph, event)
         elif event.kind in STAGES:
-            self.add_stage(graph, STAGES[event.kind], event.payload)
+            self.add_stage(graph, STAGES[event.kind], event.payload, graph.pieces.of_stage(event.kind))
 
-    def add_stage(self, graph: Graph, stage: str, text: str) -> None:
+    def add_stage(self, graph: Graph, stage: str, text: str, piece: int | None = None) -> None:
         """Write the file for the graph at some stage; what is no Python becomes comments."""
         stem = f"{graph.name}.{file_stem(stage.replace(' ', '_'))}"
         index = self._folder.number(stem.replace("{", "").replace("}", "") + ".{}.py")
-        part = Part(stage, index, f"{stem}.{index}.py", with_plain_class_names(stable_text(text)))
+        part = Part(stage, index, f"{stem}.{index}.py", with_plain_class_names(stable_text(text)), piece=piece)
         if not self._forwards(graph, part):  # else it was compiled just now
             part.text = as_python(part.text)
         self._folder.write(part.file, _with_first_line(graph, part))
@@ -157,9 +174,19 @@ class Graphs:
             return
         index = self._folder.number(f"{graph.name}.kernel_{{}}.py")
         part = Part("kernel", index, f"{graph.name}.kernel_{index}.py", text, module_file, made_for)
+        part.piece = graph.pieces.of_kernel(number, made_for)
+        if graph.newest_kernel is None and graph.stages and graph.stages[-1].stage == STAGES[POST_GRAD]:
+            graph.stages[-1].made_for, graph.stages[-1].piece = made_for, part.piece
         self._folder.write(part.file, text)
         graph.kernels.append(part)
         graph.newest_kernel = part
+
+    def _add_program(self, graph: Graph, event: TraceEvent) -> None:
+        name, suffix = str(event.data.get("name", "program")), file_stem(str(event.data.get("type", "txt")))
+        index = self._folder.number(f"{graph.name}.{file_stem(name)}_{{}}.{suffix}")
+        part = Part(name, index, f"{graph.name}.{file_stem(name)}_{index}.{suffix}", event.payload)
+        self._folder.write(part.file, _with_first_line(graph, part))
+        graph.kernels.append(part)
 
     def _add_candidate(self, graph: Graph, kernel: Part) -> None:
         index = self._folder.number(f"{graph.name}.candidate_{{}}.py")
@@ -189,12 +216,22 @@ class Graphs:
             if not isinstance(function, FunctionType):
                 continue
             for part in waiting.pop(function.__globals__.get("__file__") or "", ()):
-                part.runs = True
-                linked_to = os.path.basename(link.link_module([function], self._folder.of(part.file)))
-                part.linked = linked_to == part.file
-                part.same_as = "" if part.linked else linked_to
+                self._link_kernel(part, [function])
             if not waiting:
                 return
+
+    def link_loaded(self, graph: Graph) -> None:
+        """Link the kernels of a graph whose entry point is not known, where their modules are loaded."""
+        for part in graph.kernels:
+            functions = link.functions_loaded_from(part.module_file)
+            if functions and not part.linked:
+                self._link_kernel(part, functions)
+
+    def _link_kernel(self, part: Part, functions: Sequence[FunctionType]) -> None:
+        part.runs = True
+        linked_to = os.path.basename(link.link_module(functions, self._folder.of(part.file)))
+        part.linked = linked_to == part.file
+        part.same_as = "" if part.linked else linked_to
 
     def _link_graph_modules(
         self, graph: Graph, stages: Tuple[str, ...], found: reachable, not_with: str = ""
@@ -207,12 +244,16 @@ class Graphs:
             forward = link.forward_of(module)
             if forward is None:
                 continue
-            for part in parts:
+            # two pieces of one graph may have the same code: each gets its own file, and keeps it
+            for part in sorted(parts, key=lambda part: (not self._is_linked(part, forward), part.linked)):
                 if self._link_forward(graph, part, forward, module):
                     part.runs = part.linked = True
                     break
             if all(part.linked and len(part.running) == len(self._forwards(graph, part)) for part in parts):
                 found.enough()
+
+    def _is_linked(self, part: Part, forward: FunctionType) -> bool:
+        return forward.__code__.co_filename == self._folder.of(part.file)
 
     def _forwards(self, graph: Graph, part: Part) -> List[CodeType]:
         """The code of each `forward` in the text of a part, as compiled from its file."""
@@ -256,7 +297,9 @@ def _with_first_line(graph: Graph, part: Part) -> str:
 
 def _first_line(graph: Graph, part: Part) -> str:
     """Whether this code runs, and if not which does.  One line always: the lines below must not move."""
-    what = f"# {graph.name}, {' '.join(part.stage.split())}: "
+    sign = "#" if part.file.endswith(".py") else "//"
+    of_piece = "" if part.piece is None or graph.pieces.count < 2 else f" of piece {part.piece}"
+    what = f"{sign} {graph.name}, {' '.join(part.stage.split())}{of_piece}: "
     if part.same_as:
         return what + f"not linked; the same code is loaded once and linked to {part.same_as}"
     if part.linked:
@@ -268,6 +311,8 @@ def _first_line(graph: Graph, part: Part) -> str:
         what += "autotuning tried it; "
     if running:
         return what + f"not run by this backend; what runs is {', '.join(running)}"
+    if graph.without_frame:
+        return what + f"no frame calls it: {graph.without_frame}"
     return what + "not seen to run; the backend may have made something else of it."
 
 

@@ -8,6 +8,7 @@ name and line table, so every holder of the function is linked at once.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from types import CodeType, FunctionType
 from typing import Any, Dict, Iterator, List, Sequence
@@ -87,6 +88,14 @@ def link_module(functions: Sequence[FunctionType], path: str) -> str:
             if not is_linked_into(sibling, folder):
                 sibling.__code__ = move(sibling.__code__, path)
     return path
+
+
+def functions_loaded_from(path: str) -> List[FunctionType]:
+    """The functions of the generated module that was loaded from `path`; none when it is not loaded (any more)."""
+    for module in list(sys.modules.values()):
+        if path and getattr(module, "__file__", None) == path:
+            return list(_functions_of(vars(module)))
+    return []
 
 
 def _functions_of(namespace: Dict[str, Any]) -> Iterator[FunctionType]:

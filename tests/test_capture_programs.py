@@ -1,0 +1,252 @@
+"""Programs that use more of torch than a compiled function: what they leave in the folder is complete and filed right."""
+
+from __future__ import annotations
+
+import capture_tools as tools
+import pytest
+import torch
+from capture_tools import dump, same
+
+import depyf
+from depyf.record import from_json
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_inductor_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
+        yield
+
+
+def session(folder, program):
+    """Run `program` in a context; returns the record, after the checks that hold for every program."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(folder)):
+        program()
+    record = from_json((folder / "manifest.json").read_text())
+    assert not record.problems, record.problems
+    tools.assert_all_parse(folder)
+    assert [frame.file for frame in record.frames if frame.installed != "replaced"] == []
+    return record
+
+
+def stages(graph):
+    return [part.stage for part in graph.stages]
+
+
+def first_line(folder, part):
+    return (folder / part.file).read_text().splitlines()[0]
+
+
+# ---------------------------------------------------------------- operators that hold graphs, transforms, regions
+
+
+def with_cond(x):
+    return torch.cond(x.sum() > 0, lambda x: x.sin() + 1, lambda x: x.cos() - 1, (x,))
+
+
+def with_checkpoint(x):
+    from torch.utils.checkpoint import checkpoint
+
+    return checkpoint(lambda y: y.sin().exp(), x, use_reentrant=False) * 2
+
+
+def with_transforms(x):
+    return torch.func.vmap(torch.func.grad(lambda y: y.sin().sum()))(x.unsqueeze(0))
+
+
+@torch.compiler.nested_compile_region
+def region(x):
+    return x.sin() + 1
+
+
+def with_regions(x):
+    return region(region(x))
+
+
+def with_own_autograd(x):
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * ctx.saved_tensors[0].cos()
+
+    return Sine.apply(x) * 2
+
+
+@pytest.mark.parametrize(
+    "function", [with_cond, with_checkpoint, with_transforms, with_regions, with_own_autograd], ids=lambda f: f.__name__
+)
+def test_graphs_with_graphs_inside_run_from_their_files(tmp_path, function):
+    def run(function):
+        x = torch.linspace(-1, 1, 4, requires_grad=True)
+        out = function(x)
+        out.sum().backward()
+        return [out.detach(), x.grad]
+
+    expected = run(function)
+    results, record, _ = dump(tmp_path / "d", function, run, "aot_eager")
+    assert same(results, expected) and not record.problems
+    tools.assert_all_parse(tmp_path / "d")
+    (graph,) = record.graphs
+    assert {part.stage for part in graph.stages if part.runs and part.linked} == {"Forward_graph", "Backward_graph"}
+
+
+def test_modules_compiled_one_by_one_share_a_story_with_a_version_for_each_kind_of_input(tmp_path):
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.linear(x).relu()
+
+    blocks = [Block() for _ in range(4)]
+
+    def program():
+        x = torch.ones(2, 4)
+        for block in blocks:
+            block.compile(backend="aot_eager")
+            x = block(x)
+
+    record = session(tmp_path, program)
+    assert len([function for function in record.functions if function.full_code_file]) == 1
+    assert 1 <= len(record.frames) < len(blocks)
+    assert all(graph.running_files for graph in record.graphs)
+
+
+def test_a_compiled_function_inside_another_keeps_its_own_graph_and_backend(tmp_path):
+    inner = torch.compile(lambda x: x.sin(), backend="aot_eager")
+
+    @torch.compiler.disable
+    def between(x):
+        return inner(x)
+
+    def outer(x):
+        return between(x + 1) * 2
+
+    record = session(tmp_path, lambda: torch.compile(outer, backend="eager")(torch.ones(3)))
+    files = {graph.compile_id: graph.running_files[0].split(".")[1] for graph in record.graphs}
+    inside = next(frame for frame in record.frames if "lambda" in frame.function)
+    assert files.pop(inside.compile_id) == "Forward_graph"
+    assert set(files.values()) == {"Captured_Graph"} and len(files) == 2
+
+
+# ---------------------------------------------------------------- graphs that no frame calls
+
+
+def test_an_exported_graph_is_not_filed_under_a_compiled_one_with_the_same_id(tmp_path):
+    class Exported(torch.nn.Module):
+        def forward(self, x):
+            return x.cos() * 3
+
+    def program():
+        torch.compile(lambda x: x.sin(), backend="eager")(torch.ones(2))
+        torch.export.export(Exported(), (torch.ones(2),), strict=True)
+
+    record = session(tmp_path, program)
+    compiled, exported = record.graphs
+    assert compiled.compile_id == exported.compile_id and stages(compiled) == stages(exported) == ["Captured_Graph"]
+    assert exported.name == "__compiled_fn_exported_0" and not compiled.without_frame
+    assert "sin" in (tmp_path / compiled.stages[0].file).read_text()
+    assert "cos" in (tmp_path / exported.stages[0].file).read_text()
+    assert first_line(tmp_path, exported.stages[0]).endswith("no frame calls it: torch.export captured it")
+
+
+def test_what_a_failing_backend_was_given_is_on_disk(tmp_path, capsys):
+    def backend(graph_module, example_inputs):
+        raise RuntimeError("not today")
+
+    def program():
+        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed):
+            torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+
+    record = session(tmp_path, program)
+    (graph,) = record.graphs
+    assert graph.name == "__compiled_fn_failed_0" and stages(graph) == ["Captured_Graph"]
+    assert "no frame calls it: the compilation failed" in first_line(tmp_path, graph.stages[0])
+    assert "nothing was compiled" not in capsys.readouterr().err
+
+
+def test_what_is_compiled_without_dynamo_has_files_and_is_linked(tmp_path):
+    if not hasattr(torch._inductor, "standalone_compile"):
+        pytest.skip("this torch has no standalone_compile")
+    results = []
+
+    def program():
+        for factor in (2, 3):
+            module = torch.fx.symbolic_trace(lambda x, factor=factor: (x.sin() * factor,))
+            artifact = torch._inductor.standalone_compile(
+                module, [torch.ones(3)], dynamic_shapes="from_example_inputs"
+            )
+            results.append(artifact(torch.ones(3))[0])
+
+    record = session(tmp_path, program)
+    assert same(results, [torch.ones(3).sin() * factor for factor in (2, 3)])
+    assert [graph.name for graph in record.graphs] == ["__compiled_fn_standalone_0", "__compiled_fn_standalone_1"]
+    for graph in record.graphs:
+        assert "Forward_graph" in stages(graph) and len(graph.kernels) == 1
+        assert graph.kernels[0].linked and graph.without_frame == "it was compiled without Dynamo"
+
+
+def test_compiled_autograd_shows_what_it_handed_to_dynamo_beside_what_dynamo_made_of_it(tmp_path):
+    linear = torch.nn.Linear(4, 4)
+    x = torch.ones(2, 4, requires_grad=True)
+
+    def program():
+        compiled = torch.compile(linear, backend="aot_eager")
+        with torch._dynamo.compiled_autograd._enable(lambda module: torch.compile(module, backend="aot_eager")):
+            compiled(x).sum().backward()
+
+    record = session(tmp_path, program)
+    forward, backward = record.graphs
+    assert "Compiled_Autograd_graph" not in stages(forward)
+    assert backward.compile_id.startswith("!") and stages(backward)[:2] == ["Compiled_Autograd_graph", "Captured_Graph"]
+    assert backward.running_files == (f"{backward.name}.Forward_graph.0.py",)
+
+
+# ---------------------------------------------------------------- split graphs
+
+
+def test_the_pieces_of_a_graph_that_ddp_splits_are_told_apart_and_all_linked(tmp_path):
+    import torch.distributed as dist
+
+    if not dist.is_available() or dist.is_initialized():
+        pytest.skip("needs a process group of its own")
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.ModuleList(torch.nn.Linear(400, 400) for _ in range(3))
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x).relu()
+            return x
+
+    def program():
+        parallel = torch.nn.parallel.DistributedDataParallel(Net(), bucket_cap_mb=1.01)
+        torch.compile(parallel, backend="inductor")(torch.ones(2, 400)).sum().backward()
+
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    try:
+        record = session(tmp_path, program)
+    finally:
+        dist.destroy_process_group()
+    (graph,) = record.graphs
+    assert {"DDP_split_graph", "DDP_split_piece"} <= set(stages(graph))
+    pieces = {part.piece for part in graph.stages if part.stage == "Forward_graph"}
+    assert pieces == {0, 1}
+    kernels = [(part.piece, part.made_for) for part in graph.kernels]
+    assert kernels == [(0, "forward"), (1, "forward"), (1, "backward"), (0, "backward")]
+    post_grad = [(part.piece, part.made_for) for part in graph.stages if part.stage == "AFTER_POST_GRAD"]
+    assert post_grad == kernels
+    assert all(part.linked for part in graph.kernels)
+    forward = next(part for part in graph.stages if part.stage == "Forward_graph" and part.piece == 1)
+    assert first_line(tmp_path, forward).startswith(f"# {graph.name}, Forward_graph of piece 1: ")
+    story = next(tmp_path.glob("full_code_for_forward_*.py")).read_text()
+    assert f"{graph.name}.kernel_2.py   (piece 1, backward, runs)" in story
