@@ -44,7 +44,8 @@ def dump_twice(folder, function, run, **options):
         assert not record.problems, record.problems
         tools.assert_all_parse(folder / name)
         assert record.frames and record.graphs
-        assert [frame.file for frame in record.frames if frame.installed != "replaced"] == []
+        left = [frame for frame in record.frames if frame.installed != "replaced"]
+        assert not left, "\n".join(frame.divergence + frame.source for frame in left)
         for graph in record.graphs:
             assert {part.stage for part in graph.stages} >= {"Captured_Graph", "Forward_graph", "AFTER_POST_GRAD"}
             assert graph.kernels and all(part.runs for part in graph.kernels), graph
