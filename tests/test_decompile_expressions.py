@@ -49,6 +49,18 @@ SAME_TEXT = {
         def f():
             return lambda i, j: (i, i := j, {i: (i := 4)})
     """,
+    "elements of a set after those of another": """
+        def f(x):
+            return {*x, 2}, {1, *x, f(3), 4, *x, 5}, {x, *()}, {*x, *x}
+    """,
+    "a chain of assignments that take a value apart": """
+        def f(o):
+            x, y = o.a, o[0] = f((1, 2))
+            x, y = z = o
+            a = x, y = b = o.c
+            o.a, b = c.d, (x, *y) = o[f(1)], (q,) = f()
+            x, _, _ = y, _, _ = f()
+    """,
     "infinity": """
         def f(x):
             return 1e309, -1e309, x
@@ -73,6 +85,28 @@ def test_a_function_that_looks_at_its_names_keeps_those_of_dropped_code() -> Non
             return sorted(locals())
     """)
     assert result.code is not None and result.code.co_varnames == ("a", "hidden")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        """
+        def f(name):
+            return (lambda name:
+                name.isupper()
+                and (name.startswith('SIG') and not name.startswith('SIG_'))
+                or name.startswith('CTRL_'))
+        """,
+        """
+        def f(a, b, c, d):
+            x = (a and
+                (b or c) and d)
+            return x
+        """,
+    ],
+)
+def test_conditions_on_several_lines_that_are_tested_once_more_are_expressions(source: str) -> None:
+    assert_proved(source)
 
 
 # -- interactive code

@@ -144,7 +144,11 @@ class Displays(Targets):
 
     def op_set_add(self, op: Op) -> None:
         value = self.pop()
-        self.mutate(self.values[-op.arg], "add", value)
+        target = self.values[-op.arg]
+        if target.refs == 1 and target.pending and is_set(target.node):
+            self.extend_set(op.arg, value, is_starred=False)
+        else:
+            self.mutate(target, "add", value)
 
     def op_set_update(self, op: Op) -> None:
         value = self.pop()
@@ -152,19 +156,24 @@ class Displays(Targets):
         node = target.node
         constant = constant_items(value)
         if target.pending and target.refs == 1 and self.pending[-1:] == [target] and is_set(node):
-            if constant is not None:
+            if constant:
                 added = [constant_node(item, self.placeholders) for item in constant]
                 target.node = s.Set([*set_elements(node), *added])
                 return
         if target.refs == 1 and target.pending and is_set(node):
-            self.values[-op.arg] = merged = Value(node, target.offset)
-            target.refs -= 1
-            first, second = self.take(target, value)
-            merged.node = s.Set([*set_elements(first), s.Starred(second)])
-            merged.refs = 1
-            self.add_pending(merged)
+            self.extend_set(op.arg, value, is_starred=True)
             return
         self.mutate(target, "update", value)
+
+    def extend_set(self, depth: int, value: Value, is_starred: bool) -> None:
+        """One more element for a set display on the stack, or several."""
+        target = self.values[-depth]
+        self.values[-depth] = merged = Value(target.node, target.offset)
+        target.refs -= 1
+        first, second = self.take(target, value)
+        merged.node = s.Set([*set_elements(first), s.Starred(second) if is_starred else second])
+        merged.refs = 1
+        self.add_pending(merged)
 
     def op_dict_update(self, op: Op) -> None:
         value = self.pop()

@@ -93,6 +93,8 @@ def bool_op(operator: str, values: List[s.Expression]) -> s.BoolOp:
 
 def negate(node: s.Expression) -> s.Expression:
     """`not node`, without a double negation."""
+    if isinstance(node, s.Apart):
+        return negate(node.value)
     if isinstance(node, s.UnaryOp) and node.op == "not":
         return node.operand
     if isinstance(node, s.Compare) and len(node.ops) == 1 and node.ops[0] in ("is", "is not", "in", "not in"):
@@ -111,6 +113,8 @@ def negate(node: s.Expression) -> s.Expression:
 
 def flips(node: s.Expression) -> bool:
     """Whether `negate` would change the operator of an `is` or `in` test, which makes another instruction."""
+    if isinstance(node, s.Apart):
+        return flips(node.value)
     if isinstance(node, s.BoolOp):
         return any(flips(value) for value in node.values)
     if not isinstance(node, s.Compare) or len(node.ops) != 1 or is_none(node.comparators[0]):

@@ -226,7 +226,9 @@ class Ops(Calls):
     def op_bool(self, op: Op) -> None:
         operator, test, rest = op.arg
         first = self.test(test)
-        self.event(bool_op(operator, [first, *(self.nested(ops) for ops in reversed(rest))]))
+        operands = [self.nested(ops) for ops in reversed(rest)]
+        tested = [s.Apart(node) if isinstance(node, s.BoolOp) else node for node in operands[:-1]]
+        self.event(bool_op(operator, [first, *tested, operands[-1]]))
 
     def op_select(self, op: Op) -> None:
         test, then, orelse = op.arg
@@ -243,6 +245,8 @@ class Ops(Calls):
                 return s.Compare(node, ["is not" if test.negate else "is"], [s.Constant(None)])
             if test.negate and isinstance(node, s.Compare) and flips(node):
                 return Flipped(node.left, negate(node).ops, node.comparators)  # type: ignore[attr-defined]
+            if isinstance(node, s.BoolOp):
+                node = s.Apart(node)
             return negate(node) if test.negate else node
         node = self.test(test.first)
         if isinstance(test, Both):

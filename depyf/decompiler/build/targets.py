@@ -310,6 +310,10 @@ class Targets(Stack):
             return
         if isinstance(value, Slot):
             pattern = Pattern(count, star, value)
+        elif value.refs > 0 and value.name is None and value.items is None and not isinstance(value, FunctionValue):
+            if not value.pending:
+                self.add_pending(value)
+            pattern = Pattern(count, star, value)  # `a, b = c = value`: there is more to come
         else:
             if value.refs > 0 and not value.targets:
                 self.give_name(value)
@@ -330,6 +334,8 @@ class Targets(Stack):
         outer = pattern.source
         if isinstance(outer, Slot):
             self.name_slots(outer.pattern)
+        if isinstance(outer, Value):
+            self.give_name(outer)
             pattern.source = (self.node(outer), [], [], outer.offset)
         node = pattern.source[0]
         held = {slot.index: slot for slot in pattern.slots}
@@ -375,6 +381,11 @@ class Targets(Stack):
         target = s.Tuple(pattern.targets)
         if isinstance(source, Slot):
             self.store_target(source, target)
+            return
+        if isinstance(source, Value):
+            if self.name_dropped([target]):
+                raise Unstructured("an element that is dropped while the others are stored twice")
+            source.targets.append(target)
             return
         node, targets, killed, _ = source
         self.killed = killed + self.killed + self.name_dropped([target])

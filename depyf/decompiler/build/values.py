@@ -128,7 +128,7 @@ class Pattern:
         self.count = count
         self.star = star  # index of the starred target, or -1
         self.targets: List[s.Expression] = []
-        self.source = source  # a Slot of an outer pattern, or the value that is unpacked
+        self.source = source  # a Slot of an outer pattern; a Value that is used again; or the value that is unpacked
         self.is_done = False
         self.slots: List[Slot] = []
 

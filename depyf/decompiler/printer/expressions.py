@@ -12,6 +12,7 @@ from .layout import (
     CLOSE_PLAIN,
     COMMA,
     OPEN,
+    OPEN_ALWAYS,
     OPEN_OPTIONAL,
     SPACE,
 )
@@ -152,6 +153,12 @@ def bool_op(node: s.BoolOp, level: int, limits: SyntaxLimits) -> Parts:
     if level < own:
         return [OPEN_OPTIONAL, *parts, CLOSE_OPTIONAL_PLAIN]
     return parts
+
+
+def apart(node: s.Apart, level: int, limits: SyntaxLimits) -> Parts:
+    if not limits.lines_decide_jumps:
+        return [(node.value, level)]
+    return ["(", OPEN_ALWAYS, (node.value, TEST), CLOSE_PLAIN, ")"]
 
 
 def named_expr(node: s.NamedExpr, level: int, limits: SyntaxLimits) -> Parts:
@@ -364,6 +371,7 @@ PRINTERS: Dict[type, Printer] = {
     s.Starred: starred,
     s.keyword: keyword,
     s.Call: call,
+    s.Apart: apart,
     s.BoolOp: bool_op,
     s.NamedExpr: named_expr,
     s.BinOp: bin_op,

@@ -25,6 +25,7 @@ class Mark(str):
 
 
 OPEN = Mark("", "", "", +1)  # after an opening bracket
+OPEN_ALWAYS = Mark("\n", "", "", +1)  # one that has to stand on lines of its own
 COMMA = Mark(", ", ",", "", 0)
 SPACE = Mark(" ", "", "", 0)
 CLOSE = Mark("", ",", "", -1)  # before a closing bracket, where a last comma is welcome
@@ -53,7 +54,7 @@ def lay_out(pieces: Sequence[str], indent: str, width: int, step: str) -> str:
             continue
         if piece.depth > 0:
             margin = margins[-1] + step
-            opened.append(column + need > width and len(margin) <= width // 2)
+            opened.append(piece is OPEN_ALWAYS or (column + need > width and len(margin) <= width // 2))
             margins.append(margin if opened[-1] else margins[-1])
         broken = opened[-1]
         if piece.depth < 0:

@@ -7,7 +7,7 @@ from typing import Any, Iterator, Sequence
 
 from .. import syntax as s
 from . import expressions, patterns
-from .layout import lay_out
+from .layout import OPEN_ALWAYS, lay_out
 from .limits import SyntaxLimits
 from .literals import docstring
 from .pieces import Parts, expand
@@ -91,7 +91,7 @@ class Writer:
     def _write(self, parts: Parts, indent: str, trailing: str = "", origin: int = -1) -> None:
         pieces = expand(parts, PRINTERS, self.limits)
         text = "".join(pieces)
-        if self.width is not None and len(indent) + len(text) > self.width:
+        if self.width is not None and (len(indent) + len(text) > self.width or OPEN_ALWAYS in pieces):
             text = lay_out(pieces, indent, self.width, self.step)
         self._write_text(text, indent, trailing, origin)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .base import Expression, Located, Node, Pattern, Statement, TypeParameter
 from .compare import children, dump, same, walk
 from .expressions import (
+    Apart,
     Attribute,
     Await,
     BinOp,
@@ -94,6 +95,7 @@ from .statements import (
 
 __all__ = [
     "AnnAssign",
+    "Apart",
     "Assert",
     "Assign",
     "AsyncFor",

@@ -83,6 +83,16 @@ class BoolOp(Expression):
 
 
 @node
+class Apart(Expression):
+    """Ours: an `and` or `or` whose value is tested by another one, not its operands: lines of its own say so.
+
+    Some compilers let the operands jump to where the outer one would have jumped, if both are on the same line.
+    """
+
+    value: Expression
+
+
+@node
 class NamedExpr(Expression):
     target: Expression
     value: Expression
