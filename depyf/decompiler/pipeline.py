@@ -385,9 +385,9 @@ def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.Statement]:
     return s.FunctionDef(f"__enclosing_scope_of_{function.name}", variables, body)
 
 
-def _stand_ins(constants: List[Any]) -> Tuple[str, ...]:
+def _stand_ins(constants: Mapping[str, Any]) -> Tuple[str, ...]:
     """What the names that stand for constants without a spelling are."""
-    return tuple([f"__constant_{number} is {describe(value)}" for number, value in enumerate(constants)])
+    return tuple([f"{name} is {describe(value)}" for name, value in constants.items()])
 
 
 def _implicit_names(code: CodeType) -> Dict[str, str]:

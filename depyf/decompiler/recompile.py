@@ -39,7 +39,7 @@ def compile_like(
     filename: str,
     mode: str = "exec",
     shown_line: int,
-    constants: Sequence[Any] = (),
+    constants: Mapping[str, Any] = {},
     names: Mapping[str, str] = {},
     print_width: Optional[int] = None,
 ) -> CodeType:
@@ -68,10 +68,10 @@ def compile_like(
         for _ in range(1 + wrapped + is_generic):
             code = _only_code(code)
     shift = shown_line - code.co_firstlineno
-    stand_ins = {stand_in(f"__constant_{i}"): value for i, value in enumerate(constants)}
+    stand_ins = {stand_in(name): value for name, value in constants.items()}
     prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
     put_back = PutBack(dict(names), stand_ins, shift, prefix, original)
-    code = put_back.code(code)
+    code = put_back.code(code, original)
     return _like(code, original)
 
 
@@ -100,7 +100,7 @@ def _only_code(code: CodeType) -> CodeType:
     return found[0]
 
 
-def _with_stand_ins(module: s.Module, constants: Sequence[Any]) -> s.Module:
+def _with_stand_ins(module: s.Module, constants: Mapping[str, Any]) -> s.Module:
     """The tree with bytes literals in place of placeholders (in place, and undone by `Placeholder` itself)."""
     if not constants:
         return module
@@ -154,12 +154,15 @@ class PutBack:
         # Two sets of the same elements may iterate in different order; the text cannot say in which.
         self.sets = {constant_key(value): value for value in _frozensets(original)}
 
-    def code(self, code: CodeType) -> CodeType:
-        """The code object as it should be."""
+    def code(self, code: CodeType, like: Optional[CodeType]) -> CodeType:
+        """The code object as it should be; `like` is the one that it stands for, as far as that is known."""
         changes: Dict[str, Any] = {}
         if hasattr(code, "co_qualname"):
-            changes["co_qualname"] = renamed(code.co_qualname, *self.prefix)
-            code = class_named(code, changes["co_qualname"])
+            # What bytecode tools nest may have any qualified name, not only the one that a text gives.
+            named = renamed(code.co_qualname, *self.prefix) if like is None else like.co_qualname
+            changes["co_qualname"] = named
+            code = class_named(code, named)
+        theirs = nested_by_name(like)
         return code.replace(
             **changes,
             co_flags=code.co_flags | self.flags,
@@ -167,22 +170,23 @@ class PutBack:
             co_varnames=self._names(code.co_varnames),
             co_cellvars=self._names(code.co_cellvars),
             co_freevars=self._names(code.co_freevars),
-            co_consts=tuple([self._constant(const) for const in code.co_consts]),
+            co_consts=tuple([self._constant(const, theirs) for const in code.co_consts]),
             co_firstlineno=max(code.co_firstlineno + self.shift, 1),
         )
 
     def _names(self, names: Tuple[str, ...]) -> Tuple[str, ...]:
         return tuple([self.names.get(name, name) for name in names])
 
-    def _constant(self, value: Any) -> Any:
+    def _constant(self, value: Any, theirs: Dict[str, List[CodeType]]) -> Any:
         if isinstance(value, CodeType):
-            return self.code(value)
+            same_name = theirs.get(value.co_name)
+            return self.code(value, same_name.pop(0) if same_name else None)
         if isinstance(value, bytes) and value in self.constants:
             return self.constants[value]
         if isinstance(value, frozenset) and self.sets:
             return self.sets.get(constant_key(value), value)
         if isinstance(value, tuple) and self.constants:
-            return tuple([self._constant(item) for item in value])
+            return tuple([self._constant(item, theirs) for item in value])
         return value
 
 
@@ -213,12 +217,18 @@ def _like(code: CodeType, original: CodeType) -> CodeType:
     return code
 
 
+def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
+    """The code objects among the constants, those of one name in their order."""
+    found: Dict[str, List[CodeType]] = {}
+    for const in () if code is None else code.co_consts:
+        if isinstance(const, CodeType):
+            found.setdefault(const.co_name, []).append(const)
+    return found
+
+
 def share_nested(code: CodeType, original: CodeType) -> CodeType:
     """The code with the original's own nested code objects, matched by name and order."""
-    theirs: Dict[str, List[CodeType]] = {}
-    for const in original.co_consts:
-        if isinstance(const, CodeType):
-            theirs.setdefault(const.co_name, []).append(const)
+    theirs = nested_by_name(original)
     consts: List[Any] = []
     for const in code.co_consts:
         if isinstance(const, CodeType) and theirs.get(const.co_name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from types import CodeType, ModuleType
+from types import BuiltinFunctionType, CodeType, ModuleType
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 
@@ -31,6 +31,6 @@ def describe(value: object) -> str:
         return stable_repr(value)
     name = getattr(value, "__qualname__", None)
     if isinstance(name, str) and callable(value):
-        return f"the {kind.__name__} {name}"
+        return f"the {'built-in' if kind is BuiltinFunctionType else kind.__name__} {name}"
     size = f" of {len(value)}" if kind in (list, tuple, dict, set, frozenset) else ""  # type: ignore[arg-type]
     return f"a {kind.__qualname__}{size}"

@@ -18,15 +18,17 @@ class Placeholders:
     """Hands out one name for each object that no source can spell."""
 
     def __init__(self) -> None:
-        self.values: List[Any] = []
+        self.values: Dict[str, Any] = {}  # by the names that stand for them
         self._known: Dict[int, s.Placeholder] = {}
 
     def node(self, value: Any) -> s.Placeholder:
         """The placeholder of `value`, by identity."""
         known = self._known.get(id(value))
         if known is None:
-            known = s.Placeholder(f"__constant_{len(self.values)}", value)
-            self.values.append(value)
+            is_builtin = isinstance(value, BuiltinFunctionType) and getattr(builtins, value.__name__, None) is value
+            name = f"__builtin_{value.__name__}" if is_builtin else f"__constant_{len(self.values)}"
+            known = s.Placeholder(name, value)
+            self.values[name] = value
             self._known[id(value)] = known
         return known
 

@@ -6,12 +6,13 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import syntax as s
 from ..undo import Unstructured
+from .constants import Placeholders
 from .forms import AiterOf, AssertionErrorName, CoroutineComprehension, Flipped, Inplace, IterOf, flips, is_none, negate
 from .targets import Dropped
 from .values import FunctionValue, Value
 
 
-def resolve(body: List[s.Statement]) -> List[s.Statement]:
+def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.Statement]:
     """Replace the values that still stand in the tree by their names or expressions, in place."""
     work: List[Any] = list(body)
     while work:
@@ -19,7 +20,7 @@ def resolve(body: List[s.Statement]) -> List[s.Statement]:
         for slot in node.__slots__:
             child = getattr(node, slot, None)
             if isinstance(child, s.Node):
-                final = _resolved(child)
+                final = _resolved(child, placeholders)
                 if type(final) is Flipped and not (slot == "test" and isinstance(node, s.If)):
                     final = _as_written(final)
                 if final is not child:
@@ -27,7 +28,7 @@ def resolve(body: List[s.Statement]) -> List[s.Statement]:
                 if not isinstance(final, s.Constant):
                     work.append(final)
             elif isinstance(child, (list, tuple)) and child and slot != "names":
-                new = [_resolved(item) if isinstance(item, s.Node) else item for item in child]
+                new = [_resolved(item, placeholders) if isinstance(item, s.Node) else item for item in child]
                 new = [_as_written(item) if type(item) is Flipped else item for item in new]
                 if slot in ("body", "orelse", "finalbody", "handlers"):
                     work.extend(new)
@@ -42,7 +43,7 @@ def _as_written(node: Flipped) -> s.Compare:
     return s.Compare(node.left, node.ops, node.comparators)
 
 
-def _resolved(node: Any) -> Any:
+def _resolved(node: Any, placeholders: Placeholders) -> Any:
     while isinstance(node, Value):
         if node.name is not None:
             return s.Name(node.name)
@@ -53,7 +54,9 @@ def _resolved(node: Any) -> Any:
         return s.Name(node.id)
     if type(node) is Inplace:
         raise Unstructured("an in-place operation inside an expression")
-    if type(node) in (IterOf, AiterOf, CoroutineComprehension):
+    if type(node) is IterOf:
+        return s.Call(placeholders.node(iter), node.args)
+    if type(node) in (AiterOf, CoroutineComprehension):
         raise Unstructured("an iterator that no loop runs over")
     return node
 

@@ -27,7 +27,7 @@ class Flipped(s.Compare):
 
 
 class IterOf(s.Call):
-    """`iter(x)` made by GET_ITER: only loops and comprehensions can say it."""
+    """`iter(x)` made by GET_ITER, in a loop or a comprehension; alone, a call of the builtin itself can say it."""
 
     __slots__ = ()
 

@@ -105,7 +105,7 @@ class Builder(Generics):
         trampoline(self.sequence(tree))
         if self.values and self.falls:
             raise Unstructured("values are left on the stack")
-        body = resolve(self.out)
+        body = resolve(self.out, self.placeholders)
         if self.is_namespace:
             drop_returns(body)
         finish_body(body)
@@ -261,7 +261,7 @@ class ComprehensionBuilder(Builder):
 
     def build(self, tree: Any) -> List[s.Statement]:
         trampoline(self.sequence(tree))
-        return resolve(self.out)
+        return resolve(self.out, self.placeholders)
 
 
 def comprehension_node(kind: str, body: Sequence[s.Statement], source: s.Expression) -> s.Expression:

@@ -318,7 +318,8 @@ class Targets(Stack):
             if value.refs > 0 and not value.targets:
                 self.give_name(value)
             targets, value.targets = value.targets, []
-            (node,) = self.take(value, final=True)
+            # Unpacking runs code: temporaries that the value was made of are gone by then.
+            (node,) = self.take(value, final=value.items is not None)
             killed, self.killed = self.killed, []
             self.flush()
             pattern = Pattern(count, star, (node, targets, killed, self.offset))

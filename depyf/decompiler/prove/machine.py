@@ -31,6 +31,7 @@ from .terms import BOOL, CODE, CONST, GLOBAL, MAYBE, NOT, ONE, SINGLETON, SLICE,
 
 STOP = -1  # an op that is an event
 UNDECIDED = -2  # a branch on a bool that is not known
+_PLAIN_CALL, _GET_ITER = ("CALL", ()), ("GET_ITER", None)
 
 
 # A silent op with a function of its own: gives the index of the next op, or STOP with the event in
@@ -48,10 +49,11 @@ class Machine:
     `special` are the ops that the loop below does not spell out itself (operations.py).
     """
 
-    __slots__ = ("containers", "jumps_left", "special", "terms")
+    __slots__ = ("containers", "iter_term", "jumps_left", "special", "terms")
 
     def __init__(self, terms: Terms, special: Dict[str, Special], budget: int) -> None:
         self.terms = terms
+        self.iter_term = terms.const(iter)
         self.special = special
         self.containers = Containers(terms)
         self.jumps_left = budget
@@ -149,7 +151,7 @@ class Machine:
         """The event of a CALL; wherever NULL is, the operands are the callable and its arguments."""
         argc, key, layout = arg
         if layout is PLAIN:
-            return key, stack[-argc - 1 :], argc + 1, 1, ADVANCE, 0
+            return self._called(key, stack[-argc - 1 :], argc + 1)
         operands = stack[-argc - 2 :]
         null = self.terms.null
         if layout is NULL_FIRST:
@@ -157,7 +159,13 @@ class Machine:
                 del operands[0]
         elif operands[1] == null:
             del operands[1]
-        return key, operands, argc + 2, 1, ADVANCE, 0
+        return self._called(key, operands, argc + 2)
+
+    def _called(self, key: Any, operands: List[int], pops: int) -> Event:
+        """A call; one of the builtin `iter` itself, a constant, is what GET_ITER does."""
+        if len(operands) == 2 and operands[0] == self.iter_term and key == _PLAIN_CALL:
+            return _GET_ITER, operands[1:], pops, 1, ADVANCE, 0
+        return key, operands, pops, 1, ADVANCE, 0
 
     def truth(self, side: Side, value: int) -> int:
         """The bool term of a value whose truth can be had silently, or 0."""

@@ -1,0 +1,76 @@
+"""What code generators write and no compiler does: calls between a value and its use, bare iterators, odd names."""
+
+from __future__ import annotations
+
+import dis
+from types import CodeType, FunctionType
+from typing import Sequence
+
+import pytest
+from decompile_tools import function_code
+
+from depyf.decompiler.pipeline import decompile_frame
+
+
+def patched(source: str, opname: str, *instead: str) -> CodeType:
+    """The code of a function with one instruction, its caches included, overwritten by others."""
+    code = function_code(source)
+    (offset,) = [i.offset for i in dis.get_instructions(code) if i.opname == opname]
+    raw = bytearray(code.co_code)
+    for index, name in enumerate(instead):
+        raw[offset + 2 * index : offset + 2 * index + 2] = bytes([dis.opmap[name], 0])
+    return code.replace(co_code=bytes(raw))
+
+
+class Logged:
+    """Notes when it goes."""
+
+    def __init__(self, log: list[str], name: str) -> None:
+        self.log, self.name = log, name
+
+    def __del__(self) -> None:
+        self.log.append(f"{self.name} is gone")
+
+
+def test_a_value_waits_on_the_stack_while_something_else_runs_and_is_gone_before_the_result_is_unpacked() -> None:
+    code = patched("def f(make, between, use):\n    x, = use(make() + between())\n    return x", "BINARY_OP", "POP_TOP", "NOP")
+    result = decompile_frame(code, reference=code)
+    assert result.proved, result.source
+    assert result.code is not None
+
+    def run(code: CodeType) -> Sequence[str]:
+        log: list[str] = []
+
+        class Result:
+            def __iter__(self):  # type: ignore[no-untyped-def]
+                log.append("unpacked")
+                return iter((1,))
+
+        FunctionType(code, {})(
+            lambda: Logged(log, "value"), lambda: log.append("between"), lambda value: Result()
+        )
+        return log
+
+    assert run(code) == run(result.code) == ["between", "value is gone", "unpacked"]
+
+
+def test_an_iterator_that_no_loop_runs_over_is_made_by_the_builtin_itself() -> None:
+    code = patched("def f(x):\n    return -x", "UNARY_NEGATIVE", "GET_ITER")
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert "# __builtin_iter is the built-in iter" in result.source
+    assert "return __builtin_iter(x)" in result.source
+    assert result.code is not None
+    shadowed = {"iter": None, "__builtin_iter": None}
+    assert next(FunctionType(result.code, shadowed)([7])) == 7
+
+
+@pytest.mark.skipif(not hasattr(function_code("def f(): pass"), "co_qualname"), reason="code has no qualified name here")
+def test_a_nested_function_keeps_whatever_qualified_name_it_has() -> None:
+    code = function_code("def f(x):\n    def g():\n        return 1\n    return g, x")
+    consts = [c.replace(co_qualname="elsewhere.g") if isinstance(c, CodeType) else c for c in code.co_consts]
+    code = code.replace(co_consts=tuple(consts))
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert result.code is not None
+    assert FunctionType(result.code, {})(0)[0].__qualname__ == "elsewhere.g"
