@@ -74,3 +74,19 @@ def test_a_nested_function_keeps_whatever_qualified_name_it_has() -> None:
     assert result.proved, result.verdict
     assert result.code is not None
     assert FunctionType(result.code, {})(0)[0].__qualname__ == "elsewhere.g"
+
+
+def test_an_in_place_operation_whose_result_is_handed_on_works_on_a_temporary() -> None:
+    code = function_code("def f(a, b):\n    a += b()\n    return a")
+    raw = bytearray(code.co_code)
+    operation = next(i.offset for i in dis.get_instructions(code) if i.opname == "BINARY_OP")
+    for i in dis.get_instructions(code):  # the store and the read after it go, the result stays on the stack
+        if i.offset > operation and i.opname in ("STORE_FAST", "LOAD_FAST", "STORE_FAST_LOAD_FAST"):
+            raw[i.offset : i.offset + 2] = bytes([dis.opmap["NOP"], 0])
+    code = code.replace(co_code=bytes(raw))
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert result.code is not None
+    for run in (code, result.code):
+        given = [1]
+        assert FunctionType(run, {})(given, lambda: [2]) is given and given == [1, 2]

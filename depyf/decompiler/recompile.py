@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import syntax as s
-from .decode.raw import raw_instructions
+from .decode.raw import Raw, raw_instructions
 from .printer import SyntaxLimits, print_source
 from .python_facts import RUNNING, RUNNING_VERSION
 from .qualnames import class_named, renamed
@@ -78,12 +78,22 @@ def compile_like(
 def _has_plain_super(code: CodeType) -> bool:
     """Whether calls of `super` in the code, or in code nested in it, are not fused with the attribute read."""
     work = [code]
+    calls = False
     while work:
         current = work.pop()
         work.extend(const for const in current.co_consts if isinstance(const, CodeType))
-        if "super" in current.co_names:
-            return all(raw.opname != "LOAD_SUPER_ATTR" for raw in raw_instructions(current, RUNNING_VERSION))
-    return False
+        if "super" in current.co_names:  # a name that code generators may leave there unused
+            raws = list(raw_instructions(current, RUNNING_VERSION))
+            if any(raw.opname == "LOAD_SUPER_ATTR" for raw in raws):
+                return False
+            calls = calls or any(_loads_super(current, raw) for raw in raws)
+    return calls
+
+
+def _loads_super(code: CodeType, raw: Raw) -> bool:
+    if raw.opname == "LOAD_NAME":
+        return code.co_names[raw.arg] == "super"
+    return raw.opname == "LOAD_GLOBAL" and code.co_names[raw.arg >> 1] == "super"
 
 
 def _shown(name: str, names: Mapping[str, str]) -> str:

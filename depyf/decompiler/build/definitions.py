@@ -30,7 +30,7 @@ class Definitions(Statements):
 
     def check_closure(self, closure: Value, code: CodeType) -> None:
         """The cells handed to a function are those of the same names."""
-        if not isinstance(closure, Fresh) or closure.refs:
+        if not isinstance(closure, Fresh) or closure.name is not None:
             raise Unstructured("a closure of an unknown form")
         cells = [item.variable if isinstance(item, Cell) else None for item in closure.items]
         if cells != [self.variable(name) for name in code.co_freevars]:
@@ -83,7 +83,9 @@ class Definitions(Statements):
     def write_definition(self, value: FunctionValue) -> bool:
         """A function that is used, but not stored: its statement gives it a name of its own."""
         name = value.code.co_name
-        if name.startswith("<") or name in self.names.taken or not name.isidentifier():
+        if name.startswith("<") or not name.isidentifier():
+            return False
+        if name in self.names.taken and not self.is_free_again(name):
             return False
         self.names.taken.add(name)
         self.temporaries.append(name)
@@ -92,6 +94,10 @@ class Definitions(Statements):
         statement.origin = value.offset
         self.out.append(statement)
         return True
+
+    def is_free_again(self, name: str) -> bool:
+        """Whether a name was given to a function before, on another way, and that is not in use any more."""
+        return name in self.temporaries and all(value.name != name for value in self.all_values())
 
     def decorate(self, decorator: Value, function: FunctionValue) -> bool:
         """`@decorator` before a `def`; the call is written with the definition."""

@@ -14,6 +14,7 @@ from typing import Iterator, List, Sequence, Tuple
 from .. import syntax as s
 from ..undo import Unstructured
 from .constants import Placeholders
+from .forms import Inplace
 from .names import Names
 from .values import (
     BuildClass,
@@ -46,6 +47,7 @@ class Stack:
         self.offset = -1
         self.births = 0
         self.temporaries: List[str] = []
+        self.kept_in_place: Value | None = None  # the in-place operation that is being stored where it came from
         # What is around an operand that is computed only on some paths: the height of the stack, what is pending.
         self.around: List[Tuple[int, List[Value]]] = []
 
@@ -147,7 +149,9 @@ class Stack:
         if value.pending and value.refs > 0:
             value.embedded = True
         elif value.pending:
-            if value.embedded or len(value.targets) > 1 or any(not isinstance(t, s.Name) for t in value.targets):
+            goes_elsewhere = isinstance(value.node, Inplace) and value is not self.kept_in_place
+            is_chained = len(value.targets) > 1 or any(not isinstance(t, s.Name) for t in value.targets)
+            if value.embedded or goes_elsewhere or is_chained:
                 self.spill_until(value)
                 self.let_go(value)
                 return
@@ -274,6 +278,8 @@ class Stack:
         if isinstance(value, FunctionValue) and value.needs_statement:
             if value.targets or not self.write_definition(value):
                 raise Unstructured("a function that is not stored under its name")
+        elif isinstance(value.node, Inplace):
+            self._write_in_place(value, value.node)
         elif value.dead and not value.targets:
             self.out.append(s.Expr(value.node, origin=value.offset))
         else:
@@ -288,6 +294,18 @@ class Stack:
             value.targets = []
         if kills:
             self.delete(kills)
+
+    def _write_in_place(self, value: Value, node: Inplace) -> None:
+        """`x += y` whose result does not go where it came from: on a temporary."""
+        value.name = self.new_name(node.left)
+        temporary = s.Name(value.name)
+        self.out.append(s.Assign([temporary], node.left, origin=value.offset))
+        self.out.append(s.AugAssign(temporary, node.op, node.right, origin=value.offset))
+        if value.targets:
+            self.out.append(s.Assign(value.targets, temporary, origin=value.offset))
+            value.targets = []
+        if value.dead:
+            self.delete([value.name])
 
     def write_definition(self, value: FunctionValue) -> bool:
         """Write the statement that defines a function that is used without being stored; False if none can."""

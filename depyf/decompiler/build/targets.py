@@ -8,6 +8,7 @@ from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 from .. import syntax as s
 from ..microops import Op
 from ..undo import Unstructured
+from .forms import Inplace
 from .lookahead import stored_one_by_one
 from .private import mangled
 from .stack import Stack
@@ -211,14 +212,15 @@ class Targets(Stack):
 
     def assign(self, value: Value, target: s.Expression) -> None:
         """`target = value`, or `target op= value`."""
+        place = value.node.left if isinstance(value.node, Inplace) else None
+        if isinstance(place, s.Name) and isinstance(target, s.Name) and place.id == target.id:
+            self.kept_in_place = value
         (node,) = self.take(value, final=True)
-        if type(node).__name__ == "Inplace":
-            assert isinstance(node, s.BinOp)
-            if isinstance(target, s.Name) and isinstance(node.left, s.Name) and node.left.id == target.id:
-                self.emit(s.AugAssign(target, node.op, node.right))
-                return
-            raise Unstructured("an in-place operation whose result goes elsewhere")
-        self.emit(s.Assign([target], node))
+        self.kept_in_place = None
+        if isinstance(node, Inplace):
+            self.emit(s.AugAssign(target, node.op, node.right))
+        else:
+            self.emit(s.Assign([target], node))
 
     def finish_targets(self, value: Value) -> None:
         """Write `a = b = value` once the last target is known."""
@@ -248,16 +250,13 @@ class Targets(Stack):
             self.store(value, make(self.take(*places)))
             return
         nodes = self.take(value, *places, final=True, is_event=True)
-        if type(nodes[0]).__name__ == "Inplace":
-            raise Unstructured("an in-place operation whose result goes elsewhere")
         self.emit(s.Assign([make(nodes[1:])], nodes[0]))
 
     def augmented(self, value: Value, places: Sequence[Value], attribute: Optional[str]) -> bool:
         """`x.y += v` and `x[k] += v`: the place was computed once and used twice."""
         node = value.node
-        if type(node).__name__ != "Inplace" or value.refs or value.name is not None or not value.pending:
+        if not isinstance(node, Inplace) or value.refs or value.name is not None or not value.pending:
             return False
-        assert isinstance(node, s.BinOp)
         read = node.left
         parts: Sequence[Any]
         if attribute is not None:
