@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from types import CodeType
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Tuple
 
 from . import syntax as s
 from .decode.raw import Raw, raw_instructions

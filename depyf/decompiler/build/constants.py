@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from types import BuiltinFunctionType, CodeType, FunctionType
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, Mapping, Optional
 
 from .. import syntax as s
 from ..printer import Unspellable
