@@ -1,4 +1,4 @@
-"""`python -m depyf`: source text of a file, module or function; and which opcodes are supported."""
+"""`python -m depyf`: source text of a file, module or function; the opcodes supported; folders of killed programs."""
 
 from __future__ import annotations
 
@@ -52,6 +52,18 @@ def run_coverage(options: argparse.Namespace) -> int:
     return 0 if supported == len(opcodes) else 1
 
 
+def run_finish(options: argparse.Namespace) -> int:
+    """Complete a folder that a killed process left, and print what is in it."""
+    from .torch_hooks.finishing import finish
+
+    try:
+        sys.stdout.write(finish(options.folder).text(options.folder))
+    except (UserError, OSError) as error:
+        sys.stderr.write(f"depyf: {error}\n")
+        return 2
+    return 0
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m depyf", description=__doc__)
@@ -62,6 +74,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
     text.set_defaults(run=run_decompile)
     opcodes = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
     opcodes.set_defaults(run=run_coverage)
+    rest = commands.add_parser(
+        "finish", help="complete the folder of a program that was killed or hangs, and compare its ranks"
+    )
+    rest.add_argument("folder", help="the folder that prepare_debug was given")
+    rest.set_defaults(run=run_finish)
     options = parser.parse_args(arguments)
     return int(options.run(options))
 

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "depyf.optimization": {"depyf.torch_hooks", "depyf.errors"},
     "depyf.utils": {"depyf.decompiler", "depyf.errors"},
     "depyf": {"depyf.decompiler", "depyf.torch_hooks"},
-    "depyf.__main__": {"depyf.decompiler", "depyf.errors"},
+    "depyf.__main__": {"depyf.decompiler", "depyf.errors", "depyf.torch_hooks"},
 }
 
 

@@ -15,11 +15,16 @@ _MOST_SKIPS = 5
 def render(record: SessionRecord, folder: str) -> str:
     """A short summary for a terminal: what was compiled, where the graphs broke, what to open first."""
     proved = sum(frame.grade.startswith("PROVED") for frame in record.frames)
-    breaks = _breaks(record)
+    breaks = distinct_breaks(record)
     frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
     lines = [
         f"depyf: {frames} ({proved} proved), {graphs}, {_count(len(breaks), 'graph break')} in {folder}"
     ]
+    if not record.complete:
+        doing = f"while compiling {', '.join(record.compiling)}" if record.compiling else "not while compiling"
+        lines.append(f"  not complete: the process was killed, or still ran, {doing}")
+    if record.rank:
+        return "\n".join(lines)  # rank 0 tells the rest once for all
     for graph_break in breaks[:_MOST_BREAKS]:
         lines.append(f"  graph break at {_place(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
@@ -60,7 +65,7 @@ def _first_to_open(record: SessionRecord) -> Optional[str]:
     return record.frames[0].file if record.frames else None
 
 
-def _breaks(record: SessionRecord) -> List[GraphBreak]:
+def distinct_breaks(record: SessionRecord) -> List[GraphBreak]:
     """Each graph break once: the frames after a break, and recompilations, report it again."""
     every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
     every.extend(record.lone_breaks)

@@ -131,6 +131,18 @@ def remove_stale_below(folder: str, run: str, before: float) -> None:
             pass
 
 
+def write_file(folder: str, name: str, text: str) -> None:
+    """Write a text file whole or not at all; for whoever holds the claim."""
+    draft = os.path.join(folder, DRAFT)
+    try:
+        with open(draft, "wb") as stream:
+            stream.write(text.encode("utf-8", "backslashreplace"))
+        os.replace(draft, os.path.join(folder, name))
+    except OSError:
+        remove(draft)
+        raise
+
+
 def remove(path: str) -> None:
     """Remove a file, if it is there and can be removed."""
     try:

@@ -15,8 +15,9 @@ from typing import Any, Type
 from depyf.errors import NestedSessionError, UserError
 from depyf.record import RecordFormatError, SessionRecord, from_json
 from depyf.report.manifest import render as render_manifest
+from depyf.report.ranks import summary as render_merged
 from depyf.report.summary import render as render_summary
-from depyf.torch_hooks import processes
+from depyf.torch_hooks import merging, processes
 from depyf.torch_hooks.capture import Capture
 from depyf.torch_hooks.folder import MANIFEST, TIMINGS, OutputFolder
 from depyf.torch_hooks.names import file_stem
@@ -120,6 +121,8 @@ class prepare_debug:
             _last_folder = capture.folder.known_path
             if sys.stderr is not None:
                 print(render_summary(self.record, capture.folder.known_path), file=sys.stderr, flush=True)
+        with capture.problems.shield("putting the processes side by side"):
+            _merge(capture.folder)
 
     def _at_exit(self) -> None:
         """The program ends inside the context: write what there is."""
@@ -232,6 +235,14 @@ def _write_the_end(capture: Capture) -> SessionRecord:
         folder.close(is_complete)
 
 
+def _merge(folder: OutputFolder) -> None:
+    """Where several processes wrote, the last one to leave says where they differ."""
+    merged = merging.merge_at_exit(folder.top, folder.run, folder.started)
+    if merged is not None and sys.stderr is not None:
+        text = render_merged(merged.processes, merged.differences, folder.top)
+        print(text, file=sys.stderr, flush=True)
+
+
 def _write_full_code(capture: Capture, record: SessionRecord) -> SessionRecord:
     """The whole story of each function of the user's, one file each."""
     from depyf.report.full_code import render
@@ -247,4 +258,3 @@ def _write_full_code(capture: Capture, record: SessionRecord) -> SessionRecord:
             with capture.problems.shield(f"telling the story of {function.name}"):
                 capture.folder.write(function.full_code_file, render(record, function.key))
     return record
-

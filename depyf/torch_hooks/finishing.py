@@ -1,0 +1,109 @@
+"""What a process that was killed did not get to: `python -m depyf finish FOLDER`.
+
+The files of a killed process are whole, and its journal tells what they are.  From that the stories of its functions
+(`full_code_for_*`) and its manifest are written now, as far as they are known: the manifest keeps `"complete": false`.
+Then the processes are put side by side.  Folders of processes that still run are read, and not touched: that is how to
+look into a job that hangs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from typing import List, Tuple
+
+from depyf.errors import UserError
+from depyf.record import FunctionRecord, SessionRecord, to_json
+from depyf.report import full_code
+from depyf.report.ranks import summary as render_merged
+from depyf.report.summary import render as render_summary
+from depyf.torch_hooks.claims import Claim, is_claimed
+from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, Leftover, folders_below, look, remove, write_file
+from depyf.torch_hooks.merging import merge
+from depyf.torch_hooks.names import file_stem
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What was found, and what was done about it."""
+
+    completed: Tuple[Tuple[str, SessionRecord], ...]  # folders of killed processes, with their records
+    running: Tuple[str, ...]  # folders of processes that are alive
+    merged: SessionRecord | None  # of all processes, where there are several
+
+    def text(self, top: str) -> str:
+        """For a terminal."""
+        lines = [render_summary(record, folder) for folder, record in self.completed]
+        lines += [f"depyf: a process still writes in {folder}; its folder is left as it is" for folder in self.running]
+        if self.merged is not None:
+            lines.append(render_merged(self.merged.processes, self.merged.differences, top))
+        return "\n".join(lines or [f"depyf: nothing to finish in {top}"]) + "\n"
+
+
+def finish(folder: str) -> Finished:
+    """Complete what killed processes left in a folder and below it.  UserError when no process ever wrote there."""
+    top = os.path.abspath(folder)
+    every = [left for left in map(look, [top, *folders_below(top)]) if left.exists]
+    if not every:
+        raise UserError(f"{folder!r} is no folder that depyf.prepare_debug wrote to")
+    running = tuple(left.folder for left in every if is_claimed(left.folder))
+    completed = []
+    for left in every:
+        if left.journal and left.folder not in running:
+            completed.append((left.folder, _complete(left)))
+    newest = max(every, key=lambda left: left.started)
+    return Finished(tuple(completed), running, _merge(top, newest.run) if top not in running else None)
+
+
+def _merge(top: str, run: str) -> SessionRecord | None:
+    claim = Claim.take(top)
+    if claim is None:
+        return None
+    try:
+        return merge(top, run)
+    finally:
+        claim.release(keep_journal=True)
+
+
+def _complete(left: Leftover) -> SessionRecord:
+    """Write the stories and the manifest of a killed process; afterwards the journal has no more to say."""
+    claim = Claim.take(left.folder)
+    if claim is None:  # somebody else is at it
+        return left.record()
+    is_done = False
+    try:
+        remove(os.path.join(left.folder, DRAFT))
+        record = _with_stories(left, _existing(left))
+        write_file(left.folder, MANIFEST, to_json(record))
+        is_done = True
+        return record
+    finally:
+        claim.release(keep_journal=not is_done)
+
+
+def _existing(left: Leftover) -> SessionRecord:
+    """The record; a file that was announced but never written is not listed."""
+    record = left.record()
+    files = [name for name in record.files if os.path.exists(os.path.join(left.folder, name))]
+    return dataclasses.replace(record, files=tuple(files))
+
+
+def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
+    names = {name.lower() for name in record.files}
+    functions: List[FunctionRecord] = []
+    for function in record.functions:
+        is_told = bool(record.frames_of(function.key) or function.skips)
+        if function.resume_of is None and function.full_code_file is None and is_told:
+            stem, number = "full_code_for_" + file_stem(function.name), 0
+            while f"{stem}_{number}.py".lower() in names:
+                number += 1
+            function = dataclasses.replace(function, full_code_file=f"{stem}_{number}.py")
+            names.add(f"{stem}_{number}.py".lower())
+        functions.append(function)
+    record = dataclasses.replace(record, functions=tuple(functions))
+    told = [function for function in functions if function.full_code_file is not None]
+    for function in told:
+        write_file(left.folder, str(function.full_code_file), full_code.render(record, function.key))
+    files = {*record.files, *(str(function.full_code_file) for function in told)}
+    return dataclasses.replace(record, files=tuple(sorted(files)))
