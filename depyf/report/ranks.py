@@ -142,7 +142,7 @@ def _graphs(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDiff
         number = f"version {version} of {{0}}"
         if len(set(collectives.values())) > 1:
             views = [RankView(members, ", ".join(what) or "none") for what, members in _groups(collectives)]
-            yield _difference("collectives", identity, views, f"run other collectives in {number}: {{1}}")
+            yield _difference("collectives", identity, views, f"captured other collectives in {number}: {{1}}")
             continue
         groups = _groups(graphs)
         lines = _first_difference([lines for lines, _ in groups])
@@ -269,8 +269,6 @@ def render(processes: Sequence[ProcessRecord], differences: Sequence[RankDiffere
 def headline(processes: Sequence[ProcessRecord], differences: Sequence[RankDifference]) -> str:
     """One line: whether the ranks did the same."""
     ranks = [process for process in processes if process.rank is not None]
-    if not ranks:
-        return f"{len(processes)} processes; none of them is a rank, so there is nothing to compare."
     if not differences:
         return f"All {len(ranks)} ranks compiled the same."
     count = "one thing" if len(differences) == 1 else f"{len(differences)} things"

@@ -9,6 +9,7 @@ look into a job that hangs.
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from dataclasses import dataclass
 from typing import List, Tuple
@@ -19,7 +20,7 @@ from depyf.report import full_code
 from depyf.report.ranks import summary as render_merged
 from depyf.report.summary import render as render_summary
 from depyf.torch_hooks.claims import Claim, is_claimed
-from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, Leftover, folders_below, look, remove, write_file
+from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, TIMINGS, Leftover, folders_below, look, remove, write_file
 from depyf.torch_hooks.merging import merge
 from depyf.torch_hooks.names import file_stem
 
@@ -36,7 +37,7 @@ class Finished:
         """For a terminal."""
         lines = [render_summary(record, folder) for folder, record in self.completed]
         lines += [f"depyf: a process still writes in {folder}; its folder is left as it is" for folder in self.running]
-        if self.merged is not None:
+        if self.merged is not None and any(process.rank is not None for process in self.merged.processes):
             lines.append(render_merged(self.merged.processes, self.merged.differences, top))
         return "\n".join(lines or [f"depyf: nothing to finish in {top}"]) + "\n"
 
@@ -75,6 +76,8 @@ def _complete(left: Leftover) -> SessionRecord:
     try:
         remove(os.path.join(left.folder, DRAFT))
         record = _with_stories(left, _existing(left))
+        write_file(left.folder, TIMINGS, json.dumps(left.identity, indent=1) + "\n")
+        record = dataclasses.replace(record, files=tuple(sorted({*record.files, TIMINGS})))
         write_file(left.folder, MANIFEST, to_json(record))
         is_done = True
         return record

@@ -121,7 +121,7 @@ def remove_stale_below(folder: str, run: str, before: float) -> None:
     """Take away folders of other processes that ended `before` this run began."""
     for path in reversed(folders_below(folder)):  # the deepest first
         left = look(path)
-        if left.run == run or is_claimed(path) or left.last_seen >= before:
+        if not left.exists or left.run == run or is_claimed(path) or left.last_seen >= before:
             continue
         remove_files(left)
         remove(os.path.join(path, JOURNAL))

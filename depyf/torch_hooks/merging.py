@@ -63,15 +63,17 @@ def merge(top: str, run: str) -> SessionRecord | None:
     members = [(os.path.relpath(left.folder, top), left, left.record()) for left in below]
     if own_record.frames or own_record.skipped:
         members.insert(0, (".", own, own_record))
-    differences = report.compare(*_ranked(members))
+    records, texts, world_size = _ranked(members)
+    differences = report.compare(records, texts, world_size)
     merged = dataclasses.replace(
         own_record,
         versions=members[0][2].versions,
-        files=tuple(sorted({*own_record.files, RANKS, TIMINGS})),
+        files=tuple(sorted({*own_record.files, TIMINGS, *([RANKS] if records else [])})),
         processes=tuple(_process(name, record) for name, _, record in members),
         differences=differences,
     )
-    write_file(top, RANKS, report.render(merged.processes, differences))
+    if records:
+        write_file(top, RANKS, report.render(merged.processes, differences))
     if own.run != run or not own.identity:
         identity = {"run": run, "started": min(left.started for left in below), "ended": time.time()}
         write_file(top, TIMINGS, json.dumps(identity, indent=1) + "\n")

@@ -34,6 +34,7 @@ from depyf.torch_hooks.leftovers import look, remove_files, remove_stale_below, 
 _LATER_RANKS = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _LAUNCHED = ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT")
 _MOST_PROCESSES = 10_000
+_TRIES = 5
 
 _TOKEN = uuid.uuid4().hex
 # The folder given -> the one in which this process writes.  A forked child has its own.
@@ -140,13 +141,12 @@ def _claim_below(base: str, run: str, rank: Rank | None) -> Home:
 
 def _claim(path: str, run: str, rank: Rank | None) -> Home | None:
     """The folder, unless another process of this run has or had it, or one of another run is alive in it."""
-    os.makedirs(path, exist_ok=True)
-    claim = Claim.take(path)
+    claim = _make_and_take(path)
     if claim is None:
         return None
     left = look(path)
     if left.exists and left.process == process_token():
-        return Home(path, run, claim, rank, left.manifest)
+        return Home(path, left.run, claim, rank, left.manifest)
     if (left.exists and left.run == run) or runs_alive_below(path) - {run}:
         claim.release(keep_journal=True)
         return None
@@ -154,6 +154,16 @@ def _claim(path: str, run: str, rank: Rank | None) -> Home | None:
     remove_stale_below(path, run, time.time())
     claim.empty()
     return Home(path, run, claim, rank)
+
+
+def _make_and_take(path: str) -> Claim | None:
+    for _ in range(_TRIES):
+        os.makedirs(path, exist_ok=True)
+        try:
+            return Claim.take(path)
+        except FileNotFoundError:  # another rank found leftovers in it, and removed it
+            continue
+    return Claim.take(path)
 
 
 def _run_in(folder: str) -> str:
@@ -194,5 +204,3 @@ def _status(pid: int) -> List[str]:
             return stream.read().rpartition(")")[2].split()
     except OSError:
         return []
-
-

@@ -238,7 +238,8 @@ def _write_the_end(capture: Capture) -> SessionRecord:
 def _merge(folder: OutputFolder) -> None:
     """Where several processes wrote, the last one to leave says where they differ."""
     merged = merging.merge_at_exit(folder.top, folder.run, folder.started)
-    if merged is not None and sys.stderr is not None:
+    is_of_ranks = merged is not None and any(process.rank is not None for process in merged.processes)
+    if merged is not None and is_of_ranks and sys.stderr is not None:
         text = render_merged(merged.processes, merged.differences, folder.top)
         print(text, file=sys.stderr, flush=True)
 

@@ -1,0 +1,142 @@
+"""Programs of many processes, run by the tests of `test_processes`: `python process_programs.py NAME FOLDER`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+import depyf
+
+
+class Net(torch.nn.Module):
+    """Two buckets of DistributedDataParallel (a bucket is 1 MB at least), so that DDP splits the graph in two."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(600, 600)
+        self.second = torch.nn.Linear(600, 600)
+
+    def forward(self, x):
+        return self.second(self.first(x).relu())
+
+
+def shift(x):
+    x = x + 1
+    if dist.get_rank() == 2:
+        print("rank 2 breaks here")
+    return x * 2
+
+
+def other(x):
+    return x - 1
+
+
+def reduced(x):
+    x = x * 2
+    if dist.get_rank() == 0:
+        dist.all_reduce(x)
+    return x
+
+
+def ddp(folder):
+    """DistributedDataParallel on all ranks; one rank gets another batch, one breaks a graph, one swaps the order."""
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    torch.manual_seed(0)
+    with depyf.prepare_debug(folder):
+        net = torch.nn.parallel.DistributedDataParallel(Net(), bucket_cap_mb=1)
+        compiled = torch.compile(net, backend="aot_eager")
+        for size in (4, 6 if rank == 1 else 4):
+            compiled(torch.randn(size, 600)).sum().backward()
+        functions = [shift, other] if rank != 3 else [other, shift]
+        for function in functions:
+            torch.compile(function, backend="eager")(torch.ones(3))
+    print("grad", rank, net.module.first.weight.grad.norm().item())
+    dist.destroy_process_group()
+
+
+def hang(folder):
+    """Rank 0 waits in a collective that rank 1 never calls."""
+    dist.init_process_group("gloo")
+    with depyf.prepare_debug(folder):
+        torch.compile(other, backend="eager")(torch.ones(3))
+        torch.compile(reduced, backend="eager")(torch.ones(3))
+        time.sleep(600)
+
+
+def _late_rank(number, folder, port):
+    with depyf.prepare_debug(folder) as context:
+        dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=number, world_size=2)
+        torch.compile(shift, backend="eager")(torch.ones(3))
+        dist.barrier()
+    assert os.path.basename(context.folder) == f"rank_{number}"
+    dist.destroy_process_group()
+
+
+def spawn(folder):
+    """Children that learn their rank only inside the context; the parent compiles nothing."""
+    import socket
+
+    import torch.multiprocessing as mp
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    mp.spawn(_late_rank, (folder, port), nprocs=2)
+
+
+def _compile_other():
+    torch.compile(other, backend="eager")(torch.ones(3))
+
+
+class _Compiling(torch.utils.data.Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        return torch.compile(other, backend="eager")(torch.ones(3))
+
+
+def fork(folder):
+    """Forked children: one that compiles, one that does not, one that is gone at once, workers of a DataLoader."""
+    with depyf.prepare_debug(folder):
+        torch.compile(_first, backend="eager")(torch.ones(3))
+        forking = multiprocessing.get_context("fork")
+        for target, arguments in ((_compile_other, ()), (len, ((),))):
+            child = forking.Process(target=target, args=arguments)
+            child.start()
+            child.join()
+            assert child.exitcode == 0
+        pid = os.fork()
+        if pid == 0:
+            _compile_other()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        results = list(torch.utils.data.DataLoader(_Compiling(), num_workers=1, multiprocessing_context="fork"))
+        assert [result.tolist() for result in results] == [[[0.0] * 3]] * 2
+        _compile_other()
+
+
+def _first(x):
+    return x + 1
+
+
+def many(folder):
+    """Compiles a few functions, says so, and waits to be killed."""
+    with depyf.prepare_debug(folder):
+        for number in range(5):
+            name = f"function_{number}"
+            namespace = {"torch": torch}
+            exec(f"def {name}(x):\n    x = x + {number}\n    torch._dynamo.graph_break()\n    return x * 2", namespace)
+            torch.compile(namespace[name], backend="eager")(torch.ones(3))
+        print("ready", flush=True)
+        time.sleep(600)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](sys.argv[2])
