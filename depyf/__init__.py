@@ -4,6 +4,7 @@
         program()
     with depyf.debug():                     # pause; breakpoints in those files are hit
         program()
+    print(depyf.inspect(compiled))          # the same of what is compiled already, without files
     print(depyf.decompile(function))        # works without torch, too
 
 The public names are bound on first use: ``import depyf`` is cheap and never imports torch.
@@ -18,17 +19,19 @@ if TYPE_CHECKING:
     from depyf.decompiler import decompile
     from depyf.torch_hooks.bytecode_log import install, uninstall
     from depyf.torch_hooks.debugging import debug
+    from depyf.torch_hooks.inspecting import inspect
     from depyf.torch_hooks.session import prepare_debug
 
 __version__ = "1.0.0.dev0"
 
-__all__ = ["__version__", "debug", "decompile", "install", "prepare_debug", "uninstall"]
+__all__ = ["__version__", "debug", "decompile", "inspect", "install", "prepare_debug", "uninstall"]
 
 # public name -> the module that defines it
 _HOMES = {
     "decompile": "depyf.decompiler",
     "prepare_debug": "depyf.torch_hooks.session",
     "debug": "depyf.torch_hooks.debugging",
+    "inspect": "depyf.torch_hooks.inspecting",
     "install": "depyf.torch_hooks.bytecode_log",
     "uninstall": "depyf.torch_hooks.bytecode_log",
 }

@@ -146,6 +146,8 @@ class FrameRecord:
     graph_breaks: Tuple[GraphBreak, ...] = ()
     recompile_reasons: Tuple[str, ...] = ()  # why the versions before this one did not do
     bytecode_files: Tuple[str, ...] = ()
+    from_cache: bool = False  # compiled before the session, and read from Dynamo's cache
+    linked_to: str = ""  # of such a version: the file that an earlier session linked its code to
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ class GraphRecord:
     skipped: Tuple[str, ...] = ()  # stages that did not run, and left no file, because torch's cache had the result
     candidates: Tuple[StageRecord, ...] = ()  # modules that autotuning tried and did not take
     without_frame: str = ""  # why no frame of the record calls it: it was exported, its backend failed ...
+    lost: Tuple[str, ...] = ()  # stages of a graph that was read from Dynamo's cache of which torch kept no text
 
     @property
     def running_files(self) -> Tuple[str, ...]:

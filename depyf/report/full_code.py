@@ -42,8 +42,8 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
     made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
     place = _place(function.file, function.first_line)
     text = [f"What torch.compile did to {function.qualified_name} ({place}).", ""]
-    if not session.frames_of(function.key) and function.skips:
-        text.append("Dynamo compiled no version of it. Below is why.")
+    if not session.frames_of(function.key) and not function.earlier_versions:
+        text.append("Dynamo compiled no version of it." + (" Below is why." if function.skips else ""))
     else:
         text += _guide(session, function)
     text += ["", *words] if words else []
@@ -63,10 +63,19 @@ def _guide(session: SessionRecord, function: FunctionRecord) -> list[str]:
         text.append("  4. the dispatcher: how a call finds its version.")
     else:
         text.append("  3. the dispatcher: how a call finds its version.")
-    text.append("This file is for reading and does not run; breakpoints go into the files named beside the code.")
+    text += _about_stepping(session, function)
     if function.earlier_versions:
         text.append(f"Not all of it: {_not_shown(function)}.")
     return text
+
+
+def _about_stepping(session: SessionRecord, function: FunctionRecord) -> list[str]:
+    if all(frame.from_cache for frame in session.frames_of(function.key)):
+        return [
+            "This is for reading and does not run. It was compiled before anyone looked, and is read from Dynamo's",
+            "cache: to see the reasons and step through the code, compile it inside depyf.prepare_debug.",
+        ]
+    return ["This file is for reading and does not run; breakpoints go into the files named beside the code."]
 
 
 def _not_shown(function: FunctionRecord) -> str:
@@ -142,7 +151,8 @@ def _version(
     session: SessionRecord, function: FunctionRecord, frame: FrameRecord, signature: Signature, title: str
 ) -> list[str]:
     """One compiled version: facts, guards, code."""
-    facts = [f"{title}   (compile id {frame.compile_id})", *_facts(session, function, frame)]
+    when = ", compiled before anyone looked" if frame.from_cache else ""
+    facts = [f"{title}   (compile id {frame.compile_id}{when})", *_facts(session, function, frame)]
     lines = ["", "", *python_text.heading("\n".join(facts), "-"), ""]
     lines += guard_function(frame, _guard_name(frame), signature, function.file)
     lines += ["", ""]
@@ -154,11 +164,15 @@ def _facts(session: SessionRecord, function: FunctionRecord, frame: FrameRecord)
     facts = [f"  why:    {reason}" for reason in frame.recompile_reasons]
     facts.append(f"  file:   {frame.file}")
     facts.append(f"  runs:   {_INSTALLED.get(frame.installed, frame.installed)}")
+    if frame.linked_to:
+        facts[-1] = f"  runs:   the code of {frame.linked_to}, linked there earlier"
     facts += _proof(frame)
     for name in frame.graphs:
         facts += _graph(name, session.graph(name))
     for graph_break in frame.graph_breaks:
         facts += break_lines(graph_break, function)
+    if frame.from_cache and frame.resumes:
+        facts.append("  break:  why the graph broke is not known: torch tells it only while it compiles")
     for call in frame.resumes:
         known = _resumes_at(session, call)
         facts.append(f"  then:   goes on in {call.name}{known}")
@@ -199,6 +213,7 @@ def _graph(name: str, graph: GraphRecord | None) -> list[str]:
     files = [part.file + _remark(part) for part in parts]
     files += [f"{part.file}   (autotuning tried it)" for part in graph.candidates]
     files += [f"(no {stage}: torch had the result in its cache, the passes did not run)" for stage in graph.skipped]
+    files += [f"(torch kept no text of {', '.join(graph.lost)})"] if graph.lost else []
     if not files:
         return [f"  graph:  {name} (no file)"]
     margin = " " * len(f"  graph:  {name} -> ")

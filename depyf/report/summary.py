@@ -16,15 +16,16 @@ def render(record: SessionRecord, folder: str) -> str:
     """A short summary for a terminal: what was compiled, where the graphs broke, what to open first."""
     proved = sum(frame.grade.startswith("PROVED") for frame in record.frames)
     breaks = distinct_breaks(record)
+    cached = sum(frame.from_cache for frame in record.frames)
     frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
-    lines = [
-        f"depyf: {frames} ({proved} proved), {graphs}, {_count(len(breaks), 'graph break')} in {folder}"
-    ]
+    what = f"{frames} ({proved} proved{_before(cached)}), {graphs}, {_count(len(breaks), 'graph break')}"
+    lines = [f"depyf: {what} in {folder}"]
     if not record.complete:
         doing = f"while compiling {', '.join(record.compiling)}" if record.compiling else "not while compiling"
         lines.append(f"  not complete: the process was killed, or still ran, {doing}")
     if record.rank:
-        return "\n".join(lines)  # rank 0 tells the rest once for all
+        return "
+".join(lines)  # rank 0 tells the rest once for all
     for graph_break in breaks[:_MOST_BREAKS]:
         lines.append(f"  graph break at {_place(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
@@ -38,6 +39,10 @@ def render(record: SessionRecord, folder: str) -> str:
     if record.problems:
         lines.append(f"  {_count(len(record.problems), 'problem')} inside depyf, see the log")
     return "\n".join(lines)
+
+
+def _before(number: int) -> str:
+    return f", {number} compiled before" if number else ""
 
 
 def _not_compiled(record: SessionRecord) -> List[str]:

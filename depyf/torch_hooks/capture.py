@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List
 
 from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions, to_json
 from depyf.torch_hooks import custom_stages, skips, torch_facts, trace, wild
+from depyf.torch_hooks.after_the_fact import LiveFunctions
 from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function, failure_in
 from depyf.torch_hooks.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames import Frames
@@ -19,6 +20,7 @@ from depyf.torch_hooks.functions import Functions, code_behind
 from depyf.torch_hooks.graphs import AUTOGRAD_GRAPH, CAPTURED_EVENT, EVENTS, Graphs
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.journal import Journal
+from depyf.torch_hooks.live import installed_global
 from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME
 from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
 from depyf.torch_hooks.skips import Skips
@@ -265,6 +267,8 @@ class Capture:
                 self._strays.finish()
             with self.problems.shield("noting functions that were not compiled"):
                 self._skips.finish()
+            with self.problems.shield("showing what was compiled before the session"):
+                LiveFunctions(self._functions, self._frames, self._graphs, self.problems).add_all()
             with self.problems.shield("counting versions that were compiled before the session"):
                 self._functions.count_earlier(self._frames.records)
             with self.problems.shield("finishing the graph files"):
@@ -282,7 +286,7 @@ class Capture:
             world_size=None if rank is None else rank.world_size,
             versions=versions(),
             functions=self._functions.records,
-            frames=tuple(self._frames.records),
+            frames=tuple(sorted(self._frames.records, key=lambda frame: not frame.from_cache)),
             graphs=self._graphs.records,
             files=tuple(sorted(self.folder.files)),
             problems=tuple(self.problems.all_lines()),
@@ -300,18 +304,6 @@ class Capture:
             for compilation in self._compilations.all
         ]
         return {"compilations": compilations, "depyf_seconds": self._seconds}
-
-
-def installed_global(name: str) -> Any:
-    """The value of a global that Dynamo installed for some frame; None when it is gone or cannot be found."""
-    manager = torch_facts.find("cleanup_manager")
-    if manager is None or not name:
-        return None
-    for cleanups in reversed(list(manager.values.values())):
-        for cleanup in cleanups:
-            if getattr(cleanup, "name", None) == name:
-                return cleanup.scope.get(name)
-    return None
 
 
 def _attempt(compilation: Compilation) -> int:

@@ -37,6 +37,13 @@ class Frames:
 
     def add(self, code: CodeType, new_code: CodeType, compile_id: str) -> CodeType:
         """Write the frame that Dynamo made of `code`; returns the code to run in place of `new_code`."""
+        return self._add(code, new_code, compile_id, is_new=True)
+
+    def add_live(self, code: CodeType, new_code: CodeType, compile_id: str) -> None:
+        """Write a version that Dynamo holds already: what runs for it can be shown, but not replaced any more."""
+        self._add(code, new_code, compile_id, is_new=False)
+
+    def _add(self, code: CodeType, new_code: CodeType, compile_id: str, is_new: bool) -> CodeType:
         key = self._functions.key_of(code)
         template = "__transformed_code_{}_for_" + file_stem(code.co_name) + ".py"
         index = self._folder.number(template)
@@ -47,7 +54,9 @@ class Frames:
         with self._problems.shield("looking up the resume functions of a frame"):
             hints = dict(resume_parameters(code, new_code))
         result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
-        if result.code is not None and fits(code, result.code):
+        if not is_new:
+            installed, to_run = "untouched", new_code
+        elif result.code is not None and fits(code, result.code):
             installed, to_run = "replaced", result.code
         else:
             installed, to_run = "relabelled", relabel(new_code, path, result.lines, first_line=1)
@@ -62,6 +71,8 @@ class Frames:
             assumptions=result.assumptions,
             divergence=result.divergence,
             rung=result.rung,
+            from_cache=not is_new,
+            linked_to=new_code.co_filename if not is_new and new_code.co_filename != code.co_filename else "",
         )
         self._folder.write(name, result.source + _notes(record, code))
         self.records.append(record)
@@ -100,6 +111,10 @@ def _notes(record: FrameRecord, code: CodeType) -> str:
     if record.installed == "replaced":
         lines.append(f"The code above runs in place of what Dynamo made: {record.grade}.")
         lines.extend(f"  assuming: {assumption}" for assumption in record.assumptions)
+    elif record.from_cache:
+        lines.append(f"It was compiled before and read from Dynamo's cache, as source: {record.grade}.")
+        lines.append("Breakpoints here are not hit: what runs is not linked to this file.")
+        lines.extend([f"It is linked to {record.linked_to}"] if record.linked_to else [])
     else:
         lines.append(f"Dynamo's own instructions run, shown above: {record.grade}.")
     lines.extend(f"  {line}" for line in record.divergence.splitlines())

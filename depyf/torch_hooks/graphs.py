@@ -81,6 +81,7 @@ class Graph:
     pieces: Pieces = field(default_factory=Pieces)
     without_frame: str = ""  # why no frame calls it
     counts: Counter[str] = field(default_factory=Counter)  # kind of event -> how many came
+    lost: Tuple[str, ...] = ()  # stages of a graph compiled before anyone looked that torch did not keep
 
     def skipped(self) -> Tuple[str, ...]:
         """The stages that did not run because a cache had the result."""
@@ -103,6 +104,7 @@ class Graph:
             self.skipped(),
             tuple(map(self._part_record, self.candidates)),
             self.without_frame,
+            self.lost,
         )
 
     def _part_record(self, part: Part) -> StageRecord:
@@ -165,9 +167,9 @@ class Graphs:
         """
         module_file = str(event.data.get("filename") or event.data.get("file_path") or "")
         text = _text_of(module_file) or event.payload
-        number, made_for = _aot_id(text)
+        number, made_for = aot_id(text)
         part = graph.newest_kernel
-        if part is not None and _aot_id(part.text) == (number, made_for):
+        if part is not None and aot_id(part.text) == (number, made_for):
             self._add_candidate(graph, part)
             part.text, part.module_file = text, module_file
             self._folder.write(part.file, text)
@@ -316,7 +318,7 @@ def _first_line(graph: Graph, part: Part) -> str:
     return what + "not seen to run; the backend may have made something else of it."
 
 
-def _aot_id(text: str) -> Tuple[str, str]:
+def aot_id(text: str) -> Tuple[str, str]:
     """AOTAutograd's number of the graph, and what of it: "forward", "backward", "inference"."""
     found = _AOT_ID.search(text)
     return ("", "") if found is None else (found["number"], found["made_for"])

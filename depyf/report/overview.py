@@ -1,0 +1,124 @@
+"""What is compiled now, for a terminal or a notebook: an overview, and the whole story in one text."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import List, Mapping
+
+from depyf.record import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, SessionRecord
+from depyf.report import full_code, python_text
+
+_WIDTH = 100
+_MOST_CONDITIONS = 8
+
+_DTYPE = re.compile(r"\.dtype is torch\.(?P<dtype>\w+)")
+_SIZE = re.compile(r"\.size\(\) == (?P<size>\([^()]*\))")
+_DIMENSIONS = re.compile(r"\.dim\(\) == (?P<number>\d+)")
+_FIXED = re.compile(r"\.size\((?P<axis>\d+)\) == (?P<length>\d+)")
+_DEVICE = re.compile(r"\.device == torch\.device\((?P<device>[^()]*)\)")
+_TENSOR = re.compile(r"type\((?P<name>.+?)\) is ")
+# Kinds of guards on what a call hands over, not on the program around it.
+_TELLING = ("EQUALS_MATCH", "LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH")
+
+
+def render(record: SessionRecord) -> str:
+    """A few lines for each function that is compiled: its versions, their graphs, and for what they hold."""
+    lines: List[str] = []
+    for function in _roots(record):
+        lines += _function(record, function, "")
+    if not lines:
+        return "nothing that torch.compile made lives in this process"
+    if record.frames:
+        lines.append("print it to see all: the code, the guards, the graphs")
+    return "\n".join(lines)
+
+
+def whole_story(record: SessionRecord, texts: Mapping[str, str]) -> str:
+    """The story of each function as `full_code_for_*` tells it, then the text of each graph and kernel."""
+    parts = [full_code.render(record, function.key) for function in _roots(record)]
+    if not parts:
+        return render(record)
+    for graph in record.graphs:
+        for part in graph.stages + graph.kernels:
+            if part.file in texts:
+                parts.append("\n".join(["", *python_text.heading(part.file, "="), "", texts[part.file]]))
+    return "\n".join(parts)
+
+
+def _roots(record: SessionRecord) -> List[FunctionRecord]:
+    """The functions that are nobody's rest."""
+    return [function for function in record.functions if function.resume_of is None]
+
+
+def _function(record: SessionRecord, function: FunctionRecord, indent: str) -> List[str]:
+    frames = record.frames_of(function.key)
+    name = " or ".join(function.resume_names) or function.qualified_name
+    versions = _count(len(frames), "compiled version") if frames else "no compiled version"
+    lines = [f"{indent}{name} ({function.file}:{function.first_line}): {versions}"]
+    for frame in frames:
+        lines += _frame(record, frame, indent + "  ")
+    for resume in record.resumes_of(function.key):
+        lines += _function(record, resume, indent + "  ")
+    return lines
+
+
+def _frame(record: SessionRecord, frame: FrameRecord, indent: str) -> List[str]:
+    does = ["calls " + _graph(name, record.graph(name)) for name in frame.graphs] or ["calls no graph"]
+    if frame.resumes:
+        does.append("goes on in " + " or ".join(call.name for call in frame.resumes))
+    lines = _wrapped(f"{frame.compile_id}: {', '.join(does)}; source {frame.grade}", indent)
+    told = [text for text in (_in_short(guard) for guard in frame.guards) if text][:_MOST_CONDITIONS]
+    rest = _count(len(frame.guards) - len(told), "more guard")
+    return lines + _wrapped("for " + ", ".join([*told, rest]), indent + "     ")
+
+
+def _in_short(guard: GuardRecord) -> str:
+    """The guard in a word or two if it is on a value that a call hands over; else nothing."""
+    if guard.kind == "TENSOR_MATCH":
+        return _tensor(guard.condition)
+    is_telling = guard.kind in _TELLING and guard.is_python and guard.location is not None
+    if not is_telling or guard.from_torch or len(guard.condition) > _WIDTH or "_dynamo_{mark}" in guard.condition:
+        return ""
+    return re.sub(r"^type\(.*?\) is \w+ and ", "", guard.condition)
+
+
+def _tensor(condition: str) -> str:
+    """`a: float32 (10,)` for the conditions on a tensor; a dimension that may be anything is a star."""
+    name, dtype = _TENSOR.match(condition), _DTYPE.search(condition)
+    if name is None or dtype is None:
+        return ""
+    size, dimensions = _SIZE.search(condition), _DIMENSIONS.search(condition)
+    shape = size["size"] if size else ""
+    if dimensions is not None:
+        fixed = {int(match["axis"]): match["length"] for match in _FIXED.finditer(condition)}
+        shape = "(" + ", ".join(fixed.get(axis, "*") for axis in range(int(dimensions["number"]))) + ")"
+    device = _DEVICE.search(condition)
+    words = [f"{name['name']}: {dtype['dtype']} {shape}".rstrip()]
+    if device is not None and device["device"] != "'cpu'":
+        words.append(device["device"].replace("'", "").replace(", ", ":"))
+    if ".requires_grad is True" in condition:
+        words.append("requires grad")
+    return " ".join(words)
+
+
+def _graph(name: str, graph: GraphRecord | None) -> str:
+    if graph is None:
+        return f"{name} (not to be found any more)"
+    running = [part.stage for part in graph.stages + graph.kernels if part.runs]
+    return f"{name} (runs: {', '.join(dict.fromkeys(running)) or 'not found'})"
+
+
+def _wrapped(text: str, indent: str) -> List[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "     ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,109 @@
+"""`inspect`: what is compiled now, with no session, no files and no rerun.
+
+    >>> depyf.inspect(compiled)             # an overview
+    >>> print(depyf.inspect(compiled))      # the whole story, graphs and kernels included
+
+The versions that live in Dynamo's caches go through the same rooms as those of a session (frames, guards, graphs,
+functions), into a folder that is a dictionary; the result is the same record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Dict, List, Mapping
+
+from depyf.errors import UserError
+from depyf.record import SessionRecord
+from depyf.report import overview
+from depyf.torch_hooks import live
+from depyf.torch_hooks.after_the_fact import LiveFunctions
+from depyf.torch_hooks.capture import versions
+from depyf.torch_hooks.folder import OutputFolder
+from depyf.torch_hooks.frames import Frames
+from depyf.torch_hooks.functions import Functions
+from depyf.torch_hooks.graphs import Graphs
+from depyf.torch_hooks.problems import Problems
+from depyf.torch_hooks.targets import codes_of
+
+_EVERYTHING: Any = object()
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection(SessionRecord):
+    """The record of what is compiled now.  Its repr is an overview, its text the whole story.
+
+    `texts` has what `prepare_debug` would write as files: the transformed code, the graphs, the kernels.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)  # name of the file -> its text
+
+    def __repr__(self) -> str:
+        return overview.render(self)
+
+    def __str__(self) -> str:
+        return overview.whole_story(self, self.texts)
+
+
+class _NoFolder(OutputFolder):
+    """Keeps the texts instead of writing them."""
+
+    def __init__(self, problems: Problems) -> None:
+        super().__init__("inspect", problems)
+        self.texts: Dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        return name
+
+    def write_bytes(self, name: str, content: bytes) -> str:
+        self.texts[name] = content.decode("utf-8")
+        self.files.add(name)
+        return name
+
+
+def inspect(target: Any = _EVERYTHING) -> Inspection:
+    """What torch.compile made of `target`, as far as it lives in this process now; nothing is compiled or run.
+
+    `target` is a function, a method, a module, what torch.compile returned, or a code object; without one,
+    everything that is compiled in this process is shown.  A function that was never compiled gives a record that
+    says so.  UserError for what holds no Python code, and without torch.
+    """
+    _require_torch()
+    problems = Problems()
+    folder = _NoFolder(problems)
+    functions = Functions(problems)
+    frames = Frames(folder, functions, problems, log_bytecode=False)
+    graphs = Graphs(folder, problems)
+    compiled = LiveFunctions(functions, frames, graphs, problems, link=False)
+    if target is _EVERYTHING:
+        compiled.add_all()
+    else:
+        codes = codes_of(target)
+        if not [code for code in codes if compiled.add(code)]:
+            functions.key_of(_shown(codes))
+    graphs.finish()
+    return Inspection(
+        versions=versions(),
+        functions=functions.records,
+        frames=tuple(frames.records),
+        graphs=graphs.records,
+        files=tuple(sorted(folder.files)),
+        problems=tuple(problems.lines),
+        texts={name: folder.texts[name] for name in sorted(folder.texts)},
+    )
+
+
+def _shown(codes: List[CodeType]) -> CodeType:
+    """Of code that has no compiled version, the one to say so about: one that Dynamo met, if it met any."""
+    met = set(map(id, live.met_codes()))
+    return next((code for code in codes if id(code) in met), codes[0])
+
+
+def _require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            "depyf.inspect shows what torch.compile made, and torch cannot be imported here "
+            "(depyf.decompile works without)."
+        ) from error
