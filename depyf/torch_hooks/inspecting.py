@@ -9,6 +9,7 @@ functions), into a folder that is a dictionary; the result is the same record.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Dict, List, Mapping
@@ -51,6 +52,11 @@ class _NoFolder(OutputFolder):
     def __init__(self, problems: Problems) -> None:
         super().__init__("inspect", problems)
         self.texts: Dict[str, str] = {}
+        self._numbers: Counter[str] = Counter()
+
+    def number(self, template: str) -> int:
+        self._numbers[template] += 1
+        return self._numbers[template] - 1
 
     def of(self, name: str) -> str:
         return name

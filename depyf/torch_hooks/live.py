@@ -17,7 +17,7 @@ breaks, recompiles and skips.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Dict, Iterator, List, Tuple
 
 from depyf.torch_hooks import torch_facts
@@ -103,15 +103,19 @@ def recover(graphs: Graphs, graph: Graph, entry: Any) -> None:
 
     `entry` is the compiled graph as the frame calls it.  Which part runs is noted; nothing is linked.
     """
-    found = reachable(entry)
+    found = list(reachable(entry))
     texts: Dict[Tuple[str, str], str] = {}  # AOTAutograd holds a graph twice: as it was made, and as it is called
-    for module in found.graph_modules:
+    for module in found:
+        if type(module) is FunctionType:
+            continue
         which, text = (_stage_of(module), _operations(module)), _readable(module)
         if len(text) > len(texts.get(which, "")):
             texts[which] = text
     for (stage, _), text in texts.items():
         graphs.add_stage(graph, stage, text)
-    kernels = [(file, _text_of_kernel(file)) for file in found.by_module_file()]
+    functions = [function for function in found if type(function) is FunctionType]
+    files = dict.fromkeys(str(function.__globals__.get("__file__", "")) for function in functions)
+    kernels = [(file, _text_of_kernel(file)) for file in files]
     for file, text in sorted(kernels, key=lambda kernel: aot_id(kernel[1])[1] == "backward"):
         if text:
             graph.newest_kernel = None  # each is one that runs, not a choice of autotuning
