@@ -28,13 +28,13 @@ from depyf.torch_hooks.graphs import (
     FORWARD,
     KERNEL,
     POST_GRAD,
-    PRE_GRAD,
     STAGES,
     Graph,
     Graphs,
     aot_id,
 )
 from depyf.torch_hooks.names import RESUME_NAME
+from depyf.torch_hooks.pieces import PRE_GRAD
 from depyf.torch_hooks.reach import reachable
 from depyf.torch_hooks.trace import TraceEvent
 
