@@ -24,8 +24,7 @@ def render(record: SessionRecord, folder: str) -> str:
         doing = f"while compiling {', '.join(record.compiling)}" if record.compiling else "not while compiling"
         lines.append(f"  not complete: the process was killed, or still ran, {doing}")
     if record.rank:
-        return "
-".join(lines)  # rank 0 tells the rest once for all
+        return "\n".join(lines)  # rank 0 tells the rest once for all
     for graph_break in breaks[:_MOST_BREAKS]:
         lines.append(f"  graph break at {_place(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
