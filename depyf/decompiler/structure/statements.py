@@ -405,9 +405,32 @@ class _Structurer:
         region: Region = term.region
         is_async, swallowed = self.swallowed[region]
         node = WithNode(region, is_async, block.offset)
-        out.items.append(node)
         target = swallowed
         while not target.ops and isinstance(target.term, Jump):
             target = target.term.target
+        elsewhere = self.left_for_elsewhere(block, term, target, around)
+        if elsewhere is not None:
+            return self.block_left_by_break(block, term, node, out, target, elsewhere)
+        out.items.append(node)
         self.start(term.body, node.body, Around(target, around.header, around.after), block)
         return self.transfer_after(target, out, around, block)
+
+    def left_for_elsewhere(self, block: Block, term: Guarded, swallowed: Block, around: Around) -> Optional[Block]:
+        """Where the body of a `with` goes on when it ends, if that is not where a swallowed exception leads.
+
+        No compiler makes that; Dynamo does in functions that resume inside a `with`.
+        """
+        known = (term.body, term.handler, swallowed, around.fall, around.header, around.after)
+        found = [c for c in self.dominance.children[block] if c not in known and not self.may_move_in(c)]
+        return found[0] if len(found) == 1 else None
+
+    def block_left_by_break(
+        self, block: Block, term: Guarded, node: WithNode, out: Sequence, swallowed: Block, after: Block
+    ) -> Block:
+        """`while True:` that runs once: the body of the `with` ends by `break`, a swallowed exception goes on below."""
+        loop = LoopNode("while", block.offset)
+        out.items.append(loop)
+        loop.body.items.append(node)
+        self.tasks.append(Task(swallowed, loop.body, Around(None, None, after)))
+        self.start(term.body, node.body, Around(swallowed, None, after), block)
+        return after
