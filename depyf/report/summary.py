@@ -8,6 +8,8 @@ from typing import List, Optional
 from depyf.record import GraphBreak, SessionRecord
 from depyf.report.why_not import one_line, worth_a_line
 
+LOST = " could not be written: "  # in the line that tells of files that a full disk or the like took
+
 _MOST_BREAKS = 5
 _MOST_SKIPS = 5
 
@@ -35,8 +37,10 @@ def render(record: SessionRecord, folder: str) -> str:
     first = _first_to_open(record)
     if first is not None:
         lines.append(f"  open first: {os.path.join(folder, first)}")
-    if record.problems:
-        lines.append(f"  {_count(len(record.problems), 'problem')} inside depyf, see the log")
+    lost = [problem for problem in record.problems if LOST in problem]
+    lines += [f"  {problem}" for problem in lost]
+    if len(record.problems) > len(lost):
+        lines.append(f"  {_count(len(record.problems) - len(lost), 'problem')} inside depyf, see the log")
     return "\n".join(lines)
 
 
@@ -63,7 +67,7 @@ def _first_to_open(record: SessionRecord) -> Optional[str]:
     """The story of the first function that has a graph, or else of one that was compiled, or of one that was not."""
     compiled = {frame.function for frame in record.frames}
     with_graph = {frame.function for frame in record.frames if frame.graphs}
-    stories = [function for function in record.functions if function.full_code_file]
+    stories = [function for function in record.functions if function.full_code_file in record.files]
     for function in sorted(stories, key=lambda one: (one.key not in with_graph, one.key not in compiled)):
         return function.full_code_file
     return record.frames[0].file if record.frames else None

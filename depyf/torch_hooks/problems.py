@@ -13,6 +13,8 @@ import traceback
 from contextlib import contextmanager
 from typing import Iterator, List
 
+from depyf.report.summary import LOST
+
 logger = logging.getLogger("depyf")
 
 WHERE_TO_REPORT = "the depyf issue tracker"
@@ -59,8 +61,8 @@ class Problems:
 
     def all_lines(self) -> List[str]:
         """Every problem in a line each; how many files were lost is one of them."""
-        lost = [f"{self.files_lost} files could not be written: {self.why_lost}"] if self.files_lost else []
-        return self.lines + lost
+        files = "a file" if self.files_lost == 1 else f"{self.files_lost} files"
+        return self.lines + ([files + LOST + self.why_lost] if self.files_lost else [])
 
     def note(self, doing: str, error: BaseException) -> None:
         """Log a failure with what to report, the first time that this kind of work fails; and remember it."""

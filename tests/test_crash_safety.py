@@ -1,0 +1,211 @@
+"""The disk is full, the folder is gone, threads compile at once: one warning at most, and right results."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import capture_tools as tools
+import pytest
+import torch
+from capture_tools import dump, run_toy, same
+
+import depyf
+from depyf.record import FrameRecord, FunctionRecord, GraphRecord, SessionRecord, from_json, to_json
+from depyf.report.journal import file_names, header_of, line, replay
+from depyf.torch_hooks.claims import JOURNAL, Claim, is_claimed
+
+EXPECTED = run_toy(tools.toy_example)
+
+
+def warnings_of_ours(caplog):
+    return [record for record in caplog.records if record.name == "depyf"]
+
+
+def run_until_it_breaks(folder, breaks):
+    """Compile one function, let `breaks` happen, compile another; what both compute."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(folder)) as context:
+        first = torch.compile(tools.straight, backend="eager")(torch.ones(2, 2), torch.ones(2, 2))
+        breaks()
+        results = run_toy(torch.compile(tools.toy_example, backend="eager"))
+    assert first.tolist() == [6, 6] and same(results, EXPECTED)
+    return context
+
+
+def assert_told_once(caplog, context, reason):
+    (warning,) = warnings_of_ours(caplog)
+    assert warning.levelno == logging.WARNING and reason in warning.getMessage()
+    assert "Your program runs on" in warning.getMessage() and "report" not in warning.getMessage()
+    assert any("could not be written: " + reason in line for line in context.record.problems)
+
+
+def test_a_folder_that_vanishes_is_one_warning_and_the_program_goes_on(tmp_path, caplog, capsys):
+    context = run_until_it_breaks(tmp_path / "d", lambda: shutil.rmtree(tmp_path / "d"))
+    assert_told_once(caplog, context, os.strerror(errno.ENOENT))
+    assert not (tmp_path / "d").exists(), "who removed it does not get it back"
+    assert "could not be written" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_one_warning_and_what_is_there_is_whole(tmp_path, caplog):
+    folder = tmp_path / "d"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        context = run_until_it_breaks(folder, lambda: fill(folder))
+        assert_told_once(caplog, context, os.strerror(errno.ENOSPC))
+        os.remove(folder / "filling")
+        tools.assert_all_parse(folder)
+        names = {path.name for path in folder.iterdir()}
+        assert "__transformed_code_0_for_straight.py" in names and ".depyf-draft" not in names
+        assert len(from_json((folder / "manifest.json").read_text()).frames) == 1, "as of the first frame"
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(folder):
+    with open(folder / "filling", "wb", buffering=0) as stream:
+        try:
+            while True:
+                stream.write(b"x" * 4096)
+        except OSError:
+            pass
+
+
+def test_a_limit_on_the_size_of_files_is_one_warning_and_the_program_goes_on(tmp_path):
+    resource = pytest.importorskip("resource")
+    assert resource
+    program = f"""
+import resource, signal, torch, depyf
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+def f(x):
+    x = x + 1
+    print("at the break")
+    return x * 2
+with depyf.prepare_debug({str(tmp_path / "d")!r}):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    print(torch.compile(f, backend="eager")(torch.ones(2)).tolist())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0 and done.stdout == "at the break\n[4.0, 4.0]\n", done.stderr
+    assert done.stderr.count("depyf cannot write") == 1 and "Traceback" not in done.stderr
+    assert not [path for path in (tmp_path / "d").iterdir() if path.suffix == ".py"]
+
+
+def test_threads_that_compile_at_once_leave_every_frame_under_its_name(tmp_path):
+    torch._dynamo.reset()
+    namespace = {"torch": torch}
+    for number in range(8):
+        exec(f"def thread_{number}(x):\n    x = x + {number}\n    torch._dynamo.graph_break()\n    return x * {number}",
+             namespace)  # fmt: skip
+    begin = threading.Barrier(4)
+
+    def work(first):
+        begin.wait()
+        functions = [namespace[f"thread_{number}"] for number in (first, first + 4)]
+        return [torch.compile(function, backend="aot_eager")(torch.ones(2))[0].item() for function in functions]
+
+    with depyf.prepare_debug(str(tmp_path / "d")):
+        with ThreadPoolExecutor(4) as pool:
+            results = list(pool.map(work, range(4)))
+    assert results == [[(1 + number) * number for number in (first, first + 4)] for first in range(4)]
+    record = from_json((tmp_path / "d" / "manifest.json").read_text())
+    assert record.problems == () and len(record.frames) == 16 and len({one.compile_id for one in record.frames}) == 16
+    tools.assert_all_parse(tmp_path / "d")
+    for number in range(8):
+        entry, rest = [f for f in record.frames if f"thread_{number}" in record.function(f.function).name]
+        assert (entry.file, rest.file) == (
+            f"__transformed_code_0_for_thread_{number}.py",
+            f"__transformed_code_0_for_torch_dynamo_resume_in_thread_{number}_at_3.py",
+        )
+        for frame, operation in ((entry, f"+ {number}"), (rest, f"* {number}")):
+            (name,) = frame.graphs
+            graph = record.graph(name)
+            captured = next(part.file for part in graph.stages if part.stage == "Captured_Graph")
+            assert graph.compile_id == frame.compile_id and operation in (tmp_path / "d" / captured).read_text()
+        assert (tmp_path / "d" / f"full_code_for_thread_{number}_0.py").exists()
+
+
+def test_a_second_context_in_the_same_folder_adds_to_the_story_of_a_function(tmp_path):
+    torch._dynamo.reset()
+    compiled = torch.compile(tools.toy_example, backend="eager")
+    for size in (10, 11):
+        with depyf.prepare_debug(str(tmp_path / "d")) as context:
+            compiled(torch.ones(size), torch.ones(size))
+        torch.compile(tools.straight, backend="eager")(torch.ones(2, 2), torch.ones(2, 2))  # between the two
+    stories = sorted(path.name for path in (tmp_path / "d").glob("full_code_for_*"))
+    assert stories == ["full_code_for_toy_example_0.py"]
+    assert len(context.record.frames_of("toy_example_0")) == 2
+    text = (tmp_path / "d" / stories[0]).read_text()
+    assert "__transformed_code_0_for_toy_example" in text and "__transformed_code_1_for_toy_example" in text
+    assert len(context.record.functions) == 3, "toy_example and its two rests"
+
+
+def test_an_earlier_folder_of_this_process_goes_on_without_what_the_user_removed(tmp_path):
+    dump(tmp_path / "d", tools.straight, lambda f: [f(torch.ones(2, 2), torch.ones(2, 2))])
+    shutil.rmtree(tmp_path / "d")
+    _, record, _ = dump(tmp_path / "d", tools.straight, lambda f: [f(torch.ones(3, 3), torch.ones(3, 3))])
+    assert [frame.file for frame in record.frames] == ["__transformed_code_0_for_straight.py"]
+
+
+FUNCTION = FunctionRecord("f_0", "f", "f", "f.py", 1, "def f(): pass\n", "file")
+FRAME = FrameRecord("0/0", "f_0", 0, "__transformed_code_0_for_f.py", "def f(): pass\n", "replaced", "PROVED")
+
+
+def test_a_journal_that_was_cut_off_tells_everything_before_the_cut():
+    lines = [
+        line(header={"process": "p", "run": "r", "rank": 1, "world_size": 2}),
+        line(compiling="0/0", what="f (f.py:1)"),
+        line(file=FRAME.file),
+        line(function=FUNCTION),
+        line(frame=0, value=FRAME),
+        line(graph=0, value=GraphRecord("__compiled_fn_1", "0/0")),
+        line(compiled="0/0"),
+        line(compiling="1/0", what="g (f.py:9)"),
+    ]
+    text = "\n".join(lines) + "\n"
+    record = replay(SessionRecord(), text)
+    assert record.functions == (FUNCTION,) and record.frames == (FRAME,) and len(record.graphs) == 1
+    assert record.compiling == ("g (f.py:9) [1/0]",) and not record.complete and record.rank == 1
+    assert replay(record, text) == record, "what the manifest holds already is not told twice"
+    assert from_json(to_json(record)) == record == from_json(to_json(record, compact=True))
+    assert header_of(text)["run"] == "r" and list(file_names(text)) == [FRAME.file]
+    for cut in range(len(text)):
+        part = replay(SessionRecord(), text[:cut])
+        assert part.frames in ((), (FRAME,)) and part.functions in ((), (FUNCTION,))
+    torn = text[: text.index(lines[4]) + 9] + "\n" + lines[5] + "\n"  # a full disk in between
+    assert replay(SessionRecord(), torn).frames == () and len(replay(SessionRecord(), torn).graphs) == 1
+
+
+def test_a_claim_is_given_once_and_ends_with_the_process_that_holds_it(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    assert fcntl
+    program = f"""
+import sys
+from depyf.torch_hooks.claims import Claim
+claim = Claim.take({str(tmp_path)!r})
+claim.append("one")
+print("taken", flush=True)
+sys.stdin.read()
+"""
+    holder = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "taken\n"
+    assert is_claimed(str(tmp_path)) and Claim.take(str(tmp_path)) is None
+    holder.kill()
+    holder.communicate()
+    assert not is_claimed(str(tmp_path)) and (tmp_path / JOURNAL).read_text() == "one\n"
+    claim = Claim.take(str(tmp_path))
+    claim.release()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,97 @@
+"""Where ranks differ, on records made by hand: the words that a person with a hanging job reads."""
+
+from __future__ import annotations
+
+from depyf.record import (
+    FrameRecord,
+    FunctionRecord,
+    GraphBreak,
+    GraphRecord,
+    Location,
+    ProcessRecord,
+    SessionRecord,
+    StageRecord,
+)
+from depyf.report.ranks import compare, render, summary
+
+TEXT = "# first line\nclass GraphModule:\n    def forward(self, x):\n        {}\n        return (x,)\n"
+
+
+def session(rank, *compilations, complete=True, compiling=()):
+    """A record of compilations (function, operation of its graph, why it was compiled again, place of a break)."""
+    functions, frames, graphs, texts = {}, [], [], {}
+    for number, (name, operation, why, place) in enumerate(compilations):
+        functions[name] = FunctionRecord(f"{name}_0", name, name, "train.py", 1 + len(name), "", "file")
+        file = f"__compiled_fn_{number}.Captured_Graph.0.py"
+        texts[file] = TEXT.format(operation)
+        graphs.append(GraphRecord(f"__compiled_fn_{number}", f"{number}/0", (StageRecord("Captured_Graph", 0, file),)))
+        breaks = (GraphBreak("print", Location("train.py", place)),) if place else ()
+        frames.append(
+            FrameRecord(
+                f"{number}/0", f"{name}_0", number, f"{number}.py", "", "replaced", "PROVED",
+                graphs=(f"__compiled_fn_{number}",), graph_breaks=breaks, recompile_reasons=(why,) if why else (),
+            )  # fmt: skip
+        )
+    record = SessionRecord(
+        functions=tuple(functions.values()), frames=tuple(frames), graphs=tuple(graphs),
+        complete=complete, compiling=compiling, rank=rank,
+    )  # fmt: skip
+    return record, texts
+
+
+def differences(*sessions, world_size=None):
+    records = {rank: record for rank, (record, _) in enumerate(sessions) if record is not None}
+    return compare(records, {rank: texts for rank, (_, texts) in enumerate(sessions)}, world_size)
+
+
+def test_ranks_that_do_the_same_on_other_devices_are_the_same():
+    ranks = [session(rank, ("f", f"y = x.to('cuda:{rank}')  # line", "", 0)) for rank in range(3)]
+    assert differences(*ranks) == ()
+
+
+def test_one_rank_that_compiles_again_is_told_with_the_guard_that_failed():
+    plain = [session(rank, ("f", "y = x + 1", "", 0)) for rank in range(3)]
+    again = session(3, ("f", "y = x + 1", "", 0), ("f", "y = x + 1", "0/0: this failed: x.size()[0] == 4", 0))
+    (one,) = differences(*plain, again)
+    assert one.kind == "versions" and one.place == "train.py:2"
+    assert one.text == (
+        "Rank 3 compiled f twice; ranks 0-2: once. Why, on rank 3: 0/0: this failed: x.size()[0] == 4"
+    )
+
+
+def test_other_collectives_come_first_and_name_what_each_rank_runs():
+    one = session(0, ("g", "y = x", "", 7), ("f", "y = torch.ops._c10d_functional.all_reduce(x, 'sum', '0')", "", 0))
+    other = session(1, ("g", "y = x", "", 0), ("f", "y = torch.ops._c10d_functional.all_gather_into_tensor(x)", "", 0))
+    first, second = differences(one, other)
+    assert first.kind == "collectives"
+    assert first.text == (
+        "Rank 1 captured other collectives in version 0 of f: all_gather_into_tensor; rank 0: all_reduce"
+    )
+    assert second.kind == "graph breaks" and second.text == "Rank 0 alone: g breaks the graph at train.py:7: print"
+
+
+def test_another_graph_shows_the_first_line_that_differs():
+    (one,) = differences(session(0, ("f", "y = x + 1", "", 0)), session(1, ("f", "y = x + 2", "", 0)))
+    assert (one.kind, [view.what for view in one.views]) == ("graph", ["y = x + 1", "y = x + 2"])
+
+
+def test_another_order_is_told_where_the_ranks_part():
+    calls = [("f", "y = x", "", 0), ("g", "y = x", "", 0), ("h", "y = x", "", 0)]
+    (one,) = differences(session(0, *calls), session(1, calls[0], calls[2], calls[1]))
+    assert one.kind == "order" and "compilation 2 of those they share: rank 0: g (version 0); rank 1: h" in one.text
+
+
+def test_ranks_that_were_killed_or_never_seen_are_told():
+    killed = session(0, ("f", "y = x", "", 0), complete=False, compiling=("g (train.py:9) [1/0]",))
+    ended = differences(killed, (None, {}), session(2, ("f", "y = x", "", 0)), world_size=3)
+    assert [one.kind for one in ended] == ["ended", "ended"]
+    assert ended[0].text.startswith("Rank 1 left no record") and "was compiling g (train.py:9) [1/0]" in ended[1].text
+
+
+def test_the_text_for_people_has_each_rank_and_each_difference():
+    found = differences(session(0, ("f", "y = x + 1", "", 0)), session(1, ("f", "y = x + 2", "", 0)))
+    processes = [ProcessRecord(f"rank_{rank}", rank, frames=1, graphs=1) for rank in (0, 1)]
+    text = render(processes, found)
+    assert text.splitlines()[0] == "2 ranks, and one thing that they did not do alike:"
+    assert "rank_1  1     1       1       0             yes" in text and found[0].text in text
+    assert summary(processes, (), "/d").splitlines()[0] == "depyf: All 2 ranks compiled the same."
