@@ -1,11 +1,11 @@
 """Change functions of the standard library in one place, and count how many changes the prover sees.
 
-    python bench/mutants.py [--functions N] [--each N] [--seed N] [--show N]
+    python bench/mutants.py [--functions N] [--each N] [--seed N]
 
 Each mutant differs from its function in one micro-op: a branch is flipped, two operands are swapped, a
 constant gets another type, a `del` is dropped, a handler is lost, ... A mutant that is still proved is either
-the same program (both arms of the branch return None) or a hole in the prover: `--show` prints them, to be
-read by a person.
+the same program or a hole in the prover. equivalent.py finds out, without the prover, why it is the same program;
+those without a reason are listed with the ops around the place, to be read by a person.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ import argparse
 import collections
 import pathlib
 import random
+import re
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
+from equivalent import reason  # noqa: E402
 from reflexive import codes, standard_library  # noqa: E402
 
 from depyf.decompiler.decode import decode  # noqa: E402
 from depyf.decompiler.microops import BRANCHES, ENDS, Handler, Op, Program  # noqa: E402
-from depyf.decompiler.prove import _Proof  # noqa: E402
+from depyf.decompiler.prove import Verdict, _Proof  # noqa: E402
 
 FLIPPED = {
     "BRANCH_TRUE": "BRANCH_FALSE", "BRANCH_FALSE": "BRANCH_TRUE",
@@ -279,41 +281,76 @@ def functions(count: int, r: random.Random) -> Iterator[Any]:
                 return
 
 
+def why_same(verdict: Verdict, program: Program, mutant: Program, at: int) -> str:
+    """The reason why a mutant that is proved is the same program, or "" if none is seen."""
+    if plainly_same(program, mutant):
+        return "the two differ only in jumps to jumps, or in which copy of the same ops is run"
+    found = reason(program, mutant, at)
+    if found is not None:
+        return found
+    return " and ".join(f"assuming that {assumption.value}" for assumption in verdict.assumptions)
+
+
+def around(program: Program, mutant: Program, at: int) -> List[str]:
+    """The ops around the place, those of the mutant beside those that it changed."""
+    lines = []
+    for index in range(max(0, at - 4), min(at + 6, len(program.ops))):
+        ours, theirs = repr(program.ops[index]), repr(mutant.ops[index])
+        lines.append(f"{index:6} {ours:50.50} {theirs[:50] if ours != theirs else ''}")
+    return lines
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the table, the reasons, and what has none."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--functions", type=int, default=500)
+    parser.add_argument("--functions", type=int, default=1300)
     parser.add_argument("--each", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", type=int, default=10)
     options = parser.parse_args()
     r = random.Random(options.seed)
     table: Dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    survivors: Dict[str, List[str]] = collections.defaultdict(list)
+    reasons: collections.Counter[str] = collections.Counter()
+    unproved: collections.Counter[str] = collections.Counter()
+    unexplained: List[str] = []
     for code in functions(options.functions, r):
         program = decode(code)
         for name, at, mutant in mutants(program, r, options.each):
             verdict = _Proof(None, frozenset())._attempt(program, mutant, frozenset(), None)
             table[name][verdict.grade.name] += 1
-            if verdict.holds and plainly_same(program, mutant):
-                table[name]["(of these plainly the same)"] += 1
-            elif verdict.holds:
-                where = (
-                    f"{pathlib.Path(code.co_filename).name}:{code.co_qualname} op {at} {program.ops[at]!r}"
-                )
-                survivors[name].append(where)
+            if verdict.holds:
+                why = why_same(verdict, program, mutant, at)
+                if why:
+                    reasons[NAMED.sub("<name>", why)] += 1
+                else:
+                    where = f"{pathlib.Path(code.co_filename).name}:{code.co_qualname}, {name} at op {at}"
+                    unexplained.append("\n".join([where, *around(program, mutant, at)]))
             elif verdict.reason:
-                survivors[verdict.reason].append(f"{code.co_qualname} op {at} {name}")
-    for name, counts in sorted(table.items()):
-        print(
-            f"{name:26} {sum(counts.values()):6}  " + "  ".join(f"{k} {v}" for k, v in sorted(counts.items()))
-        )
+                unproved[verdict.reason] += 1
+    report(table, reasons, unproved, unexplained)
+
+
+NAMED = re.compile(r"^\w+(?= (is|holds|was))|(?<=set to )\w+(?=, or)|(?<=operands are ).*")
+
+
+def report(
+    table: Dict[str, collections.Counter[str]],
+    reasons: collections.Counter[str],
+    unproved: collections.Counter[str],
+    unexplained: List[str],
+) -> None:
+    """Print what was counted."""
     total = sum((counts for counts in table.values()), collections.Counter())
-    print(f"{'all':26} {sum(total.values()):6}  " + "  ".join(f"{k} {v}" for k, v in sorted(total.items())))
-    for name, wheres in survivors.items():
-        print(f"--- {len(wheres)} x {name}")
-        for where in wheres[: options.show]:
-            print("   ", where)
+    for name, counts in (*sorted(table.items()), ("all", total)):
+        found = "  ".join(f"{grade} {count}" for grade, count in sorted(counts.items()))
+        print(f"{name:26} {sum(counts.values()):6}  {found}")
+    print("\nnot accepted, though not refuted:")
+    for why, count in unproved.most_common():
+        print(f"{count:6}  {why}")
+    print("\nproved, and the same program because")
+    for why, count in reasons.most_common():
+        print(f"{count:6}  {why}")
+    print(f"\nproved, and no reason seen: {len(unexplained)}")
+    print("\n".join(unexplained))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Scoreboard: decompile every function of a source tree and say what became of it.
 
-    python bench/tree.py [ROOT] [--modules] [--sample N] [--seed S] [--show K] [--which TEXT]
+    python bench/tree.py [ROOT] [--modules] [--sample N] [--seed S] [--show K] [--which TEXT] [--minimise SECONDS]
 
 ROOT defaults to the running interpreter's standard library. Prints how many functions are proved, how many
-recompile to identical bytecode, the rungs of the ladder used, what was refuted, functions per second, the
-classes of failures, and the smallest function of each class. With --modules, whole modules and class bodies are
-decompiled in place of functions.
+recompile to identical bytecode, the rungs of the ladder used, how many have only refuted texts (such a text is never
+shown), functions per second, the classes of failures, and the smallest function of each class, made smaller still
+(minimise.py) for at most SECONDS each. With --modules, whole modules and class bodies are decompiled in place of
+functions.
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ from __future__ import annotations
 import argparse
 import collections
 import hashlib
+import io
 import os
 import re
 import sys
 import sysconfig
 import time
+import tokenize
 import warnings
 from types import CodeType
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from depyf.decompiler.pipeline import decompile_frame
+from minimise import smallest
+
+from depyf.decompiler.pipeline import Decompilation, decompile_frame
+from depyf.decompiler.prove import Grade
 
 SKIPPED = {"site-packages", "__pycache__", "test", "tests", "idle_test", "idlelib", "pgen2", "lib2to3"}
 
@@ -70,6 +76,26 @@ def sample(found: List[Tuple[str, CodeType]], count: int, seed: str) -> List[Tup
     return sorted(found, key=key)[:count] if count else found
 
 
+def failure(code: CodeType) -> Optional[str]:
+    """The class of failure of a code object, None if it is proved: all that are refuted are one class."""
+    result = decompile_frame(code, constant_globals=None)
+    return None if result.proved else coarse(result)
+
+
+def coarse(result: Decompilation) -> str:
+    if result.verdict.grade is Grade.REFUTED:
+        return "refuted"
+    return re.sub(r"'[^']*'|<[^>]*>|@\d+|\d+", "*", str(result.verdict).split("; ")[0])
+
+
+def minimised(root: str, where: str, line: int, name: str, seconds: float) -> Optional[str]:
+    """A smaller function that fails in the same way."""
+    with open(os.path.join(root, where.split(":")[0]), "rb") as file:
+        source = file.read()
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    return smallest(source.decode(encoding), name, line, failure, seconds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root", nargs="?", default=sysconfig.get_paths()["stdlib"])
@@ -77,11 +103,12 @@ def main() -> None:
     parser.add_argument("--seed", default="0")
     parser.add_argument("--show", type=int, default=25, help="classes of failures to list")
     parser.add_argument("--which", default="", help="print the listing of failures that contain this")
+    parser.add_argument("--minimise", type=float, default=20, help="seconds for each class of failures")
     parser.add_argument("--modules", action="store_true", help="whole modules and class bodies")
     options = parser.parse_args()
     chosen = sample(list(codes(options.root, options.modules)), options.sample, options.seed)
     counts: collections.Counter[str] = collections.Counter()
-    reasons: Dict[str, List[Tuple[int, str]]] = {}
+    reasons: Dict[str, List[Tuple[int, str, int, str]]] = {}
     identical, slowest = 0, (0.0, "")
     begin = time.process_time()
     for where, code in chosen:
@@ -94,19 +121,25 @@ def main() -> None:
             continue
         why = str(result.verdict).split("; statements:")[0]
         why = re.sub(r"'[^']*'|<[^>]*>|@\d+|\d+", "*", why)[:110]
-        reasons.setdefault(why, []).append((len(code.co_code), f"{where} line {code.co_firstlineno}"))
+        reasons.setdefault(why, []).append((len(code.co_code), where, code.co_firstlineno, code.co_name))
         if options.which and options.which in str(result.verdict):
             print(f"--- {where} line {code.co_firstlineno}: {result.verdict}")
     seconds = time.process_time() - begin
     for why, places in sorted(reasons.items(), key=lambda item: -len(item[1]))[: options.show]:
-        print(f"{len(places):5}  {why}\n         {min(places)}")
+        size, where, line, name = min(places)
+        print(f"{len(places):5}  {why}\n       {where} line {line} ({size} bytes)")
+        small = minimised(options.root, where, line, name, options.minimise) if options.minimise else None
+        if small is not None:
+            print("\n".join(f"           | {text}" for text in small.splitlines()))
     total = len(chosen)
     proved = sum(count for name, count in counts.items() if name.startswith("PROVED"))
-    print(dict(counts))
+    for name, count in counts.most_common():
+        print(f"{count:7}  {name}")
     what = "modules and classes" if options.modules else "functions"
     print(
         f"{total} {what}: proved {100 * proved / total:.2f} %, identical bytecode {100 * identical / total:.2f} %, "
-        f"{total / seconds:.0f} {what}/s, slowest {slowest[0]:.2f} s {slowest[1]}"
+        f"refuted {counts['REFUTED by disassembly']}, {total / seconds:.0f} {what}/s, "
+        f"slowest {slowest[0]:.2f} s {slowest[1]}"
     )
 
 

@@ -238,7 +238,9 @@ def _reraise(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     if handler is None:
         side.event = (("PROPAGATE",), side.stack[-1:], 1, 0, LEAVE, 0)
         return STOP
-    exception = side.stack[-1]
+    exception = side.stack.pop()
+    if len(side.stack) < handler.depth:
+        raise Unsupported("a handler wants more stack than there is")
     del side.stack[handler.depth :]
     if handler.lasti:
         side.stack.append(m.terms.lasti)
