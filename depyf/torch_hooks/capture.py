@@ -167,6 +167,8 @@ class Capture:
     def on_custom_stage(self, stage: str, text: str) -> None:
         """A custom backend announces a stage of the graph that it compiles now."""
         with self.problems.shield("writing a stage of a custom backend"), self._lock:
+            if self._is_over:
+                return
             compilation = self._compilations.of(self._current_compile_id())
             event = TraceEvent("custom " + stage, compilation.compile_id, _attempt(compilation), {}, text)
             if compilation.graph is None:

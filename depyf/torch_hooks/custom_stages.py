@@ -19,30 +19,26 @@ _NAME = "lazy_format_graph_code"
 def attach(receive: Callable[[str, str], None]) -> Callable[[], None]:
     """Call `receive(stage, text)` for each announced stage; returns the function that stops it."""
     originals = [torch_facts.find(name) for name in ("graph_formatter", "graph_formatter_of_fx")]
-    bound: List[Tuple[ModuleType, Any]] = []
+    replaced: List[Tuple[Any, Any]] = []
     for original in {id(function): function for function in originals if function is not None}.values():
         replacement = _announcing(original, receive)
-        for module in _holders(original):
-            bound.append((module, original))
-            setattr(module, _NAME, replacement)
+        _bind(original, replacement)
+        replaced.append((original, replacement))
 
     def detach() -> None:
-        for module, original in bound:
-            setattr(module, _NAME, original)
+        for original, replacement in replaced:
+            _bind(replacement, original)  # also where a module was imported, and with it the name, meanwhile
 
     return detach
 
 
-def _holders(original: Any) -> List[ModuleType]:
-    """The homes of the function, and modules outside torch that imported it."""
+def _bind(old: Any, new: Any) -> None:
+    """Bind the name anew at its homes, and in modules outside torch that imported it."""
     homes = {torch_facts.hook(name).module for name in ("graph_formatter", "graph_formatter_of_fx")}
-    return [
-        module
-        for name, module in list(sys.modules.items())
-        if isinstance(module, ModuleType)
-        and (name in homes or not name.startswith("torch."))
-        and vars(module).get(_NAME) is original
-    ]
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType) and vars(module).get(_NAME) is old:
+            if name in homes or not name.startswith("torch."):
+                setattr(module, _NAME, new)
 
 
 def _announcing(original: Any, receive: Callable[[str, str], None]) -> Any:

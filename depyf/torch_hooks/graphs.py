@@ -46,6 +46,10 @@ PROGRAM = "graph_dump"  # code in another language that AOTInductor made
 CACHE_HIT = "aotautograd_cache_hit"
 CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))
 EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL, PROGRAM}  # what `Graphs.add_event` takes
+# Stages that are about a whole graph and do not run when it is split.
+_OF_TORCH = frozenset((CAPTURED, STAGES[AUTOGRAD_GRAPH], STAGES[POST_GRAD]))
+# In the `meta` of the graph that Dynamo hands to the backend, which AOTAutograd keeps but does not run.
+_HANDED_OVER = "dynamo_compile_id"
 # Inductor writes into each module which graph of AOTAutograd's it was made for.
 _AOT_ID = re.compile(r"^# AOT ID: \['(?P<number>\w+)_(?P<made_for>forward|backward|inference)'\]", re.MULTILINE)
 
@@ -176,9 +180,13 @@ class Graphs:
             return
         index = self._folder.number(f"{graph.name}.kernel_{{}}.py")
         part = Part("kernel", index, f"{graph.name}.kernel_{index}.py", text, module_file, made_for)
-        part.piece = graph.pieces.of_kernel(number, made_for)
-        if graph.newest_kernel is None and graph.stages and graph.stages[-1].stage == STAGES[POST_GRAD]:
-            graph.stages[-1].made_for, graph.stages[-1].piece = made_for, part.piece
+        source = graph.stages[-1] if graph.stages and graph.stages[-1].stage == STAGES[POST_GRAD] else None
+        if source is not None and not made_for:  # a module around a C++ program
+            is_inference = graph.counts["aot_inference_graph"] > 0
+            part.made_for = "backward" if "tangents_1" in source.text else "inference" if is_inference else "forward"
+        part.piece = graph.pieces.of_kernel(number, part.made_for)
+        if source is not None:
+            source.made_for, source.piece = part.made_for, part.piece
         self._folder.write(part.file, text)
         graph.kernels.append(part)
         graph.newest_kernel = part
@@ -199,15 +207,18 @@ class Graphs:
     def link(self, graph: Graph, entry: Any) -> None:
         """Link what `entry`, the compiled graph as the frame calls it, leads to.
 
-        Inductor's kernels run where there are any; else the graphs of AOTAutograd; else the captured one.
+        Inductor's kernels run where there are any; else the graphs of AOTAutograd; else the captured one.  A
+        backend that splits the graph also runs what holds the pieces together, a stage of its own.
         """
         if graph.kernels:
             self._link_kernels(graph, reachable(entry))
         elif any(part.stage == FORWARD for part in graph.stages):
-            # AOTAutograd keeps the graph that Dynamo handed to the backend, but does not run it
-            self._link_graph_modules(graph, (FORWARD, BACKWARD), reachable(entry), "dynamo_compile_id")
+            self._link_graph_modules(graph, (FORWARD, BACKWARD), reachable(entry), _HANDED_OVER)
         else:
             self._link_graph_modules(graph, (CAPTURED,), reachable(entry))
+        of_backend = {part.stage for part in graph.stages if part.piece is None} - _OF_TORCH
+        if of_backend:
+            self._link_graph_modules(graph, tuple(of_backend), reachable(entry), _HANDED_OVER)
 
     def _link_kernels(self, graph: Graph, found: reachable) -> None:
         waiting: Dict[str, List[Part]] = {}
@@ -240,11 +251,12 @@ class Graphs:
     ) -> None:
         """Link the modules that `found` leads to, but those with `not_with` in their `meta`."""
         parts = [part for part in graph.stages if part.stage in stages]
+        others = [part for part in graph.stages if part.stage not in stages]
         for module in found:
             if isinstance(module, FunctionType) or not_with in module.meta:
                 continue
             forward = link.forward_of(module)
-            if forward is None:
+            if forward is None or any(self._is_linked(part, forward) for part in others):
                 continue
             # two pieces of one graph may have the same code: each gets its own file, and keeps it
             for part in sorted(parts, key=lambda part: (not self._is_linked(part, forward), part.linked)):
