@@ -154,7 +154,7 @@ class FrameRecord:
 class StageRecord:
     """One file of a graph: the graph at some stage of its compilation, or a module of kernels."""
 
-    stage: str  # "Captured_Graph", "Forward_graph", ..., "kernel", "candidate"
+    stage: str  # "Captured_Graph", "Forward_graph", ..., "kernel"; apart from these "candidate", "autotuning"
     index: int
     file: str
     runs: bool = False  # whether this backend runs the code of this stage
@@ -173,7 +173,7 @@ class GraphRecord:
     stages: Tuple[StageRecord, ...] = ()
     kernels: Tuple[StageRecord, ...] = ()
     skipped: Tuple[str, ...] = ()  # stages that did not run, and left no file, because torch's cache had the result
-    candidates: Tuple[StageRecord, ...] = ()  # modules that autotuning tried and did not take
+    candidates: Tuple[StageRecord, ...] = ()  # modules that autotuning tried and did not take, and lists of its choices
     without_frame: str = ""  # why no frame of the record calls it: it was exported, its backend failed ...
     lost: Tuple[str, ...] = ()  # stages of a graph that was read from Dynamo's cache of which torch kept no text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import capture_tools as tools
 import pytest
 import torch
@@ -209,7 +211,105 @@ def test_compiled_autograd_shows_what_it_handed_to_dynamo_beside_what_dynamo_mad
     assert backward.running_files == (f"{backward.name}.Forward_graph.0.py",)
 
 
+# ---------------------------------------------------------------- what autotuning tried
+
+
+class Choice:
+    def __init__(self, name, description):
+        self.name, self.description = name, description
+
+
+def test_what_autotuning_tried_is_a_list_apart_from_the_kernels_and_the_times_are_in_timings(tmp_path):
+    select_algorithm = pytest.importorskip("torch._inductor.select_algorithm")
+    if not hasattr(select_algorithm, "get_algorithm_selector_cache"):
+        pytest.skip("this torch has no place to register for it")
+    savers = select_algorithm.get_algorithm_selector_cache().feedback_saver_fns
+    before = list(savers)
+    small, big, broken = Choice("mm_0", "BLOCK_M=16"), Choice("mm_1", "BLOCK_M=64"), Choice("mm_2", "")
+
+    def backend(graph_module, example_inputs):
+        for saver in savers:  # as Inductor does, of torch 2.13 and of older ones
+            saver({small: 0.5, big: 0.25, broken: float("inf")}, "mm", [], [small, big, broken], None, {})
+            saver({}, "bmm", [], [], None)
+            saver(None, None, None, [object()])
+        return graph_module.forward
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)) as context:
+        torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+    assert list(savers) == before
+    (graph,) = context.record.graphs
+    assert context.record.problems == ("listing what autotuning tried: AttributeError",)
+    first, second = graph.candidates
+    assert not graph.kernels and first.stage == "autotuning" and not first.runs
+    assert (tmp_path / first.file).read_text().splitlines()[1:] == [
+        "# Inductor had 3 choices for mm. How long each took is in timings.json.",
+        "# What runs is in the kernel files; a slower choice may be taken where it can be fused with its neighbours.",
+        "#",
+        "# mm_0",
+        "#     BLOCK_M=16",
+        "# mm_1   (the fastest)",
+        "#     BLOCK_M=64",
+        "# mm_2   (could not be timed)",
+    ]
+    times = json.loads((tmp_path / "timings.json").read_text())["compilations"][0]["autotuning"]
+    assert times[0] == {"operation": "mm", "milliseconds": {"mm_0": 0.5, "mm_1": 0.25}}
+    story = next(tmp_path.glob("full_code_for_lambda_*.py")).read_text()
+    assert f"{first.file}   (what autotuning tried)" in story
+
+
 # ---------------------------------------------------------------- split graphs
+
+
+def test_what_holds_the_pieces_of_a_split_graph_together_is_linked_and_the_graph_before_is_not(tmp_path):
+    from torch.fx.passes.split_module import split_module
+
+    def backend(graph_module, example_inputs):
+        from torch._dynamo.utils import lazy_format_graph_code
+
+        sines = 0
+
+        def piece_of(node):
+            nonlocal sines
+            sines += "sin" in str(node.target)
+            return sines
+
+        lazy_format_graph_code("before split", graph_module)
+        split = split_module(graph_module, None, piece_of)
+        lazy_format_graph_code("after split", split)
+        return split.forward
+
+    record = session(tmp_path, lambda: torch.compile(lambda x: (x * 2).sin().sin() + 3, backend=backend)(torch.ones(3)))
+    (graph,) = record.graphs
+    assert {part.stage: part.linked for part in graph.stages} == {
+        "Captured_Graph": False,
+        "before split": False,
+        "after split": True,
+    }
+    assert "not run by this backend; what runs is" in first_line(tmp_path, graph.stages[1])
+
+
+def test_a_backend_that_is_imported_in_one_session_announces_its_stages_in_the_next(tmp_path, monkeypatch):
+    (tmp_path / "lazily_imported_backend.py").write_text(
+        "from torch._dynamo.utils import lazy_format_graph_code\n"
+        "def backend(graph_module, example_inputs):\n"
+        "    lazy_format_graph_code('my stage', graph_module)\n"
+        "    return graph_module.forward\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def program():
+        import lazily_imported_backend
+
+        torch.compile(lambda x: x + 1, backend=lazily_imported_backend.backend)(torch.ones(2))
+
+    original = torch._dynamo.utils.lazy_format_graph_code
+    for name in ("one", "two"):
+        (graph,) = session(tmp_path / name, program).graphs
+        assert "my stage" in stages(graph), name
+    import lazily_imported_backend
+
+    assert lazily_imported_backend.lazy_format_graph_code is original
 
 
 def test_the_pieces_of_a_graph_that_ddp_splits_are_told_apart_and_all_linked(tmp_path):

@@ -211,13 +211,16 @@ def _graph(name: str, graph: GraphRecord | None) -> list[str]:
         return [f"  graph:  {name} (no file)"]
     parts = sorted(graph.stages + graph.kernels, key=lambda part: not part.runs)
     files = [part.file + _remark(part) for part in parts]
-    files += [f"{part.file}   (autotuning tried it)" for part in graph.candidates]
+    files += [f"{part.file}   ({_TRIED.get(part.stage, 'autotuning tried it')})" for part in graph.candidates]
     files += [f"(no {stage}: torch had the result in its cache, the passes did not run)" for stage in graph.skipped]
     files += [f"(torch kept no text of {', '.join(graph.lost)})"] if graph.lost else []
     if not files:
         return [f"  graph:  {name} (no file)"]
     margin = " " * len(f"  graph:  {name} -> ")
     return [f"  graph:  {name} -> {files[0]}"] + [margin + file for file in files[1:]]
+
+
+_TRIED = {"autotuning": "what autotuning tried"}
 
 
 def _remark(part: StageRecord) -> str:

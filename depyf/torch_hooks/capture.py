@@ -11,13 +11,13 @@ from types import CodeType
 from typing import Any, Callable, Dict, List
 
 from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions, to_json
-from depyf.torch_hooks import custom_stages, skips, torch_facts, trace, wild
+from depyf.torch_hooks import autotuning, custom_stages, skips, torch_facts, trace, wild
 from depyf.torch_hooks.after_the_fact import LiveFunctions
 from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function, failure_in
 from depyf.torch_hooks.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
-from depyf.torch_hooks.graphs import AUTOGRAD_GRAPH, CAPTURED_EVENT, EVENTS, Graphs
+from depyf.torch_hooks.graphs import AUTOGRAD_GRAPH, CAPTURED_EVENT, EVENTS, TRIED, Graphs
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.journal import Journal
 from depyf.torch_hooks.live import installed_global
@@ -42,6 +42,7 @@ class Capture:
         self._keep_wild_code = keep_wild_code
         self._graph_classes_before = wild.graph_module_classes() if keep_wild_code else frozenset()
         self._stops: List[Callable[[], None]] = []
+        self._is_listening_to_autotuning = False
         self._begin(folder, earlier)
 
     def _begin(self, folder: OutputFolder, earlier: SessionRecord) -> None:
@@ -76,6 +77,15 @@ class Capture:
             self._stops.append(custom_stages.attach(self.on_custom_stage))
         with self.problems.shield("listening to why Dynamo skips frames"):
             self._stops.append(skips.attach(self.on_skip))
+
+    def _listen_to_autotuning(self) -> None:
+        """Inductor is loaded when it is first used."""
+        if not self._is_listening_to_autotuning:
+            with self.problems.shield("listening to autotuning"):
+                stop = autotuning.attach(self.on_autotuned)
+                if stop is not None:
+                    self._stops.append(stop)
+                    self._is_listening_to_autotuning = True
 
     def stop(self) -> None:
         """Take all hooks off again."""
@@ -132,6 +142,7 @@ class Capture:
             compilation = self._compilations.of(event.compile_id, captured=event.kind == CAPTURED_EVENT)
             self._latest[threading.get_ident()] = compilation
             if event.kind in EVENTS:
+                self._listen_to_autotuning()
                 if compilation.graph is None:
                     compilation.stages.append(event)
                 else:
@@ -163,6 +174,20 @@ class Capture:
             if not self._is_over:
                 self._skips.add(reason, code, entry, self._latest.get(threading.get_ident()))
                 self._journal.keep_functions()
+
+    def on_autotuned(self, timings: Any, operation: Any, choices: Any) -> None:
+        """Inductor has timed its choices for an operation of the graph that it compiles now."""
+        with self.problems.shield("listing what autotuning tried"), self._lock:
+            if self._is_over:
+                return
+            compilation = self._compilations.of(self._current_compile_id())
+            tuned = autotuning.read(timings, operation, choices)
+            compilation.autotuned.append(tuned)
+            event = TraceEvent(TRIED, compilation.compile_id, _attempt(compilation), {}, autotuning.listing(tuned))
+            if compilation.graph is None:
+                compilation.stages.append(event)
+            else:
+                self._graphs.add_event(compilation.graph, event)
 
     def on_custom_stage(self, stage: str, text: str) -> None:
         """A custom backend announces a stage of the graph that it compiles now."""
@@ -302,7 +327,7 @@ class Capture:
     def timings(self) -> Dict[str, Any]:
         """What torch and depyf took, in torch's own units; differs from run to run."""
         compilations = [
-            {"compile_id": compilation.compile_id, **compilation.timings}
+            {"compile_id": compilation.compile_id, **compilation.timings, **_autotuning_times(compilation)}
             for compilation in self._compilations.all
         ]
         return {"compilations": compilations, "depyf_seconds": self._seconds}
@@ -311,6 +336,11 @@ class Capture:
 def _attempt(compilation: Compilation) -> int:
     """A custom stage belongs to the attempt of the graph captured last."""
     return max((event.attempt for event in compilation.stages), default=0)
+
+
+def _autotuning_times(compilation: Compilation) -> Dict[str, Any]:
+    times = [{"operation": tuned.operation, "milliseconds": tuned.milliseconds} for tuned in compilation.autotuned]
+    return {"autotuning": times} if times else {}
 
 
 def _numbers(data: Dict[str, Any]) -> Dict[str, Any]:

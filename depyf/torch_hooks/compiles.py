@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Tuple
 
 from depyf.record import GraphBreak, SkipRecord
 from depyf.torch_hooks import torch_facts
+from depyf.torch_hooks.autotuning import Autotuned
 from depyf.torch_hooks.graphs import Graph
 from depyf.torch_hooks.trace import TraceEvent
 
@@ -27,6 +28,7 @@ class Compilation:
     failure: Tuple[str, str] | None = None  # the exception that ended it: its type, and its text without the stack
     skip: SkipRecord | None = None  # why there is no frame, once that is known
     timings: Dict[str, Any] = field(default_factory=dict)
+    autotuned: List[Autotuned] = field(default_factory=list)
 
     def last_attempt(self) -> List[TraceEvent]:
         """The stages of the attempt that Dynamo kept."""

@@ -41,11 +41,12 @@ STAGES = {
 }
 KERNEL = "inductor_output_code"
 PROGRAM = "graph_dump"  # code in another language that AOTInductor made
+TRIED = "depyf_autotuning"  # of our own: what autotuning tried for one operation
 # AOTAutograd looks for the graph in its cache, and finds it or not.  Where it does, the pre-grad passes do not
 # run (torch 2.13; all other stages come from the cache and are in the trace).
 CACHE_HIT = "aotautograd_cache_hit"
 CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))
-EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL, PROGRAM}  # what `Graphs.add_event` takes
+EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL, PROGRAM, TRIED}  # what `Graphs.add_event` takes
 # Stages that are about a whole graph and do not run when it is split.
 _OF_TORCH = frozenset((CAPTURED, STAGES[AUTOGRAD_GRAPH], STAGES[POST_GRAD]))
 # In the `meta` of the graph that Dynamo hands to the backend, which AOTAutograd keeps but does not run.
@@ -149,6 +150,8 @@ class Graphs:
             graph.newest_kernel = None
         if event.kind == KERNEL:
             self._add_kernel(graph, event)
+        elif event.kind == TRIED:
+            self._add_tried(graph, event)
         elif event.kind == PROGRAM:
             self._add_program(graph, event)
         elif event.kind in STAGES:
@@ -197,6 +200,12 @@ class Graphs:
         part = Part(name, index, f"{graph.name}.{file_stem(name)}_{index}.{suffix}", event.payload)
         self._folder.write(part.file, _with_first_line(graph, part))
         graph.kernels.append(part)
+
+    def _add_tried(self, graph: Graph, event: TraceEvent) -> None:
+        index = self._folder.number(f"{graph.name}.autotuning_{{}}.py")
+        part = Part("autotuning", index, f"{graph.name}.autotuning_{index}.py", event.payload)
+        self._folder.write(part.file, _with_first_line(graph, part))
+        graph.candidates.append(part)
 
     def _add_candidate(self, graph: Graph, kernel: Part) -> None:
         index = self._folder.number(f"{graph.name}.candidate_{{}}.py")
@@ -321,6 +330,8 @@ def _first_line(graph: Graph, part: Part) -> str:
     if part.runs:
         return what + "this code runs, but is not linked to this file."
     running = graph.running()
+    if part.stage == "autotuning":
+        return what + "what was tried"
     if part.stage == "candidate":
         what += "autotuning tried it; "
     if running:

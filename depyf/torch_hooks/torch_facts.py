@@ -137,6 +137,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "2.13 (checked)",
         "install() writes nothing",
     ),
+    PrivateHook(
+        "autotuning_choices",
+        "torch._inductor.select_algorithm",
+        "get_algorithm_selector_cache",
+        "what autotuning tried for an operation: the selector calls the savers in its feedback_saver_fns",
+        "2.13 (checked)",
+        "no lists of what was tried; choices that are graphs of their own are still in the structured trace",
+    ),
 )
 
 
