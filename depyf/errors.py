@@ -19,10 +19,6 @@ class BugError(DepyfError):
     """A mistake inside depyf: the message says what to report."""
 
 
-class NotThereYetError(UserError, NotImplementedError):
-    """A name of depyf 0.20 that this version has not brought back: the message says what to use instead."""
-
-
 class OutputFolderError(UserError, OSError):
     """The folder for the dumped files cannot be made or written."""
 

@@ -80,17 +80,6 @@ def test_an_unknown_name_is_an_attribute_error():
         depyf.no_such_name
 
 
-def test_what_is_not_there_yet_says_so_instead_of_pretending():
-    from depyf.errors import NotThereYetError
-
-    for call in (
-        lambda: depyf.explain.dump_src(len),
-        lambda: depyf.optimization.TorchCompileWrapperWithCustomDispatcher(len),
-    ):
-        with pytest.raises(NotThereYetError, match="not there yet"):
-            call()
-
-
 def test_code_owner_of_methods_and_partials_is_the_function():
     from functools import partial
 

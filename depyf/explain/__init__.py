@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.errors import NotThereYetError
 
+def dump_src(fn: Any, module: Any = None) -> str:
+    """The whole story of what is compiled already, as the text of one Python module; `module` is not needed.
 
-def dump_src(fn: Any) -> str:
-    """The whole story of a function that is compiled already, as text.  Not there yet: NotThereYetError."""
-    raise NotThereYetError(
-        "depyf.explain.dump_src is not there yet: run the function inside depyf.prepare_debug(folder) and "
-        "read full_code_for_<function>_<n>.py in that folder"
-    )
+    The same text as in `full_code_for_*.py` of a `prepare_debug` folder.  `depyf.inspect(fn)` gives the graphs, too.
+    """
+    from depyf.torch_hooks.inspecting import inspect
+
+    return inspect(fn).story()

@@ -5,9 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Any, Iterator, Mapping
 
+_KEYS = ("dump_src_dir", "is_inside_prepare_debug")
+
 
 class _SessionView(Mapping[str, Any]):
-    """`dump_src_dir` (None outside `prepare_debug`) and `is_inside_prepare_debug`."""
+    """`dump_src_dir` (None outside `prepare_debug`) and `is_inside_prepare_debug`.
+
+    `unpatched_load_by_key_path` can be asked for, too, and is torch's own function: depyf patches nothing.
+    """
 
     def __getitem__(self, key: str) -> Any:
         session = getattr(sys.modules.get("depyf.torch_hooks.session"), "active", lambda: None)()
@@ -15,13 +20,17 @@ class _SessionView(Mapping[str, Any]):
             return session is not None
         if key == "dump_src_dir":
             return getattr(session, "dump_src_dir", None)
+        if key == "unpatched_load_by_key_path":
+            from depyf.torch_hooks import torch_facts
+
+            return torch_facts.find("load_by_key_path")
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(("dump_src_dir", "is_inside_prepare_debug"))
+        return iter(_KEYS)
 
     def __len__(self) -> int:
-        return 2
+        return len(_KEYS)
 
 
 data: Mapping[str, Any] = _SessionView()

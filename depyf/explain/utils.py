@@ -5,15 +5,21 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from depyf.errors import NotThereYetError
+from depyf.errors import UserError
 
 
 def get_current_compiled_fn_name() -> str:
-    """The name of the graph that is being compiled now.  Not there yet: NotThereYetError."""
-    raise NotThereYetError(
-        "depyf.explain.utils.get_current_compiled_fn_name is not there yet: torch's compile id "
-        "(torch._guards.CompileContext.current_compile_id()) names what is being compiled"
-    )
+    """The name of the graph that a backend compiles now: `__compiled_fn_3`.
+
+    Called elsewhere, it has the newest number that Dynamo gave to a name, of a graph or not.  UserError without
+    torch.
+    """
+    from depyf.torch_hooks import torch_facts
+
+    newest = torch_facts.newest_number()
+    if newest is None:
+        raise UserError("get_current_compiled_fn_name() needs torch, and one whose names are numbered")
+    return f"__compiled_fn_{newest}"
 
 
 def write_code_to_file_template(src: str, path_template: str) -> str:

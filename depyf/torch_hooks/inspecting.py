@@ -45,6 +45,10 @@ class Inspection(SessionRecord):
     def __str__(self) -> str:
         return overview.whole_story(self, self.texts)
 
+    def story(self) -> str:
+        """The same without the graphs and kernels: the text of `full_code_for_*.py`."""
+        return overview.whole_story(self, {})
+
 
 class _NoFolder(OutputFolder):
     """Keeps the texts instead of writing them."""

@@ -7,6 +7,7 @@ table says.  Nothing else in depyf imports private names of torch.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any, Tuple
@@ -130,6 +131,22 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "functions that were not compiled have no file of their own",
     ),
     PrivateHook(
+        "name_counter",
+        "torch._dynamo.bytecode_transformation",
+        "_unique_id_counter",
+        "the number of the graph that is being compiled, for programs that ask depyf for it",
+        "2.0 and newer (2.13 checked)",
+        "explain.utils.get_current_compiled_fn_name() raises UserError",
+    ),
+    PrivateHook(
+        "load_by_key_path",
+        "torch._inductor.codecache",
+        "PyCodeCache.load_by_key_path",
+        "handed out to programs that look for it in depyf.explain; depyf itself does not call it",
+        "2.1 and newer (2.13 checked)",
+        "explain.enable_debugging.patched_load_by_key_path cannot be called",
+    ),
+    PrivateHook(
         "bytecode_logger",
         "torch._dynamo.convert_frame",
         "bytecode_log",
@@ -166,6 +183,12 @@ def find(name: str) -> Any:
     except (ImportError, AttributeError):
         return None
     return value
+
+
+def newest_number() -> int | None:
+    """The number that Dynamo gave to a name last; None where that cannot be told."""
+    match = re.match(r"count\((\d+)", repr(find("name_counter")))  # copying an itertools.count is deprecated
+    return int(match.group(1)) - 1 if match else None
 
 
 def version() -> str:
