@@ -72,8 +72,8 @@ def main() -> None:
         guarded.append(microseconds(chain.compiled_callable, x, options.calls))
         direct.append(microseconds(chain, x, options.calls))
     one, other = statistics.median(guarded), statistics.median(direct)
-    print(f"{options.modules} modules, backend {options.backend}: {one:.1f} us a call with guards, {other:.1f} us without")
-    print(f"ratio {one / other:.2f}")
+    print(f"{options.modules} modules, backend {options.backend}")
+    print(f"a call: {one:.1f} us with guards, {other:.1f} us without, ratio {one / other:.2f}")
 
 
 if __name__ == "__main__":
