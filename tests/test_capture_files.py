@@ -120,6 +120,19 @@ def test_inductor_kernels_are_linked_and_the_other_stages_say_that_they_do_not_r
     assert [name for name, _, _ in debugger.hits] == [kernel]
 
 
+def test_a_backward_that_never_ran_is_not_said_to_be_in_the_kernel_of_the_forward(tmp_path):
+    run = lambda f: [f(torch.ones(3, 4, requires_grad=True), torch.ones(3, 4)).detach()]  # noqa: E731
+    for backend in ("aot_eager", "inductor"):
+        _, record, _ = dump(tmp_path / backend, tools.straight, run, backend)
+        (graph,) = record.graphs
+        parts = {part.stage: part for part in graph.stages}
+        first = (tmp_path / backend / parts["Backward_graph"].file).read_text().splitlines()[0]
+        if not parts["Backward_graph"].linked:  # AOTAutograd makes its function, Inductor waits for the first call
+            assert first.endswith("Backward_graph: nothing that was made of it has run so far"), first
+        assert backend == "aot_eager" or not parts["Backward_graph"].instead
+        assert backend == "aot_eager" or parts["Forward_graph"].instead == (graph.kernels[0].file,)
+
+
 def test_docs_example_with_dict_inputs_two_shapes_and_the_older_form_of_the_call(tmp_path):
     torch._dynamo.reset()
     compiled = torch.compile(tools.docs_example, backend="aot_eager")

@@ -346,6 +346,10 @@ def test_the_pieces_of_a_graph_that_ddp_splits_are_told_apart_and_all_linked(tmp
     post_grad = [(part.piece, part.made_for) for part in graph.stages if part.stage == "AFTER_POST_GRAD"]
     assert post_grad == kernels
     assert all(part.linked for part in graph.kernels)
+    made_of = {(part.stage, part.piece): part.instead for part in graph.stages if part.stage != "AFTER_POST_GRAD"}
+    assert made_of["Backward_graph", 1] == (f"{graph.name}.kernel_2.py",)
+    assert made_of["DDP_split_piece", 0] == tuple(f"{graph.name}.kernel_{number}.py" for number in (0, 3))
+    assert len(made_of["Captured_Graph", None]) == 4
     forward = next(part for part in graph.stages if part.stage == "Forward_graph" and part.piece == 1)
     assert first_line(tmp_path, forward).startswith(f"# {graph.name}, Forward_graph of piece 1: ")
     story = next(tmp_path.glob("full_code_for_forward_*.py")).read_text()

@@ -23,7 +23,7 @@ from depyf.torch_hooks.trace import TraceEvent
 CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
 
 CAPTURED_EVENT, POST_GRAD = "dynamo_output_graph", "inductor_post_grad_graph"
-AUTOGRAD_GRAPH = "compiled_autograd_graph"
+AUTOGRAD_GRAPH, SPLIT_PIECE = "compiled_autograd_graph", "optimize_ddp_split_child"
 # Kind of trace event -> stage, as it stands in the file name.  An inference graph has its own event, but is
 # the forward graph to whoever looks for one; the post-grad graph is an artifact on a cold cache and an event
 # on a warm one.
@@ -37,7 +37,7 @@ STAGES = {
     POST_GRAD: "AFTER_POST_GRAD",
     AUTOGRAD_GRAPH: "Compiled_Autograd_graph",
     "optimize_ddp_split_graph": "DDP_split_graph",
-    "optimize_ddp_split_child": "DDP_split_piece",
+    SPLIT_PIECE: "DDP_split_piece",
 }
 KERNEL = "inductor_output_code"
 PROGRAM = "graph_dump"  # code in another language that AOTInductor made
@@ -94,10 +94,10 @@ class Graph:
         is_hit = self.counts[CACHE_HIT] > 0 and self.counts[PRE_GRAD] < lookups
         return (STAGES[PRE_GRAD],) if is_hit else ()
 
-    def running(self) -> Tuple[str, ...]:
-        """The files to look at for the code that runs."""
-        parts = [part for part in self.stages + self.kernels if part.runs]
-        return tuple(dict.fromkeys(part.same_as or part.file for part in parts))
+    def running(self, part: Part | None = None) -> Tuple[str, ...]:
+        """The files to look at for the code that runs; with `part` those that were made of it."""
+        parts = [one for one in self.stages + self.kernels if one.runs and (part is None or _is_made_of(one, part))]
+        return tuple(dict.fromkeys(one.same_as or one.file for one in parts))
 
     def record(self) -> GraphRecord:
         """The graph as plain data."""
@@ -113,9 +113,21 @@ class Graph:
         )
 
     def _part_record(self, part: Part) -> StageRecord:
-        instead = (part.same_as,) if part.same_as else () if part.runs else self.running()
+        instead = (part.same_as,) if part.same_as else () if part.runs else self.running(part)
         piece = part.piece if self.pieces.count > 1 else None
         return StageRecord(part.stage, part.index, part.file, part.runs, part.linked, instead, part.made_for, piece)
+
+
+def _is_made_of(running: Part, part: Part) -> bool:
+    """Whether code that runs was made of `part`, as far as both say what they are about."""
+    if None not in (running.piece, part.piece) and running.piece != part.piece:
+        return False
+    one, other = ({"inference": "forward"}.get(_direction(which), _direction(which)) for which in (running, part))
+    return not (one and other) or one == other
+
+
+def _direction(part: Part) -> str:
+    return {FORWARD: "forward", BACKWARD: "backward"}.get(part.stage, part.made_for)
 
 
 class Graphs:
@@ -155,7 +167,10 @@ class Graphs:
         elif event.kind == PROGRAM:
             self._add_program(graph, event)
         elif event.kind in STAGES:
-            self.add_stage(graph, STAGES[event.kind], event.payload, graph.pieces.of_stage(event.kind))
+            piece = graph.pieces.of_stage(event.kind)
+            if event.kind == SPLIT_PIECE:
+                piece = graph.counts[SPLIT_PIECE] - 1
+            self.add_stage(graph, STAGES[event.kind], event.payload, piece)
 
     def add_stage(self, graph: Graph, stage: str, text: str, piece: int | None = None) -> None:
         """Write the file for the graph at some stage; what is no Python becomes comments."""
@@ -329,13 +344,15 @@ def _first_line(graph: Graph, part: Part) -> str:
         return what + "this code runs."
     if part.runs:
         return what + "this code runs, but is not linked to this file."
-    running = graph.running()
+    running = graph.running(part)
     if part.stage == "autotuning":
         return what + "what was tried"
     if part.stage == "candidate":
         what += "autotuning tried it; "
     if running:
         return what + f"not run by this backend; what runs is {', '.join(running)}"
+    if graph.running():
+        return what + "nothing that was made of it has run so far"
     if graph.without_frame:
         return what + f"no frame calls it: {graph.without_frame}"
     return what + "not seen to run; the backend may have made something else of it."
