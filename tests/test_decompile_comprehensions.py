@@ -14,6 +14,11 @@ SAME_TEXT = {
         def f(y):
             return sum(w for v in y for w in [v]), {w for v in y for w.x in [g(v)]}
     """,
+    "one whose variable the next one captures": """
+        def f(y, z):
+            a = [[z for j in i] for i in y]
+            return [i for i in z if (i for j in y)], a
+    """,
     "without variables of its own": """
         def f(y):
             try:

@@ -61,6 +61,12 @@ SAME_TEXT = {
             o.a, b = c.d, (x, *y) = o[f(1)], (q,) = f()
             x, _, _ = y, _, _ = f()
     """,
+    "a tuple that is taken apart and kept": """
+        def f(x):
+            n, m = shape = x, len(x)
+            c.x, y = z = o = f(), (f(), 3)
+            return n, m, shape
+    """,
     "infinity": """
         def f(x):
             return 1e309, -1e309, x

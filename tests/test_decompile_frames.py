@@ -32,6 +32,28 @@ def test_a_function_that_rebinds_a_variable_around_it_is_shown_as_valid_python()
     assert "nonlocal count" in text
 
 
+def around(count):
+    class Inner:
+        def around(self):
+            return count, around
+
+        def step(self):
+            nonlocal count
+            count = step  # noqa: F821
+            return around
+
+    return Inner
+
+
+def test_a_method_that_reads_a_global_of_its_own_name_still_reads_the_global() -> None:
+    for method in (around(1).around, around(1).step):
+        result = decompile_frame(method.__code__, constant_globals=None)
+        assert result.proved, result.verdict
+        lines = result.source.splitlines()
+        assert result.code is not None
+        assert lines[result.code.co_firstlineno - 1].strip() == f"def {method.__name__}(self):"
+
+
 def test_an_empty_keyword_mapping_does_not_stand_in_the_way_of_a_proof() -> None:
     assert decompile_frame(call_with_empty_keywords.__code__).proved
 

@@ -33,7 +33,7 @@ from .microops import Program
 from .printer import Printed, SyntaxLimits, Unspellable, max_depth, print_source
 from .prove import Grade, Verdict, prove
 from .python_facts import RUNNING_VERSION
-from .recompile import CannotRecompile, compile_like, share_nested
+from .recompile import CannotRecompile, compile_like, own_global, share_nested
 from .reprs import describe
 from .simplify import drop_final_deletes, drop_unread_locals, store_before_deletes
 from .structure import Sequence, as_machine, structure
@@ -346,7 +346,7 @@ class _Attempt:
             self.code,
             filename=filename,
             mode=self.mode,
-            shown_line=1 + len(notes) + (scope is not None),
+            shown_line=1 + len(notes) + (0 if scope is None else 1 + 2 * scope.body.index(tree.body[0])),
             constants=settings.placeholders.values,
             names=back,
             print_width=WIDTH,
@@ -373,7 +373,7 @@ class _Attempt:
         )
 
 
-def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.Statement]:
+def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.FunctionDef]:
     """A function around one that rebinds its free variables: without it `nonlocal` is no valid Python."""
     function = tree.body[0] if len(tree.body) == 1 else None
     if not isinstance(function, (s.FunctionDef, s.AsyncFunctionDef)):
@@ -381,7 +381,7 @@ def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.Statement]:
     if not any(isinstance(statement, s.Nonlocal) for statement in function.body):
         return None
     variables = s.arguments(args=[s.arg(spelled(name)) for name in code.co_freevars])
-    body: List[s.Statement] = [function, s.Return(s.Name(function.name))]
+    body: List[s.Statement] = [*own_global([function], code), function, s.Return(s.Name(function.name))]
     return s.FunctionDef(f"__enclosing_scope_of_{function.name}", variables, body)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from types import CodeType
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import syntax as s
 from .decode.raw import Raw, raw_instructions
@@ -52,7 +52,7 @@ def compile_like(
     wrapped = bool(original.co_freevars) and not is_generic
     if wrapped:
         empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
-        body = [s.FunctionDef("__around__", s.arguments(), [empty, *body])]
+        body = [s.FunctionDef("__around__", s.arguments(), [*own_global(body, original), empty, *body])]
     if RUNNING.super_calls_are_fused and original.co_name != "<module>" and _has_plain_super(original):
         body = [s.Expr(s.Name("super")), *body]  # a module that names `super` keeps its calls as they are
     width = None if print_width is None else print_width + (4 if wrapped else 0)
@@ -73,6 +73,20 @@ def compile_like(
     put_back = PutBack(dict(names), stand_ins, shift, prefix, original)
     code = put_back.code(code, original)
     return _like(code, original)
+
+
+def own_global(body: Sequence[s.Statement], original: CodeType) -> List[s.Statement]:
+    """For a function around a definition: code inside that reads a global of the same name must still find that."""
+    definition = body[0] if len(body) == 1 else None
+    if not isinstance(definition, (s.FunctionDef, s.AsyncFunctionDef, s.ClassDef)):
+        return []
+    work = [original]
+    while work:
+        code = work.pop()
+        if definition.name in code.co_names and definition.name not in original.co_freevars:
+            return [s.Global([definition.name])]
+        work.extend(const for const in code.co_consts if isinstance(const, CodeType))
+    return []
 
 
 def _has_plain_super(code: CodeType) -> bool:

@@ -173,6 +173,10 @@ class Targets(Stack):
             if value.items is not None or isinstance(value, FunctionValue):
                 self.store_shared(value, target, is_local)
                 return
+            if value.pending and self.pending[-1] is not value:
+                self.flush()  # something was done since: it has a name now
+                self.assign(value, target)
+                return
             value.targets.append(target)
             if is_local:
                 value.locals.append(target)
@@ -307,6 +311,8 @@ class Targets(Stack):
             self.add_pending(starred)
             self.push(starred)
             return
+        if isinstance(value, Fresh) and value.kind == "tuple" and value.name is None and self.is_chained(value, count):
+            value = self.settle(value)
         if isinstance(value, Slot):
             pattern = Pattern(count, star, value)
         elif value.refs > 0 and value.name is None and value.items is None and not isinstance(value, FunctionValue):
@@ -505,12 +511,16 @@ class Targets(Stack):
         """`a, b = [x, y]` with both known; a tuple that is unpacked at once is left to the statement."""
         if not isinstance(value, Fresh) or value.name is not None or len(value.items) != count:
             return False
-        if value.kind == "tuple" and value.refs == 0:
+        if value.kind == "tuple" and (value.refs == 0 or self.is_chained(value, count)):
             return False
         for item in reversed(value.items):
             self.push(item)
         self.discard(value)
         return True
+
+    def is_chained(self, value: Value, count: int) -> bool:
+        """`a, b = c = x, y`: the tuple is unpacked, its elements are stored, and it is used again after that."""
+        return value.refs == 1 and self.values[-1] is value and stored_one_by_one(*self.upcoming, count)
 
     @staticmethod
     def known_key(container: Value, key: Value) -> Any:

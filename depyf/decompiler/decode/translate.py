@@ -7,7 +7,7 @@ An opcode that changed its meaning between versions asks `PythonFacts`, never a 
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..microops import FROM_STACK, NULL_FIRST, Op
 from ..python_facts import PythonFacts
@@ -94,6 +94,21 @@ class PlainRange(NamedTuple):
         return self.name == name and self.start <= offset < self.end
 
 
+def protected(ranges: Sequence[ExceptionRange], target: int) -> List[Tuple[int, int]]:
+    """The code from which an exception gets to the handler at `target`, through other handlers or at once."""
+    found: List[Tuple[int, int]] = []
+    for entry in ranges:
+        now: Optional[ExceptionRange] = entry
+        for _ in ranges:
+            if now is None or now.target == target:
+                break
+            place = now.target
+            now = next((other for other in ranges if other.start <= place < other.end), None)
+        if now is not None and now.target == target:
+            found.append((entry.start, entry.end))
+    return found
+
+
 class Translator:
     """Translates one code object; `ops` collects the result with jump targets as byte offsets."""
 
@@ -162,9 +177,8 @@ class Translator:
             while instructions[following].opname in ("LOAD_FAST_AND_CLEAR", "MAKE_CELL", "SWAP"):
                 following += 1
             start = instructions[following].start
-            targets = [entry.target for entry in ranges if entry.start <= start < entry.end]
-            end = max([entry.end for entry in ranges if entry.target in targets[:1]], default=start)
-            self.plain.append(PlainRange(name, start, end))
+            target = next((entry.target for entry in ranges if entry.start <= start < entry.end), -1)
+            self.plain.extend(PlainRange(name, *span) for span in protected(ranges, target))
 
     def emit(self, kind: str, arg: Any = None) -> None:
         """Append one micro-op."""
