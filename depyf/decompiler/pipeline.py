@@ -350,13 +350,11 @@ class _Attempt:
             constants=settings.placeholders.values,
             names=back,
             print_width=WIDTH,
+            shown=printed.text if scope is None and not notes else None,
         )
         verdict = self.prove(recompiled)
-        if verdict.holds and any(isinstance(const, CodeType) for const in self.code.co_consts):
-            shared = share_nested(recompiled, self.code)
-            again = self.prove(shared)
-            if again.holds:
-                recompiled = shared
+        if verdict.nested:
+            recompiled = share_nested(recompiled, verdict.nested)
         code = recompiled if verdict.holds else None
         lines = _lines(recompiled, verdict)
         rung = self.worst_rung().name

@@ -42,10 +42,12 @@ def compile_like(
     constants: Mapping[str, Any] = {},
     names: Mapping[str, str] = {},
     print_width: Optional[int] = None,
+    shown: Optional[str] = None,
 ) -> CodeType:
     """Compile the text, one definition or a whole module, to a code object like `original`.
 
-    `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones.
+    `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones. `shown`
+    is the text of `tree` if it was printed already, with nothing around it.
     """
     body: List[s.Statement] = tree.body
     is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
@@ -56,9 +58,11 @@ def compile_like(
     if RUNNING.super_calls_are_fused and original.co_name != "<module>" and _has_plain_super(original):
         body = [s.Expr(s.Name("super")), *body]  # a module that names `super` keeps its calls as they are
     width = None if print_width is None else print_width + (4 if wrapped else 0)
-    text = print_source(
-        _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
-    ).text
+    text = shown
+    if text is None or body is not tree.body or constants:
+        text = print_source(
+            _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
+        ).text
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # The text says how it is compiled: annotations that are strings are written as strings, or it has the import.
@@ -250,12 +254,16 @@ def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
     return found
 
 
-def share_nested(code: CodeType, original: CodeType) -> CodeType:
-    """The code with the original's own nested code objects, matched by name and order."""
-    theirs = nested_by_name(original)
-    consts: List[Any] = []
-    for const in code.co_consts:
-        if isinstance(const, CodeType) and theirs.get(const.co_name):
-            const = theirs[const.co_name].pop(0)
-        consts.append(const)
+def share_nested(code: CodeType, proved: Sequence[Tuple[CodeType, CodeType]]) -> CodeType:
+    """The code with the original's own nested code objects in place of those that were proved to be the same.
+
+    `proved`: (the original's, ours) wherever the two codes make functions. One of ours that stands for several of
+    the original's stays.
+    """
+    theirs: Dict[int, List[CodeType]] = {}
+    for original, ours in proved:
+        known = theirs.setdefault(id(ours), [])
+        if all(one is not original for one in known):
+            known.append(original)
+    consts = [theirs[id(const)][0] if len(theirs.get(id(const), ())) == 1 else const for const in code.co_consts]
     return code.replace(co_consts=tuple(consts))

@@ -12,6 +12,7 @@ record holds; what is no Python is shown as a comment.
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from typing import Tuple
 
@@ -28,7 +29,7 @@ def render(session: SessionRecord, function_key: str) -> str:
     story = _story(session, function, {function_key})
     lines = [*_opening(session, function, _words_used("\n".join(story))), *story]
     text = "\n".join(lines) + "\n"
-    if not python_text.is_module(text):
+    if not python_text.is_module("\n".join([line for line in lines if not isinstance(line, python_text.Checked)])):
         # No piece is known to do this, but a file that says it is Python must be.
         text = "\n".join(python_text.comment(text)) + "\n"
     return text
@@ -154,7 +155,7 @@ def _version(
     when = ", compiled before anyone looked" if frame.from_cache else ""
     facts = [f"{title}   (compile id {frame.compile_id}{when})", *_facts(session, function, frame)]
     lines = ["", "", *python_text.heading("\n".join(facts), "-"), ""]
-    lines += guard_function(frame, _guard_name(frame), signature, function.file)
+    lines += map(python_text.Checked, guard_function(frame, _guard_name(frame), signature, function.file))
     lines += ["", ""]
     return lines + _transformed(frame, signature)
 
@@ -243,8 +244,15 @@ def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
     return lines + python_text.comment(frame.source.strip("\n"), "    ") + ["    ..."]
 
 
+_DEFINITION = re.compile(r"^(?:async )?def (\w+)(?=\()", re.MULTILINE)
+
+
 def _with_name(source: str, name: str) -> str | None:
     """`source` with its one function called `name`; None when it is no such text."""
+    heads = _DEFINITION.findall(source)
+    if len(heads) == 1 and not heads[0].startswith(python_text.ENCLOSING):  # the usual form: no need to parse
+        text = _DEFINITION.sub(lambda head: head[0][: -len(heads[0])] + name, source, count=1)
+        return text if python_text.is_module(text) else None
     node = python_text.definition(source)
     if node is None:
         return None

@@ -7,10 +7,8 @@ functions compiles as a module.
 from __future__ import annotations
 
 import ast
-import io
 import keyword
 import re
-import tokenize
 import warnings
 from typing import Iterable, List, Sequence, Union
 
@@ -20,6 +18,10 @@ Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 # How the decompiler calls the function around one that says `nonlocal`.
 ENCLOSING = "__enclosing_scope_of_"
+
+
+class Checked(str):
+    """A line of whole statements that are known to be Python: nobody needs to compile them to see that."""
 
 
 def is_module(text: str) -> bool:
@@ -127,9 +129,10 @@ def heading(text: str, rule: str) -> list[str]:
 _KEYWORDS = "|".join(sorted(set(keyword.kwlist) - {"None", "True", "False"}))
 _NAME = rf"(?!(?:{_KEYWORDS})\b)[A-Za-z_][A-Za-z0-9_]*"
 _TEXT = r"(?:'[^'\\\n]*'|\"[^\"\\\n]*\")"
-_PATH = rf"{_NAME}(?:\.{_NAME}|\[(?:{_TEXT}|0|[1-9][0-9]*)\]|\(\)|\({_TEXT}\))*"
+_STEPS = rf"(?:\.{_NAME}|\[(?:{_TEXT}|0|[1-9][0-9]*)\]|\(\)|\({_TEXT}\))*"
+_PATH = rf"(?:list\(dict\.keys\({_NAME}{_STEPS}\)\)|{_NAME}){_STEPS}"
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
-_OPERAND = rf"(?:type\({_PATH}\)|{_PATH}|{_NUMBER}|{_TEXT}|\((?:{_NUMBER}, )+{_NUMBER}\)|\({_NUMBER},\)|\(\))"
+_OPERAND = rf"(?:(?:type|len)\({_PATH}\)|{_PATH}|{_NUMBER}|{_TEXT}|\((?:{_NUMBER}, )+{_NUMBER}\)|\({_NUMBER},\)|\(\))"
 _TEST = re.compile(rf"({_OPERAND}(?: (?:is not|is|==|!=|<=|>=|<|>|not in|in) {_OPERAND})?)(?: and |$)")
 
 
@@ -195,7 +198,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
     lines = [indent + text]
     while len(lines[-1]) > WIDTH:
         line = lines[-1]
-        starts = [start for start in _token_starts(line) if start <= WIDTH and line[start - 1] == " "]
+        starts = [start for start in _token_starts(line) if start <= WIDTH]
         if not starts or not line[: starts[-1]].strip():
             break
         lines[-1:] = [line[: starts[-1]].rstrip(), indent + "    " + line[starts[-1] :]]
@@ -204,11 +207,15 @@ def _wrapped(text: str, indent: str) -> list[str]:
     return lines
 
 
+_STRING_OR_SPACE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?P<space>\s+)|['\"]")
+
+
 def _token_starts(line: str) -> list[int]:
-    """Columns at which a token starts; none when the line is no series of tokens."""
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO("(" + line.strip() + ")").readline))
-    except (tokenize.TokenError, SyntaxError):
-        return []
-    shift = len(line) - len(line.lstrip()) - 1
-    return [token.start[1] + shift for token in tokens if token.start[0] == 1 and token.start[1] > 1]
+    """Columns at which a token starts after a space; none when a text constant in the line does not end."""
+    starts = []
+    for found in _STRING_OR_SPACE.finditer(line):
+        if found["space"]:
+            starts.append(found.end())
+        elif len(found[0]) == 1:
+            return []
+    return starts

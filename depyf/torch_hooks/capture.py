@@ -210,7 +210,8 @@ class Capture:
 
     def _name_graph(self, compilation: Compilation, new_code: CodeType) -> None:
         """The frame tells the name of its graph: the stages that wait for it can be written."""
-        shown = {name: self._frames.shown_names(new_code).get(name, name) for name in new_code.co_names}
+        renamed = self._frames.shown_names(new_code)
+        shown = {name: renamed.get(name, name) for name in new_code.co_names}
         graphs = [name for name in shown if GRAPH_NAME.match(shown[name])]
         if not graphs:
             return

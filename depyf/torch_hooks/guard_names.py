@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import keyword
 import re
 
@@ -30,6 +31,7 @@ _TOKEN = re.compile(
 _COMPLETE_STRING = re.compile(_STRING, re.DOTALL)
 
 
+@functools.lru_cache(maxsize=4096)
 def readable(expression: str) -> str:
     """Torch's spelling of a value in the user's: `L['a']` is `a`, `G['torch'].abs` is `torch.abs`.
 
@@ -76,6 +78,8 @@ def _value(literal: str) -> str:
 
 def opens_string(text: str) -> bool:
     """Whether a text constant is open at the end of `text`."""
+    if '"' not in text and "\\" not in text:
+        return text.count("'") % 2 == 1
     rest = without_strings(text)
     return "'" in rest or '"' in rest
 

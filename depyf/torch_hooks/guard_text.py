@@ -16,15 +16,13 @@ import functools
 import json
 import re
 import sys
-from dataclasses import dataclass
-from typing import Callable, Sequence
+from typing import Callable, NamedTuple
 
 from depyf.report.python_text import segment, simple_tests
 from depyf.torch_hooks.guard_names import readable, without_strings
 
 
-@dataclass(frozen=True)
-class Leaf:
+class Leaf(NamedTuple):
     """One printed guard, with what the tree says about the value it looks at."""
 
     kind: str  # the class of the guard: TENSOR_MATCH, ID_MATCH ...
@@ -33,8 +31,7 @@ class Leaf:
     type_name: str = ""  # dotted name of the type the value had: torch.Tensor
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """What must hold: a Python expression, or words."""
 
     text: str
@@ -71,6 +68,7 @@ def is_expression(text: str) -> bool:
     return True
 
 
+@functools.lru_cache(maxsize=256)
 def type_from_repr(text: str) -> str:
     """`<class 'torch.Tensor'>` -> `torch.Tensor`; anything else -> empty."""
     match = re.search(r"<(?:class|enum) '([^']*)'>", text)
@@ -145,14 +143,15 @@ def _is_inner(name: str) -> bool:
 def _plain(leaf: Leaf) -> tuple[Condition, ...]:
     """Torch's own condition, with the names and values that print oddly put right."""
     text = leaf.text
-    text = re.sub(r"<(\w+(?:\.\w+)+): [^<>]*>", r"\1", text)  # an enum member: <Color.RED: 1>
-    text = re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text)
+    if "<" in text:
+        text = re.sub(r"<(\w+(?:\.\w+)+): [^<>]*>", r"\1", text)  # an enum member: <Color.RED: 1>
+        text = re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text)
     return (_python(_with_sorted_sets(readable(text))),)
 
 
 def _with_sorted_sets(text: str) -> str:
     """`text` with each set display sorted: the order in which a set prints varies from run to run."""
-    if "{" not in without_strings(text) or not is_expression(text):
+    if "{" not in text or "{" not in without_strings(text) or not is_expression(text):
         return text
     displays = [node for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Set)]
     # From the right, hence inner ones first. Sorting keeps the length, so other positions stay true.
@@ -222,7 +221,7 @@ def _tensor_match(leaf: Leaf) -> tuple[Condition, ...]:
     if match is None:
         return (_in_words(leaf.text),)
     tensor = readable(match["source"])
-    keys = [key.strip() for key in match["keys"].split(",") if key.strip()]
+    keys = tuple([key.strip() for key in match["keys"].split(",") if key.strip()])
     device = _device(keys, match["index"])
     parts = [_type_test(tensor, leaf.type_name or "torch." + match["type"])]
     parts.append(f"{tensor}.dtype is {match['dtype']}")
@@ -243,7 +242,8 @@ _NOT_A_BACKEND = re.compile(
 )
 
 
-def _device(keys: Sequence[str], index: str) -> str:
+@functools.lru_cache(maxsize=64)
+def _device(keys: tuple[str, ...], index: str) -> str:
     backends = [key for key in keys if not _NOT_A_BACKEND.search(key)]
     if len(backends) != 1:
         return ""
@@ -253,7 +253,8 @@ def _device(keys: Sequence[str], index: str) -> str:
     return f"torch.device({kind!r})" if index == "None" else f"torch.device({kind!r}, {index})"
 
 
-def _are_ordinary(keys: Sequence[str]) -> bool:
+@functools.lru_cache(maxsize=64)
+def _are_ordinary(keys: tuple[str, ...]) -> bool:
     """Whether these are the keys of a plain dense tensor outside inference mode and autocast."""
     return len(keys) == 4 and [bool(_NOT_A_BACKEND.search(key)) for key in keys].count(False) == 1 and (
         {"ADInplaceOrView", "BackendSelect"} < set(keys)
@@ -345,8 +346,15 @@ def _first_argument(text: str) -> str:
     return re.split(r", \d+\)", text[start + 1 :], maxsplit=1)[0]
 
 
+_TEXT = r"'[^'\\\n]*'"
+_TWO_ARGUMENTS = re.compile(rf"(?:not )?\w+\(({_TEXT}|\d+), ((?:[\w.]|\[(?:{_TEXT}|\d+)\])+)\)$")
+
+
 def _arguments(text: str) -> list[str]:
     """The positional arguments of the first call in `text`, made readable."""
+    simple = _TWO_ARGUMENTS.match(text)
+    if simple is not None:
+        return [readable(simple[1]), readable(simple[2])]
     tree = ast.parse(text, mode="eval")
     call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
     return [readable(segment(text, argument)) for argument in call.args]

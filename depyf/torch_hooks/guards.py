@@ -35,7 +35,11 @@ _MANAGER = re.compile(
     r"(?:KeyManager: |ValueManager: )?\w*GuardManager: source=(?P<source>.*?), (?:accessed_by|type)="
 )
 _LEAF = re.compile(r"(?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<text>.*))?$", re.DOTALL)
-_LINE = re.compile(r"(?P<depth>(?:\| )*)\+- (?P<rest>.*)$")
+_ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
+_ROOT = re.compile(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]")
+_NODE = re.compile(
+    r"^(?P<depth>(?:\| )*)\+- (?P<rest>.*(?:\n(?!(?:\| )*\+- |TREE_GUARD_MANAGER|Guard latency).*)*)", re.MULTILINE
+)
 
 # Guards that torch hangs on the first of the values they relate.
 _ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
@@ -75,9 +79,9 @@ def _leaves(text: str) -> list[tuple[Leaf, re.Match[str] | None]]:
     found: list[tuple[Leaf, re.Match[str] | None]] = []
     # For each depth, the source and type of the manager that the lines below it belong to.
     managers: list[tuple[str, str]] = []
-    marks: list[str] = []  # names of dimension marks that are absent, gathered until another guard comes
+    marks: list[str] = []  # names of dimension marks that are absent, gathered while they are about one value
     for depth, line in _logical_lines(text):
-        manager = _MANAGER.match(line)
+        manager = _MANAGER.match(line) if "GuardManager: source=" in line else None
         if manager is not None:
             del managers[depth:]
             managers += [("", "")] * (depth - len(managers))
@@ -88,16 +92,17 @@ def _leaves(text: str) -> list[tuple[Leaf, re.Match[str] | None]]:
             # The root's own line, a pair of dict managers, or a guard on several values printed before.
             continue
         source, type_name = managers[depth - 1] if 0 < depth <= len(managers) else ("", "")
-        condition, origin = split_origin(match["text"])
-        mark = re.match(r"hasattr\(.*, '_dynamo_(\w+)_indices'\) == False$", condition)
-        if mark is None:
+        mark = _ABSENT_MARK.match(match["text"]) if "_dynamo_" in line else None
+        if mark is not None:
+            marks.append(mark["mark"])
+            if len(marks) > 1:
+                found[-1] = (Leaf(match["kind"], _no_marks(source, marks), source, type_name), found[-1][1])
+                continue
+        else:
             marks = []
-            found.append((Leaf(match["kind"], condition, source, type_name), origin))
-            continue
-        if marks:
-            found.pop()
-        marks.append(mark.group(1))
-        found.append((Leaf(match["kind"], _no_marks(source, marks), source, type_name), origin))
+        condition, origin = split_origin(match["text"])
+        condition = condition if mark is None else _no_marks(source, marks)
+        found.append((Leaf(match["kind"], condition, source, type_name), origin))
     return found
 
 
@@ -109,12 +114,11 @@ def _no_marks(source: str, marks: list[str]) -> str:
 def _logical_lines(text: str) -> list[tuple[int, str]]:
     """(depth, text) of each node of the tree; the value of a guard may print on many lines."""
     lines: list[tuple[int, str]] = []
-    for line in text.split("\n"):
-        match = _LINE.match(line)
-        if match is not None:
-            lines.append((len(match["depth"]) // 2, match["rest"]))
-        elif lines and line.strip() and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency")):
-            lines[-1] = (lines[-1][0], lines[-1][1] + "\n" + line)
+    for match in _NODE.finditer(text):
+        rest = match["rest"]
+        if "\n" in rest:
+            rest = "\n".join([line for line in rest.split("\n") if line.strip()])
+        lines.append((len(match["depth"]) // 2, rest))
     return lines
 
 
@@ -181,7 +185,7 @@ def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[i
     """Sort key: parameters in order, globals, conditions on several values, then torch's own state."""
     if leaf.kind in _ON_SEVERAL_VALUES:
         return (2, 0, "", position)
-    root = re.match(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]", leaf.source)
+    root = _ROOT.match(leaf.source)
     if root is not None and root.group(1) == "L":
         name = root.group(2) or root.group(3) or ""
         return (0, names.index(name) if name in names else len(names), "", position)

@@ -15,6 +15,7 @@ from typing import Dict, Iterator, Tuple
 _WITH_UUID = re.compile(
     r"(?P<name>[A-Za-z_]\w*?_\d+)_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}\b"
 )
+_UUID = re.compile(r"(?<=\d)_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}\b")
 # install_global_by_id of Dynamo: <prefix>_<id of the object>_c<compile id>
 _WITH_OBJECT_ID = re.compile(r"(?P<prefix>[A-Za-z_]\w*?)_\d{9,}_c.+")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
@@ -31,7 +32,7 @@ _LONGEST_STEM = 120  # bytes: prefix and suffixes of ours fit the usual limit of
 
 def without_random_id(text: str) -> str:
     """`text` with Dynamo's random ids cut off the names in it."""
-    return _WITH_UUID.sub(lambda match: match.group("name"), text)
+    return _UUID.sub("", text)
 
 
 def stable_text(text: str) -> str:

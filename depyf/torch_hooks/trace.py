@@ -32,6 +32,10 @@ _CONTEXT = frozenset(
 )
 
 
+# Events that come by the hundred for every parameter of a model, and of which nothing is used.
+_UNUSED = frozenset(("describe_storage", "describe_tensor", "describe_source", "chromium_event", "str"))
+
+
 @dataclass(frozen=True)
 class TraceEvent:
     """One event of the structured trace."""
@@ -61,18 +65,24 @@ class TraceHandler(logging.Handler):
         return True
 
     def emit(self, record: logging.LogRecord) -> None:
-        with self._problems.shield("reading torch's structured trace"):
+        try:
             event = read_event(getattr(record, "metadata", None), getattr(record, "payload", None))
             if event is not None:
                 self._receive(event)
+        except Exception as error:
+            self._problems.note("reading torch's structured trace", error)
 
 
 def read_event(metadata: Any, payload: Any) -> TraceEvent | None:
-    """The event that torch logged, or None for a record of another kind."""
+    """The event that torch logged, or None for a record of another kind or one that nobody reads."""
     if not isinstance(metadata, dict):
         return None
-    kind = next((key for key in metadata if key not in _CONTEXT), None)
-    if kind is None:
+    for kind in metadata:
+        if kind in _UNUSED:
+            return None
+        if kind not in _CONTEXT:
+            break
+    else:
         return None
     data = metadata[kind] if isinstance(metadata[kind], dict) else {}
     if kind == "artifact":

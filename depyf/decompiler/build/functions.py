@@ -18,7 +18,7 @@ from .namespaces import drop_returns, future_imports
 from .private import class_around
 from .signature import docstring_of
 from .statements import trampoline
-from .unbound import maybe_unbound
+from .unbound import maybe_unbound, unread_before_store
 from .values import FunctionValue, Marker, Value
 
 GENERATORS = 0x20 | 0x200  # flags of generators and of asynchronous ones
@@ -74,6 +74,7 @@ class Builder(Generics):
         self.annotations_are_strings = settings.annotations_are_strings
         self.captured = {op.arg for op in program.ops if op.kind == "LOAD_CLOSURE"}
         self.maybe_unbound = maybe_unbound(program)
+        self.unread_before_store = unread_before_store(program)
 
     def build(self, tree: Any) -> List[s.Statement]:
         """The statements of the function, docstring and declarations first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from types import CodeType
-from typing import Iterable, Set
+from typing import Dict, Iterable, Set
 
 from .. import syntax as s
 
@@ -16,6 +16,7 @@ class Names:
     def __init__(self, code: CodeType, also_taken: Iterable[str] = ()) -> None:
         self.taken: Set[str] = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names, *also_taken}
         self.invented: Set[str] = set()
+        self._next: Dict[str, int] = {}
 
     def fresh(self, node: s.Expression) -> str:
         """A new name for the value of `node`."""
@@ -23,10 +24,11 @@ class Names:
 
     def like(self, base: str) -> str:
         """A new name, as near to `base` as can be."""
-        name, number = base, 0
+        name, number = base, self._next.get(base, 0)
         while name in self.taken or keyword.iskeyword(name) or not name.isidentifier():
             name = f"{base}_{number}"
             number += 1
+        self._next[base] = number
         self.taken.add(name)
         self.invented.add(name)
         return name

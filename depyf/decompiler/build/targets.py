@@ -35,6 +35,7 @@ class Targets(Stack):
     class_name: Optional[str] = None  # the class around, whose name private names carry
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
     maybe_unbound: FrozenSet[Tuple[int, str]] = frozenset()  # reads of locals (offset, name) that may find no value
+    unread_before_store: FrozenSet[str] = frozenset()  # locals that no value on the stack can read when they are stored
 
     # -- given by the builder
 
@@ -103,7 +104,8 @@ class Targets(Stack):
         value = self.pop()
         if isinstance(value, Null):
             raise Unstructured("a variable is cleared")
-        self.before_rebinding(name, value)
+        if op.kind != "STORE_LOCAL" or op.arg not in self.unread_before_store:
+            self.before_rebinding(name, value)
         self.store(value, s.Name(name), is_local=op.kind == "STORE_LOCAL")
 
     def store_together(self, ops: Sequence[Op], position: int) -> int:

@@ -33,6 +33,19 @@ def maybe_unbound(program: Program) -> FrozenSet[Read]:
     return frozenset(found)
 
 
+def unread_before_store(program: Program) -> FrozenSet[str]:
+    """The locals that are stored once, and mentioned nowhere before: no value in the making can hold what they were."""
+    first: Dict[str, int] = {}
+    stores: Dict[str, List[int]] = {}
+    for index, op in enumerate(program.ops):
+        if type(op.arg) is str and "LOCAL" in op.kind:
+            first.setdefault(op.arg, index)
+            if op.kind == "STORE_LOCAL":
+                stores.setdefault(op.arg, []).append(index)
+    given = {*parameters(program.code), *program.code.co_cellvars}
+    return frozenset([name for name, places in stores.items() if places == [first[name]] and name not in given])
+
+
 def _bound(program: Program, bits: Dict[str, int], start: int) -> List[int]:
     """For each op the locals that have a value before it, as a sum of bits; -1 where nothing leads to it."""
     ops = program.ops

@@ -9,7 +9,7 @@ codes that are the same.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Callable, Collection, Dict, FrozenSet, Set, Tuple
+from typing import Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from ..decode import decode
 from ..microops import Program, parameters, sees_local_names
@@ -54,7 +54,9 @@ class _Proof:
     def verdict(self, a: CodeType, b: CodeType, program_a: Program | None, nested: bool) -> Verdict:
         """The verdict on one pair."""
         if a is b or identical(a, b):
-            return Verdict(Grade.PROVED, pairs=tuple([(at, at) for at in range(0, len(a.co_code), 2)]))
+            inner = tuple([pair for pair in zip(a.co_consts, b.co_consts) if isinstance(pair[0], CodeType)])
+            pairs = tuple([(at, at) for at in range(0, len(a.co_code), 2)])
+            return Verdict(Grade.PROVED, pairs=pairs, nested=inner)
         difference = signature_difference(a, b, nested)
         if difference is not None:
             return Verdict(Grade.REFUTED, divergence=Divergence(-1, -1, *difference))
@@ -76,6 +78,7 @@ class _Proof:
     ) -> Verdict:
         terms = Terms()
         assumed: Set[Assumption] = set()
+        same: List[Tuple[CodeType, CodeType]] = []
         if constant is not None:
             assumed.add(Assumption.INSTALLED_GLOBALS_CONSTANT)
 
@@ -84,6 +87,7 @@ class _Proof:
             assumed.update(inner.assumptions)
             if not inner.holds:
                 raise _NestedDiffers(terms.data[x].co_name, inner)
+            same.append((terms.data[x], terms.data[y]))
             return True
 
         try:
@@ -102,7 +106,7 @@ class _Proof:
         assumed |= simulation.assumed
         assumptions = tuple([assumption for assumption in Assumption if assumption in assumed])
         grade = Grade.PROVED_UNDER if assumptions else Grade.PROVED
-        return Verdict(grade, assumptions, pairs=tuple(sorted(simulation.matched)))
+        return Verdict(grade, assumptions, pairs=tuple(sorted(simulation.matched)), nested=tuple(same))
 
     def _nested_verdict(self, a: CodeType, b: CodeType) -> Verdict:
         key = (id(a), id(b))

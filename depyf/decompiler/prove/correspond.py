@@ -11,7 +11,7 @@ from typing import Callable, Dict, Iterable, List, Set, Tuple
 
 from .result import Assumption
 from .state import PACK, Pair, Side
-from .terms import CODE, GLOBAL, Terms
+from .terms import CODE, GLOBAL, SLICE, TUPLE, Terms
 
 
 class Correspondence:
@@ -161,6 +161,30 @@ class Correspondence:
                     work.extend(side.heap[value].items)
         return leaves
 
+    def held_by_one(
+        self, a: Side, b: Side, values_a: Set[int], values_b: Set[int]
+    ) -> Tuple[List[int], List[int]]:
+        """The objects that only A's values keep alive, and those that only B's do.
+
+        Terms that both have need no look inside, unless they are tuples: with hundreds of values on the stack that
+        would be most of the work.
+        """
+        own_a, own_b = values_a - values_b, values_b - values_a
+        if a.heap or b.heap:  # the numbers of containers are each machine's own
+            own_a.update([value for value in values_a if value < 0])
+            own_b.update([value for value in values_b if value < 0])
+        held_a, held_b = self.held(a, own_a), self.held(b, own_b)
+        only_a = [value for value in held_a if value not in held_b and value not in values_b]
+        only_b = [value for value in held_b if value not in held_a and value not in values_a]
+        if only_a or only_b:
+            kinds = self.terms.kinds
+            packed = [v for v in values_a if v >= 0 and kinds[v] & (TUPLE | SLICE) and v in values_b]
+            if packed:
+                inside = self.held(a, packed)
+                only_a = [value for value in only_a if value not in inside]
+                only_b = [value for value in only_b if value not in inside]
+        return only_a, only_b
+
     def excuse(self, pair: Pair) -> None:
         """An exception was raised: A has lost its stack, the names of B still hold what it held."""
         a, b = pair.a, pair.b
@@ -176,21 +200,20 @@ class Correspondence:
         they count for both.
         """
         a, b = pair.a, pair.b
-        own_a = self.held(a, [*rest_a, *a.temps.values()])
-        own_b = self.held(b, [*rest_b, *b.temps.values()])
-        if own_a.keys() == own_b.keys():
+        early, late = self.held_by_one(a, b, {*rest_a, *a.temps.values()}, {*rest_b, *b.temps.values()})
+        if not early and not late:
             return 0
         users = self.held(a, a.locals.values())
-        late = [value for value in own_b if value not in own_a and value not in users]
-        if late:
-            for value in late:
-                if value in used:
-                    self.assumed.add(Assumption.HELD_DURING_LAST_USE)
-                elif value in pair.excused:
-                    self.assumed.add(Assumption.HELD_WHILE_HANDLING)
-                else:
-                    return value
+        for value in late:
+            if value in users:
+                continue
+            if value in used:
+                self.assumed.add(Assumption.HELD_DURING_LAST_USE)
+            elif value in pair.excused:
+                self.assumed.add(Assumption.HELD_WHILE_HANDLING)
+            else:
+                return value
         kinds = self.terms.kinds
-        if any(v not in own_b and v not in users and not kinds[v] & GLOBAL for v in own_a):
+        if any(value not in users and not kinds[value] & GLOBAL for value in early):
             self.assumed.add(Assumption.EARLY_RELEASE)
         return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from types import CodeType
 from typing import Tuple
 
 
@@ -52,6 +53,8 @@ class Verdict:
     reason: str = ""  # why it is UNPROVED
     # (offset in the original, offset in the other code) of operations that were matched, sorted.
     pairs: Tuple[Tuple[int, int], ...] = ()
+    # (of the original, of the other code): code objects of which both make functions at the same places.
+    nested: Tuple[Tuple[CodeType, CodeType], ...] = ()
 
     @property
     def holds(self) -> bool:
