@@ -90,3 +90,10 @@ def test_an_in_place_operation_whose_result_is_handed_on_works_on_a_temporary() 
     for run in (code, result.code):
         given = [1]
         assert FunctionType(run, {})(given, lambda: [2]) is given and given == [1, 2]
+
+
+def test_a_parameter_whose_name_no_source_can_spell_names_the_value_that_is_handed_to_it() -> None:
+    code = patched("def f(make, between):\n    return resume(make() + between())", "BINARY_OP", "POP_TOP", "NOP")
+    result = decompile_frame(code, reference=code, hints={"resume": ("@py_assert0",)})
+    assert result.proved, result.verdict
+    assert "return resume(py_assert0)" in result.source
