@@ -93,7 +93,7 @@ def test_an_in_place_operation_whose_result_is_handed_on_works_on_a_temporary() 
 
 
 def test_a_parameter_whose_name_no_source_can_spell_names_the_value_that_is_handed_to_it() -> None:
-    code = patched("def f(make, between):\n    return resume(make() + between())", "BINARY_OP", "POP_TOP", "NOP")
-    result = decompile_frame(code, reference=code, hints={"resume": ("@py_assert0",)})
+    code = patched("def f(make, between):\n    return __resume_at_30_2(make() + between())", "BINARY_OP", "POP_TOP", "NOP")
+    result = decompile_frame(code, reference=code, hints={"__resume_at_30_2": ("@py_assert0",)})
     assert result.proved, result.verdict
-    assert "return resume(py_assert0)" in result.source
+    assert "return __resume_at_30_2(py_assert0)" in result.source
