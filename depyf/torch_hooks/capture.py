@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, List
 
 from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions, to_json
-from depyf.torch_hooks import autotuning, custom_stages, skips, torch_facts, trace, wild
+from depyf.torch_hooks import autotuning, custom_stages, hook_order, skips, torch_facts, trace, wild
 from depyf.torch_hooks.after_the_fact import LiveFunctions
 from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function, failure_in
 from depyf.torch_hooks.folder import MANIFEST, OutputFolder
@@ -42,6 +42,7 @@ class Capture:
         self._keep_wild_code = keep_wild_code
         self._graph_classes_before = wild.graph_module_classes() if keep_wild_code else frozenset()
         self._stops: List[Callable[[], None]] = []
+        self._take_place: Callable[[], None] = lambda: None
         self._is_listening_to_autotuning = False
         self._begin(folder, earlier)
 
@@ -64,13 +65,14 @@ class Capture:
 
     # -- hooks on and off
 
-    def start(self) -> None:
-        """Put the hooks in place; one that this torch does not have is done without."""
+    def start(self, opened_by: str = "") -> None:
+        """Put the hooks in place; one that this torch does not have is done without.
+
+        `opened_by`: the module that enters the context.
+        """
         with self.problems.shield("registering the bytecode hook"):
-            register = torch_facts.find("register_bytecode_hook")
-            if register is None:
-                raise RuntimeError(torch_facts.hook("register_bytecode_hook").without)
-            self._stops.append(register(self.on_bytecode).remove)
+            stop, self._take_place = hook_order.attach(self.on_bytecode, opened_by)
+            self._stops.append(stop)
         with self.problems.shield("listening to torch's structured trace"):
             self._stops.append(trace.attach(self.on_event, self.problems))
         with self.problems.shield("listening to the stages of custom backends"):
@@ -133,6 +135,8 @@ class Capture:
                 self._strays.add_event(event)
                 return
             if event.kind == "dynamo_start":
+                with self.problems.shield("taking a place among bytecode hooks"):
+                    self._take_place()
                 started = self._compilations.start(event.compile_id)
                 with self.problems.shield("reading what Dynamo starts to compile"):
                     started.function = compiled_function(event.data)

@@ -20,6 +20,7 @@ from depyf.report.summary import render as render_summary
 from depyf.torch_hooks import merging, processes
 from depyf.torch_hooks.capture import Capture
 from depyf.torch_hooks.folder import MANIFEST, TIMINGS, OutputFolder
+from depyf.torch_hooks.hook_order import calling_module
 from depyf.torch_hooks.names import file_stem
 from depyf.torch_hooks.problems import Problems
 
@@ -93,7 +94,7 @@ class prepare_debug:
             self._capture = Capture(folder, earlier, self.log_bytecode, not self.clean_wild_fx_code)
             self._folder = folder
             self._process = os.getpid()
-            self._capture.start()
+            self._capture.start(opened_by=calling_module(1))
             _active = self
         atexit.register(self._at_exit)
         multiprocessing.util.register_after_fork(self, _end_with_child)

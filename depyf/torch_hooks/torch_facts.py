@@ -35,6 +35,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "no frames: no transformed code, no full_code",
     ),
     PrivateHook(
+        "bytecode_hooks",
+        "torch._dynamo.convert_frame",
+        "_bytecode_hooks",
+        "let hooks of others that are registered later see Dynamo's own code, as they do without depyf",
+        "2.2 and newer (2.13 checked)",
+        "such hooks see the code that depyf gave back",
+    ),
+    PrivateHook(
         "trace_logger",
         "torch._logging._internal",
         "trace_log",
