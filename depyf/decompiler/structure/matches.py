@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Tuple
 
-from ..flow import Block, Branch, Case, End, Graph, Jump, Simple, Test, negated
+from ..flow import Block, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
 from ..fold import effect
 from ..microops import Op, depth_needed
 from ..undo import same_op
@@ -242,9 +242,9 @@ class _Case:
 
 
 def _skip(block: Block, position: int) -> Cursor:
-    while position == len(block.ops) and isinstance(block.term, Jump):
-        block, position = block.term.target, 0
-    return block, position
+    if position < len(block.ops) or not isinstance(block.term, Jump):
+        return block, position
+    return threaded(block.term.target), 0
 
 
 def _after_pops(cursor: Cursor, height: int, base: int) -> Fail:

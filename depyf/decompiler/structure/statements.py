@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
-from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, Simple, negated
+from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, Simple, negated, threaded
 from ..fold import effect, ends_in_membership
+from ..microops import Op
 from ..undo import Region, Unstructured, same_op
 from .depths import find_depths
 from .dominators import Dominance
-from .guards import SILENT, after_with, read_clauses
+from .guards import SILENT, after_with, read_clauses, split_block
 from .returns import share_out_returns
 from .tree import CaseNode, Clause, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
 
@@ -59,6 +60,9 @@ def loop_kind(term: object) -> str:
 def prepare(graph: Graph, regions: List[Region]) -> Tuple[Clauses, Swallowed]:
     """Find what lies in what, and read the handlers: the clauses of `except`, the ways out of `with`."""
     share_out_returns(graph)
+    for block in list(graph.blocks):
+        if isinstance(block.term, ForIter) and block.ops:  # a loop around may begin with what makes the iterator
+            split_block(graph, block, len(block.ops))
     find_depths(graph)
     for block in graph.blocks:
         if isinstance(block.term, Guarded):
@@ -80,10 +84,26 @@ def prepare(graph: Graph, regions: List[Region]) -> Tuple[Clauses, Swallowed]:
     return clauses, swallowed
 
 
+def ends_of_finals(graph: Graph) -> Dict[Region, Block]:
+    """The end of each `finally` body, in a block of its own: what is caught is raised again there."""
+    found: Dict[Region, Block] = {}
+    for block in list(graph.blocks):
+        region: Optional[Region] = block.handlers[-1] if block.handlers else None
+        if region is None or region.kind != "finally" or not block.ops or block.ops[-1].kind != "RERAISE":
+            continue
+        if len(block.ops) > 1 or block is region.entry:
+            depth = block.depth
+            block = split_block(graph, block, len(block.ops) - 1)
+            block.depth = depth  # nothing asks for more than that it is no less than that of a loop around
+        found[region] = block
+    return found
+
+
 class _Structurer:
     def __init__(self, graph: Graph, regions: List[Region]) -> None:
         self.graph = graph
         self.clauses, self.swallowed = prepare(graph, regions)
+        self.final_ends = ends_of_finals(graph)
         self.dominance = Dominance(graph.entry)
         self.placed: Set[Block] = set()
         self.opened: Set[Block] = set()
@@ -132,6 +152,9 @@ class _Structurer:
             return None
         if target is around.after:
             out.items.append(Leave("break", source.offset))
+            return None
+        if target.ops and target.ops[0].kind == "NOWHERE":  # a finally body around never ends
+            out.items += [Op("CONST", None, source.offset), Op("RETURN", None, source.offset)]
             return None
         if self.dominance.forward_preds.get(target, 0) == 1:
             if len(target.regions) < len(source.regions) and not self.may_move_in(target):
@@ -390,7 +413,10 @@ class _Structurer:
         if plain:
             self.tasks.append(Task(plain[0], node.orelse, outer))
         if region.kind == "finally":
-            self.tasks.append(Task(region.entry, node.final, Around(None, around.header, around.after)))
+            end = self.final_ends.get(region)
+            if end is not None:
+                self.tasks.append(Task(end, node.final, Around(None)))  # after the next one
+            self.tasks.append(Task(region.entry, node.final, Around(end, around.header, around.after)))
         else:
             node.clauses = self.clauses[region]
             for clause in node.clauses:
@@ -405,9 +431,7 @@ class _Structurer:
         region: Region = term.region
         is_async, swallowed = self.swallowed[region]
         node = WithNode(region, is_async, block.offset)
-        target = swallowed
-        while not target.ops and isinstance(target.term, Jump):
-            target = target.term.target
+        target = threaded(swallowed)
         elsewhere = self.left_for_elsewhere(block, term, target, around)
         if elsewhere is not None:
             return self.block_left_by_break(block, term, node, out, target, elsewhere)

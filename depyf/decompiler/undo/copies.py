@@ -2,16 +2,18 @@
 
 Each way out of a `with` block calls the manager's exit; each way out of a `try` ... `finally` runs a copy of
 the `finally` body. Source text says both once. Here every edge that leaves such a region is led past its
-copy, to where control goes afterwards.
+copy, to where control goes afterwards. A `finally` body that never ends (it returns, it raises, it loops for ever)
+leaves nowhere to go: a value that was about to be returned is returned to nobody, and the rest leads to one NOWHERE.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-from ..flow import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Terminator
+from ..flow import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Terminator, threaded
 from ..microops import Op
 from .constants import same_constant
+from .heights import find_heights, height_after
 from .regions import Region
 
 
@@ -24,10 +26,12 @@ Cursor = Tuple[Block, int]  # a place in a block
 
 def undo_copies(graph: Graph, regions: List[Region]) -> None:
     """Lead every edge out of a `with` or `finally` region past the clean-up that it runs. Inner regions first."""
-    for region in reversed(regions):
-        if region.kind not in ("with", "finally"):
-            continue
-        past: Dict[Any, Block] = {}
+    undone = [region for region in reversed(regions) if region.kind in ("with", "finally")]
+    if undone:
+        find_heights(graph)
+    for region in undone:
+        past: Dict[Any, Optional[Block]] = {}
+        nowhere: Optional[Block] = None
         for block in list(graph.blocks):
             if region not in block.regions:
                 continue
@@ -37,19 +41,31 @@ def undo_copies(graph: Graph, regions: List[Region]) -> None:
                 inside = block.regions if region.kind == "with" and _returns_value(target) else region.chain()
                 key = (target, inside)
                 if key not in past:
-                    if region.kind == "with":
-                        past[key] = _past_exit(graph, inside, target)
-                    else:
-                        past[key] = _outside(graph, region, _past_copy(graph, region, target))
-                block.retarget(target, past[key])
+                    is_with = region.kind == "with"
+                    past[key] = _past_exit(graph, inside, target) if is_with else _past_copy(graph, region, target)
+                following = past[key]
+                if following is None and target.depth > region.depth:
+                    following = _new_block(graph, target, block.regions, [Op("RETURN", None, target.offset)])
+                elif following is None:
+                    if nowhere is None:
+                        ops = [Op("NOWHERE", None, target.offset)]
+                        nowhere = _new_block(graph, target, region.entry.regions, ops)
+                    following = nowhere
+                block.retarget(target, _outside(graph, region, following))
+
+
+def _new_block(graph: Graph, like: Block, regions: Tuple[Region, ...], ops: List[Op]) -> Block:
+    """A block in the place of another."""
+    block = graph.new_block(like.offset, like.handler, like.line)
+    block.depth, block.regions, block.ops = like.depth, regions, ops
+    return block
 
 
 def _outside(graph: Graph, region: Region, block: Block) -> Block:
     """A way to `block` that leaves the region first, also if that is where the region begins again: in a loop."""
-    if region not in block.regions:
+    if region not in block.regions or region.kind == "with" or isinstance(block.term, End):
         return block
-    step = graph.new_block(block.offset, region.entry.handler, block.line)
-    step.regions = region.entry.regions
+    step = _new_block(graph, block, region.entry.regions, [])
     step.set_term(Jump(block))
     return step
 
@@ -59,9 +75,8 @@ def _continuation(graph: Graph, cursor: Cursor) -> Block:
     block, position = _skip_jumps(*cursor)
     if position == 0:
         return block
-    copy = graph.new_block(block.offset, block.handler, block.line)
-    copy.regions = block.regions
-    copy.ops = block.ops[position:]
+    copy = _new_block(graph, block, block.regions, block.ops[position:])
+    copy.depth = height_after(block.depth, block.ops[:position])
     copy.set_term(_copied(block))
     return copy
 
@@ -102,15 +117,13 @@ def _past_exit(graph: Graph, regions: Tuple[Region, ...], block: Block) -> Block
         position += 3
     if position >= len(ops) or ops[position].kind != "POP":
         raise Unstructured("the result of a with block's exit method is used")
-    last = graph.new_block(block.offset, block.handler, block.line)
-    last.ops = [*kept, Op("POP", None, ops[position].offset)]
-    last.regions = regions
+    last = _new_block(graph, block, regions, [*kept, Op("POP", None, ops[position].offset)])
     last.set_term(Jump(_continuation(graph, (block, position + 1))))
     return last
 
 
-def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
-    """Where control goes after the copy of the `finally` body that `target` starts with."""
+def _past_copy(graph: Graph, region: Region, target: Block) -> Optional[Block]:
+    """Where control goes after the copy of the `finally` body that `target` starts with; None if that never ends."""
     ends: List[Cursor] = []
     seen = set()
     base = len(region.entry.regions)  # the copy lies in the same regions as the handler
@@ -124,8 +137,10 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
         seen.add(pair)
         (original, i), (copy, j), level = pair
         while True:
-            original, i = _skip_jumps(original, i)
-            copy, j = _skip_jumps(copy, j)
+            one, other = _skip_jumps(original, i), _skip_jumps(copy, j)
+            if one != (original, i) or other != (copy, j):
+                work.append((one, other, level))
+                break
             kind = original.ops[i].kind if i < len(original.ops) else ""
             if kind == "RERAISE" and level == 0:
                 ends.append((copy, j))
@@ -135,13 +150,13 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
             level += (kind == "PUSH_EXC_INFO") - (kind == "POP_EXCEPT")
             if len(original.regions) != len(copy.regions):
                 raise Unstructured("a finally body and its copy are protected differently")
-            for inner, other in zip(original.regions[base:], copy.regions[base:]):
+            for inner, like in zip(original.regions[base:], copy.regions[base:]):
                 entered = levels.setdefault(inner, level)  # a region's body comes before its handler
-                work.append(((inner.entry, 0), (other.entry, 0), entered))
+                work.append(((inner.entry, 0), (like.entry, 0), entered))
             if i == len(original.ops) or j == len(copy.ops):
                 if i != len(original.ops) or j != len(copy.ops):
                     raise Unstructured("a finally body and its copy differ")
-                work.extend((one, other, level) for one, other in _pairs(original, copy))
+                work.extend((*pair, level) for pair in _pairs(original, copy))
                 break
             if not same_op(original.ops[i], copy.ops[j]):
                 raise Unstructured("a finally body and its copy differ")
@@ -149,10 +164,7 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Block:
                 break
             i, j = i + 1, j + 1
     if not ends:
-        nothing = graph.new_block(target.offset, target.handler, target.line)
-        nothing.regions = target.regions
-        nothing.ops = [Op("NOWHERE", None, target.offset)]
-        return nothing  # the finally body never ends: nothing comes after it
+        return None
     first = _continuation(graph, ends[0])
     for other in ends[1:]:
         if other != ends[0] and not _same_end(ends[0], other) and _continuation(graph, other) is not first:
@@ -185,9 +197,9 @@ def _same_end(a: Cursor, b: Cursor) -> bool:
 
 
 def _skip_jumps(block: Block, position: int) -> Cursor:
-    while position == len(block.ops) and isinstance(block.term, Jump):
-        block, position = block.term.target, 0
-    return block, position
+    if position < len(block.ops) or not isinstance(block.term, Jump):
+        return block, position
+    return threaded(block.term.target), 0
 
 
 def same_op(a: Op, b: Op) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Tuple
 
-from ..flow import Block, Branch, Graph, Jump, Simple
+from ..flow import Block, Branch, Graph, Jump, Simple, threaded
 from ..microops import Op
 from .copies import Unstructured
 from .regions import Region
@@ -64,11 +64,10 @@ def _read(graph: Graph, region: Region) -> Tuple[List[_Clause], Block]:
 
 def _past_jumps(block: Block) -> Block:
     """The block after this one, empty ones aside."""
-    while isinstance(block.term, Jump):
-        block = block.term.target
-        if block.ops:
-            return block
-    raise Unstructured("an except* of an unknown form")
+    following = threaded(block.term.target) if isinstance(block.term, Jump) else block
+    if following is block or not following.ops:
+        raise Unstructured("an except* of an unknown form")
+    return following
 
 
 def _after(graph: Graph, block: Block) -> Block:

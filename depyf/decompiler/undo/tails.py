@@ -7,11 +7,12 @@ expression or statement that they come from, to the column: that tells them from
 
 from __future__ import annotations
 
-from typing import Any, Dict, Hashable, List, Optional, Tuple
+from typing import Any, Dict, Hashable, List, Optional, Set, Tuple
 
 from ..flow import Block, Branch, End, Graph, Jump, Simple, thread_jumps
 from ..microops import Op, depth_needed, stack_effect
 from .constants import constant_key
+from .heights import find_heights, height_after
 
 Key = Tuple[Hashable, ...]
 
@@ -26,6 +27,7 @@ def merge_copied_tails(graph: Graph) -> None:
     while len(candidates) > 1:
         if positions is None:
             positions = list(graph.program.code.co_positions())
+            find_heights(graph)
         merged = [_merge(graph, blocks, positions) for blocks in _groups(candidates, positions)]
         ends = [end for end in merged if end is not None]
         merged_any = merged_any or bool(ends)
@@ -48,14 +50,16 @@ def _merge_reraises(graph: Graph) -> None:
 
 
 def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
-    """Blocks that end in the same op, from the same place in the source, and go on to the same places."""
+    """Blocks that end in the same op, from the same place in the source, and go on to the same places, with as much on
+    the stack: `finally: raise x` is copied as it is below a value that was about to be returned."""
     groups: Dict[Key, List[Block]] = {}
     for block in candidates:
         if not block.ops or positions[block.ops[-1].offset // 2][2] is None:  # no column
             continue
         onward = _onward(block)
         if onward is not None:
-            groups.setdefault((onward, _key(block.ops[-1], positions)), []).append(block)
+            height = height_after(block.depth, block.ops)
+            groups.setdefault((onward, height, _key(block.ops[-1], positions)), []).append(block)
     return [blocks for blocks in groups.values() if len(blocks) > 1]
 
 
@@ -80,11 +84,25 @@ def _key(op: Op, positions: List[Any]) -> Key:
 def _merge(graph: Graph, blocks: List[Block], positions: List[Any]) -> Optional[Block]:
     """Make what the blocks have in common at their ends one block, and return that; None if nothing fits."""
     size = _common(blocks, positions)
+    if size == 1 and _return_alike(blocks, positions):
+        return _lead_to_one_end(graph, blocks, size)
     if not isinstance(blocks[0].term, Jump) or any(len(block.ops) != size for block in blocks):
         size = _fitting(blocks, size)
         if not size:
             return None
     return _lead_to_one_end(graph, blocks, size)
+
+
+def _return_alike(blocks: List[Block], positions: List[Any]) -> bool:
+    """Whether the blocks only return what a block before each computes, and those are copies of one: `try: return x`
+    ends under the handler of the `try`, but for the return itself."""
+    before: Set[Tuple[Key, ...]] = set()
+    for block in blocks:
+        pred = block.preds[0] if len(block.preds) == 1 else block
+        if len(block.ops) > 1 or block.ops[0].kind != "RETURN" or not isinstance(pred.term, Jump) or not pred.ops:
+            return False
+        before.add(tuple(_key(op, positions) for op in pred.ops))
+    return len(before) == 1
 
 
 def _lead_to_one_end(graph: Graph, blocks: List[Block], size: int) -> Block:
@@ -94,8 +112,10 @@ def _lead_to_one_end(graph: Graph, blocks: List[Block], size: int) -> Block:
         end = whole[0]
     else:
         tail = blocks[0].ops[-size:]
+        height = height_after(blocks[0].depth, blocks[0].ops[:-size])
         end = graph.new_block(tail[0].offset, tail[0].handler, graph.lines.get(tail[0].offset, -1))
         end.ops = tail
+        end.depth = height
         end.set_term(_same_term(blocks[0]))
     for block in blocks:
         if block is not end:
