@@ -14,7 +14,7 @@ from ..undo import Region, Unstructured
 class Dominance:
     """Immediate dominators, children in the order of the text, and natural loops."""
 
-    __slots__ = ("order", "index", "idom", "children", "loops", "forward_preds", "_edges", "_first", "_last")
+    __slots__ = ("order", "index", "idom", "children", "loops", "forward_preds", "_edges", "_first", "_last", "_innermost")
 
     def __init__(self, entry: Block) -> None:
         self._edges: Dict[Block, List[Block]] = {}
@@ -35,6 +35,7 @@ class Dominance:
         self._last: Dict[Block, int] = {}
         self._number(entry)
         self.loops: Dict[Block, Set[Block]] = {}
+        self._innermost: Dict[Block, Block] = {}  # block -> the header of the innermost loop that it is in
         self.forward_preds: Dict[Block, int] = {}
         self._find_loops()
 
@@ -81,6 +82,15 @@ class Dominance:
         """Whether every way to `b` leads through `a`; not where there is no way to `b` at all."""
         return self._first[a] <= self._first.get(b, -1) <= self._last[a]
 
+    def loop_of(self, block: Block) -> Optional[Block]:
+        """The header of the innermost loop that a block is in, or leads out of without a way back."""
+        while block not in self._innermost:
+            above = self.idom[block]
+            if above is block:
+                return None
+            block = above
+        return self._innermost[block]
+
     def _find_loops(self) -> None:
         latches: Dict[Block, List[Block]] = {}
         for block in self.order:
@@ -100,6 +110,9 @@ class Dominance:
                     inside.add(block)
                     work.extend(pred for pred in block.preds if pred in self.index)
             self.loops[header] = inside
+        for header in sorted(self.loops, key=lambda header: -len(self.loops[header])):
+            for block in self.loops[header]:
+                self._innermost[block] = header
 
 
 def _source(block: Block, target: Block) -> Block:

@@ -27,12 +27,23 @@ def draw_returns_in(graph: Graph) -> None:
         for block in graph.blocks:
             if not isinstance(block.term, End) or not block.preds or not block.ops or block.ops[-1].kind != "RETURN":
                 continue
-            around = block.preds[0].regions
-            if len(around) <= len(block.regions) or any(pred.regions != around for pred in block.preds):
+            around = _common_regions(block.preds)
+            if len(around) <= len(block.regions):
                 continue
             if all(op.kind in RETURNING for op in block.ops):
                 block.regions = around
                 changed = True
+
+
+def _common_regions(blocks: List[Block]) -> Tuple[Region, ...]:
+    """The regions around all of the blocks."""
+    common: Tuple[Region, ...] = blocks[0].regions
+    for block in blocks[1:]:
+        shared = 0
+        while shared < min(len(common), len(block.regions)) and common[shared] is block.regions[shared]:
+            shared += 1
+        common = common[:shared]
+    return common
 
 
 def insert_guards(graph: Graph, regions: List[Region]) -> None:

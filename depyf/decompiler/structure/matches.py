@@ -230,7 +230,7 @@ class _Case:
         """(the guard, the body, the next case)"""
         term = block.term
         ops = block.ops[position:]
-        if not isinstance(term, Branch) or effect(ops) != 1:
+        if not isinstance(term, Branch) or effect(ops) != 1 or (position == 0 and len(block.preds) > 1):
             return None
         for body, failure, is_true in ((term.true, term.false, True), (term.false, term.true, False)):
             if otherwise is not None and not _same_place(_skip(failure, 0), otherwise):

@@ -1,7 +1,8 @@
 """Returns of a value that was computed before: they belong to where it was.
 
 `return x` in an `except` clause, a `for` loop or a `with` block ends in clean-up below the value. The compiler shares
-that end between returns where it can; the text says `return` once for each value.
+that end between returns where it can; the text says `return` once for each value. A value that is not returned after
+all, since a `finally` body around leaves for elsewhere, is dropped where it was computed.
 """
 
 from __future__ import annotations
@@ -15,12 +16,22 @@ from ..microops import Op
 def share_out_returns(graph: Graph) -> None:
     """Let every block that leads to the return of a value that it computed return it by itself."""
     for end in graph.blocks:
-        if not isinstance(end.term, End) or not _returns_what_was_there(end.ops):
-            continue
-        for pred in list(dict.fromkeys(end.preds)):
-            if isinstance(pred.term, Jump):
-                pred.ops.extend(end.ops)
-                pred.set_term(End())
+        term = end.term
+        if isinstance(term, End) and _returns_what_was_there(end.ops):
+            for pred in list(dict.fromkeys(end.preds)):
+                if isinstance(pred.term, Jump):
+                    pred.ops.extend(end.ops)
+                    pred.set_term(End())
+        elif isinstance(term, Jump) and end.ops and all(op.kind == "POP" for op in end.ops):
+            for pred in list(dict.fromkeys(end.preds)):
+                if isinstance(pred.term, Jump) and _leaves_a_value(pred.ops):
+                    pred.ops.extend(end.ops)
+                    pred.set_term(Jump(term.target))
+
+
+def _leaves_a_value(ops: List[Op]) -> bool:
+    """Whether the ops end in clean-up below a value."""
+    return len(ops) > 1 and ops[-2].kind == "SWAP" and ops[-1].kind in ("POP", "POP_EXCEPT")
 
 
 def _returns_what_was_there(ops: List[Op]) -> bool:

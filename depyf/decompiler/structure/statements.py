@@ -324,11 +324,11 @@ class _Structurer:
         owned = set(inside)
         is_for = isinstance(header.term, ForIter)
         index = self.dominance.index
-        guarded = header.successors() if isinstance(header.term, Guarded) else []
         outside_children = [
             c
             for c in self.dominance.children[header]
-            if c not in inside and c not in guarded and (is_for or c.depth <= header.depth)
+            if c not in inside and (is_for or c.depth <= header.depth)
+            and (c is done or c not in header.successors() or self.dominance.forward_preds[c] > 1)
         ]
         work = [c for block in inside for c in self.dominance.children[block] if c not in inside]
         for child in outside_children:
@@ -343,8 +343,9 @@ class _Structurer:
         found: Set[Block] = set()
         for block in owned:
             for target in block.successors():
-                leaves_clause = len(target.handlers) < len(header.handlers)  # with the clause that the loop is in
-                if target not in owned and not leaves_clause and not (block is header and target is done):
+                # with the statement that the loop is in
+                leaves_more = len(target.handlers) < len(header.handlers) or target.depth < header.depth - is_for
+                if target not in owned and not leaves_more and not (block is header and target is done):
                     found.add(target)
         return sorted(found, key=lambda block: index[block])
 
@@ -378,7 +379,7 @@ class _Structurer:
                     work.append(target)
                 elif target.depth <= header.depth:
                     short_end = isinstance(target.term, End) and len(target.ops) <= COPIED_END
-                    if not short_end:
+                    if not short_end and self.dominance.loop_of(block) is header:
                         targets.append(target)
         # What comes after the loop in the code comes after it in the text.
         last = max((block.offset for block in inside if block.handlers == header.handlers), default=-1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Dict, List, Optional, Tuple
 
 from ..flow import Block, End, Graph
+from .heights import find_heights
 
 
 class Region:
@@ -89,6 +90,7 @@ def assign_regions(graph: Graph) -> List[Region]:
 
     for block in graph.blocks:
         block.regions = chain(effective(block.handler))
+    _tell_finals(graph)
 
     def inside_handlers(region: Region) -> int:
         """How many handlers' own clean-up a region lies under: that of the clauses that it is in."""
@@ -105,6 +107,22 @@ def assign_regions(graph: Graph) -> List[Region]:
     )
 
 
+def _tell_finals(graph: Graph) -> None:
+    """`finally: break` has the handler of `except: break`. But where the region is left with a value that was about to
+    be returned, only a `finally` drops that."""
+    find_heights(graph)
+    for block in graph.blocks:
+        for target in block.successors():
+            if target.ops and target.ops[0].kind == "POP" and len(target.regions) < len(block.regions):
+                for region in block.regions[len(target.regions) :]:
+                    if region.kind == "except" and [op.kind for op in region.entry.ops[:2]] == DROPS_IT:
+                        if target.depth > region.depth:
+                            region.kind = "finally"
+
+
+DROPS_IT = ["PUSH_EXC_INFO", "POP"]
+
+
 def kind_of(entry: Block) -> str:
     """What statement a handler belongs to, from how it begins."""
     kinds = [op.kind for op in entry.ops[:3]]
@@ -117,7 +135,7 @@ def kind_of(entry: Block) -> str:
             return "except"
         if op.kind == "CHECK_EG_MATCH":
             return "except*"
-    if kinds[:2] == ["PUSH_EXC_INFO", "POP"]:
+    if kinds[:2] == DROPS_IT:
         return "except"
     if kinds[:1] == ["PUSH_EXC_INFO"]:
         return _kind_of_long_entry(entry)

@@ -19,7 +19,9 @@ Key = Tuple[Hashable, ...]
 
 def merge_copied_tails(graph: Graph) -> None:
     """Lead the blocks that end with copies of the same code to a single block with that code."""
-    handlers = set(graph.handler_entries().values())
+    # Those of statements begin with an op that no other block has: they are never a copy as a whole.
+    entries = graph.handler_entries().values()
+    handlers = {block for block in entries if not block.ops or block.ops[0].kind != "PUSH_EXC_INFO"}
     _merge_reraises(graph)
     candidates = [block for block in graph.blocks if block not in handlers]
     positions: Optional[List[Any]] = None
@@ -157,6 +159,9 @@ def _fitting(blocks: List[Block], size: int) -> int:
     is_test = isinstance(blocks[0].term, Branch)
     if not isinstance(blocks[0].term, Jump) and not is_test and size > 1 and _begins_inside(ops):
         return size
+    if isinstance(blocks[0].term, Jump) and all(op.kind == "POP" for op in ops):
+        before = [block.ops[-size - 1] for block in blocks if len(block.ops) > size]
+        return size if all(map(_ends_a_statement, before)) else 0  # `break`, which pops the iterator
     for part in range(size, 0, -1):
         left = _left_alone(ops[size - part :])
         if left >= 1 if is_test else left == 0:  # more than one: a test inside an expression
@@ -168,7 +173,7 @@ def _begins_inside(ops: List[Op]) -> bool:
     """Whether the ops begin inside an expression: they use what was on the stack before any statement ends."""
     depth = 0
     for op in ops:
-        is_statement = op.kind == "POP" or op.kind.startswith(("STORE_", "DELETE_"))
+        is_statement = _ends_a_statement(op)
         if depth < (1 if op.kind == "COMPREHENSION" else depth_needed(op)):
             return not is_statement
         if is_statement:
@@ -176,6 +181,10 @@ def _begins_inside(ops: List[Op]) -> bool:
         popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
         depth += pushed - popped
     return False
+
+
+def _ends_a_statement(op: Op) -> bool:
+    return op.kind == "POP" or op.kind.startswith(("STORE_", "DELETE_"))
 
 
 def _left_alone(ops: List[Op]) -> int:
