@@ -439,6 +439,196 @@ PROVED = {
                 a += c
             return bytes(a)
     """,
+    "a finally that leaves the loop a value was returned from": """
+        def f(x):
+            while True:
+                try:
+                    for x in a(7):
+                        return x
+                finally:
+                    break
+    """,
+    "a finally that returns after returns with and without a value": """
+        def f(x, y):
+            try:
+                if x:
+                    with a(1), a(2) as y:
+                        return a(3)
+                elif y:
+                    return
+                a(4)
+            except E as e:
+                return 1 if x else y
+            finally:
+                return a(5)
+    """,
+    "a finally that raises after returns": """
+        def f(x):
+            try:
+                a(0)
+            except (E, F):
+                return x
+            finally:
+                raise E(14)
+    """,
+    "a finally that never ends": """
+        def f(x):
+            while True:
+                try:
+                    a(12)
+                except:
+                    continue
+                finally:
+                    while True:
+                        a(20)
+    """,
+    "a while with or in a finally": """
+        def f(x):
+            try:
+                a(7)
+            finally:
+                while b(8) or x is None:
+                    a(12)
+    """,
+    "a raise in the else of a try in a loop in a loop": """
+        def f(x):
+            while True:
+                with a(13) as y:
+                    a(16)
+                while x:
+                    try:
+                        a(19)
+                    except E:
+                        a(21)
+                    else:
+                        a(23)
+                        raise E(24)
+    """,
+    "a for that returns at once in an endless loop": """
+        def f(x):
+            for y in x:
+                while True:
+                    for z in a(y):
+                        return
+    """,
+    "breaks out of an endless loop by ways of their own": """
+        def f(self, node):
+            if node:
+                prev = None
+                while True:
+                    next = node.next
+                    if next is None:
+                        node.prev = prev
+                        break
+                    node = a(node, next)
+                    if node is None:
+                        break
+                    prev = node
+                prev = node.prev
+                while prev is not None:
+                    prev = b(prev)
+                node.prev = None
+            return node
+    """,
+    "a match as the whole of a while in a while": """
+        def f(x):
+            while x:
+                while x:
+                    match x:
+                        case [a, b]:
+                            break
+    """,
+    "a while as the whole of a case": """
+        def f(x, y):
+            match x:
+                case [a, b]:
+                    while not y:
+                        t(0)
+    """,
+    "a return in a while in two with": """
+        def f(x):
+            with a(4), a(5) as y:
+                while x:
+                    if x:
+                        return
+            a(24)
+    """,
+    "a return after a try in a while in a try": """
+        def f(x):
+            try:
+                while x:
+                    try:
+                        a(5)
+                    except (E, F):
+                        a(7)
+                    return
+            except E:
+                a(13)
+            a(14)
+    """,
+    "a break after a finally with an if": """
+        def f(x):
+            for x in a(1):
+                try:
+                    a(2)
+                finally:
+                    if x:
+                        a(0)
+                break
+    """,
+    "continue and break in a finally in a finally": """
+        def f():
+            for i in a(3):
+                try:
+                    b(1)
+                except ValueError:
+                    try:
+                        b(2)
+                    except ValueError:
+                        break
+                    finally:
+                        if c(1):
+                            continue
+                finally:
+                    try:
+                        b(3)
+                    except KeyError:
+                        continue
+                    else:
+                        if c(2):
+                            break
+            return i
+    """,
+    "break in a with in a finally under except*": """
+        def f():
+            for i in a(2):
+                try:
+                    with m(1):
+                        for j in a(2):
+                            try:
+                                if c(1):
+                                    return b(j)
+                            finally:
+                                with m(2):
+                                    if c(2):
+                                        break
+                                    b(4)
+                except* ValueError:
+                    b(5)
+    """,
+    "a try whose return may find its variable unbound": """
+        def f(a):
+            try:
+                b(1)
+            except ValueError as a:
+                b(2)
+            except KeyError as a:
+                del a
+            try:
+                return a
+            except UnboundLocalError:
+                return 1
+    """,
     "a with that rebinds what its manager was made of": """
         def f(a):
             with closing(a) as a:

@@ -14,7 +14,9 @@ from ..undo import Region, Unstructured
 class Dominance:
     """Immediate dominators, children in the order of the text, and natural loops."""
 
-    __slots__ = ("order", "index", "idom", "children", "loops", "forward_preds", "_edges", "_first", "_last", "_innermost")
+    __slots__ = (
+        "order", "index", "idom", "children", "loops", "forward_preds", "_edges", "_first", "_last", "_innermost",
+    )  # fmt: skip
 
     def __init__(self, entry: Block) -> None:
         self._edges: Dict[Block, List[Block]] = {}
