@@ -13,6 +13,7 @@ import warnings
 from types import CodeType, FunctionType
 from typing import Any, Dict, Iterator, List, Sequence
 
+from depyf.decompiler.prove import Grade, prove
 from depyf.decompiler.relabel import adopt_lines, move
 from depyf.torch_hooks import torch_facts
 
@@ -64,12 +65,29 @@ def _same_constant(one: Any, other: Any) -> bool:
 
 
 def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> int | None:
-    """Link `forward` to the file of that twin which has the same code; tells which, None when there is none."""
+    """Link `forward` to the file of that twin which has the same code; tells which, None when there is none.
+
+    CPython 3.13 joins two loads into one instruction only where both are on one line, and torch may log on many
+    lines what it compiles on one: such a twin is the same program, and takes the place of the code.
+    """
     for number, twin in enumerate(twins):
         if same_code(forward.__code__, twin):
             forward.__code__ = adopt_lines(forward.__code__, twin)
             return number
+    for number, twin in enumerate(twins):
+        if _is_same_but_for_joins(forward.__code__, twin):
+            forward.__code__ = twin
+            return number
     return None
+
+
+def _is_same_but_for_joins(one: CodeType, other: CodeType) -> bool:
+    return (
+        (one.co_names, one.co_varnames, one.co_flags) == (other.co_names, other.co_varnames, other.co_flags)
+        and one.co_code != other.co_code
+        and not other.co_freevars
+        and prove(one, other).grade is Grade.PROVED
+    )
 
 
 def link_module(functions: Sequence[FunctionType], path: str) -> str:

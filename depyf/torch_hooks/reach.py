@@ -14,7 +14,7 @@ from typing import Any, Deque, Dict, Iterable, Iterator, List, Tuple
 
 _MOST_OBJECTS = 8_000  # an entry point leads to a few hundred; more means a path into the user's data
 _NEARBY = 300
-_ATOMS = (str, bytes, bytearray, int, float, complex, type(None), CodeType, ModuleType, BuiltinFunctionType)
+_ATOMS = (str, bytes, bytearray, int, float, complex, type(None), CodeType, ModuleType)
 
 
 class reachable:
@@ -63,6 +63,8 @@ def _leads_to(thing: Any) -> Iterable[Any]:
         return _inner_modules(thing)
     if kind is FunctionType:
         return _of_function(thing)
+    if kind is BuiltinFunctionType:  # `apply` of an autograd.Function (torch 2.15)
+        return (thing.__self__,) if issubclass(type(thing.__self__), type) else ()
     if issubclass(kind, type):
         # AOTAutograd keeps its compiled graphs as attributes of an autograd.Function that it makes
         return list(vars(thing).values()) if issubclass(thing, torch.autograd.Function) else ()
@@ -77,7 +79,13 @@ def _of_function(function: FunctionType) -> List[Any]:
         *(function.__defaults__ or ()),
         *(function.__kwdefaults__ or {}).values(),
         *vars(function).values(),
+        *_private_globals(function),
     ]
+
+
+def _private_globals(function: FunctionType) -> Iterable[Any]:
+    """What a generated function finds by name, where it lives in no module (the wrappers of torch 2.15)."""
+    return () if "__name__" in function.__globals__ else list(function.__globals__.values())
 
 
 def _cells(cells: Tuple[Any, ...]) -> Iterator[Any]:
