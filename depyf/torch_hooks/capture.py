@@ -119,7 +119,6 @@ class Capture:
             self._new_codes[compilation.frame] = new_code
             with self.problems.shield("tying a frame to its graph"):
                 self._name_graph(compilation, new_code)
-            self._keep(compilation)
             self._seconds[f"{compile_id} hook"] = time.perf_counter() - started
             return to_run
         return None
@@ -166,6 +165,7 @@ class Capture:
             elif event.kind in ("compilation_metrics", "bwd_compilation_metrics"):
                 compilation.timings[event.kind] = _numbers(event.data)
                 compilation.failure = compilation.failure or failure_in(event.data)
+                self._keep(compilation)
                 with self.problems.shield("keeping the journal"):
                     self._journal.compiled(compilation)
                 if event.kind == "bwd_compilation_metrics":

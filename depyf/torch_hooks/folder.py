@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import uuid
-from typing import Any, Dict, Set
+from typing import Any, Dict, Sequence, Set
 
 from depyf.errors import OutputFolderError
 from depyf.report.journal import line
@@ -139,11 +139,15 @@ class OutputFolder:
 
     def append(self, **content: Any) -> None:
         """Add a line to the journal."""
+        self.append_all([content])
+
+    def append_all(self, contents: Sequence[Dict[str, Any]]) -> None:
+        """Add lines to the journal, in one go."""
         home = self._settled()
         with self._lock:
             try:
-                if not self._closed:
-                    home.claim.append(line(**content))
+                if not self._closed and contents:
+                    home.claim.append("\n".join(line(**content) for content in contents))
             except OSError as error:
                 self.problems.cannot_write(os.path.join(home.path, JOURNAL), error)
 

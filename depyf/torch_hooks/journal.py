@@ -7,7 +7,7 @@ together cost about as much as the last one; it says `"complete": false`.
 
 from __future__ import annotations
 
-from typing import Dict
+from typing import Any, Dict, List
 
 from depyf.record import FrameRecord, GraphRecord
 from depyf.torch_hooks.compiles import Compilation
@@ -44,29 +44,31 @@ class Journal:
 
     def keep(self, compilation: Compilation) -> None:
         """Append what is new about a compilation."""
+        news: List[Dict[str, Any]] = []
         if compilation.frame is not None:
-            self._keep_frame(compilation.frame)
+            news += self._functions_news()
+            frame = self._frames.records[compilation.frame]
+            if self._kept_frames.get(compilation.frame) is not frame:
+                self._kept_frames[compilation.frame] = frame
+                news.append({"frame": compilation.frame, "value": frame})
         if compilation.graph is not None:
-            self._keep_graph(compilation.graph)
+            news += self._graph_news(compilation.graph)
+        self._folder.append_all(news)
 
     def keep_functions(self) -> None:
         """Append the functions that are new or changed."""
-        for function in self._functions.take_changed():
-            self._folder.append(function=function)
+        self._folder.append_all(self._functions_news())
 
-    def _keep_frame(self, place: int) -> None:
-        self.keep_functions()
-        frame = self._frames.records[place]
-        if self._kept_frames.get(place) is not frame:
-            self._kept_frames[place] = frame
-            self._folder.append(frame=place, value=frame)
+    def _functions_news(self) -> List[Dict[str, Any]]:
+        return [{"function": function} for function in self._functions.take_changed()]
 
-    def _keep_graph(self, graph: Graph) -> None:
+    def _graph_news(self, graph: Graph) -> List[Dict[str, Any]]:
         place = self._places.setdefault(id(graph), self._earlier_graphs + len(self._places))
         record = graph.record()
-        if self._kept_graphs.get(place) != record:
-            self._kept_graphs[place] = record
-            self._folder.append(graph=place, value=record)
+        if self._kept_graphs.get(place) == record:
+            return []
+        self._kept_graphs[place] = record
+        return [{"graph": place, "value": record}]
 
     def is_manifest_due(self) -> bool:
         """Whether enough has been added since the manifest was last written."""
