@@ -165,6 +165,8 @@ def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_
     record = record_in(tmp_path)
     assert not record.complete and len(record.frames) == 10 and all(frame.guards for frame in record.frames)
     assert {f"full_code_for_function_{number}_0.py" for number in range(5)} <= set(record.files)
+    captured = (tmp_path / record.graphs[-1].stages[0].file).read_text()
+    assert captured.splitlines()[0].endswith("Captured_Graph: this code runs.")
     assert_whole(tmp_path)
     torch._dynamo.reset()
     (tmp_path / "mine.txt").write_text("mine")

@@ -20,6 +20,7 @@ from depyf.report import full_code
 from depyf.report.ranks import summary as render_merged
 from depyf.report.summary import render as render_summary
 from depyf.torch_hooks.claims import Claim, is_claimed
+from depyf.torch_hooks.graphs import NOT_SEEN, what_runs
 from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, TIMINGS, Leftover, folders_below, look, remove, write_file
 from depyf.torch_hooks.merging import merge
 from depyf.torch_hooks.names import file_stem
@@ -76,6 +77,7 @@ def _complete(left: Leftover) -> SessionRecord:
     try:
         remove(os.path.join(left.folder, DRAFT))
         record = _with_stories(left, _existing(left))
+        _tell_what_runs(left, record)
         write_file(left.folder, TIMINGS, json.dumps(left.identity, indent=1) + "\n")
         record = dataclasses.replace(record, files=tuple(sorted({*record.files, TIMINGS})))
         write_file(left.folder, MANIFEST, to_json(record))
@@ -83,6 +85,19 @@ def _complete(left: Leftover) -> SessionRecord:
         return record
     finally:
         claim.release(keep_journal=not is_done)
+
+
+def _tell_what_runs(left: Leftover, record: SessionRecord) -> None:
+    """The first lines of graphs say whether they run, which was not known when they were written."""
+    for part in (part for graph in record.graphs for part in graph.stages):
+        try:
+            with open(os.path.join(left.folder, part.file), encoding="utf-8") as stream:
+                first, _, rest = stream.read().partition("\n")
+        except OSError:
+            continue
+        if first.endswith(NOT_SEEN):
+            known = first[: -len(NOT_SEEN)] + what_runs(part.linked, part.runs, part.instead)
+            write_file(left.folder, part.file, f"{known}\n{rest}")
 
 
 def _existing(left: Leftover) -> SessionRecord:

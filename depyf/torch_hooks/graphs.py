@@ -20,6 +20,7 @@ from depyf.torch_hooks.problems import Problems
 from depyf.torch_hooks.reach import reachable
 from depyf.torch_hooks.trace import TraceEvent
 
+NOT_SEEN = "not seen to run; the backend may have made something else of it."
 CAPTURED, FORWARD, BACKWARD = "Captured_Graph", "Forward_graph", "Backward_graph"
 
 CAPTURED_EVENT, POST_GRAD = "dynamo_output_graph", "inductor_post_grad_graph"
@@ -340,22 +341,27 @@ def _first_line(graph: Graph, part: Part) -> str:
     what = f"{sign} {graph.name}, {' '.join(part.stage.split())}{of_piece}: "
     if part.same_as:
         return what + f"not linked; the same code is loaded once and linked to {part.same_as}"
-    if part.linked:
-        return what + "this code runs."
-    if part.runs:
-        return what + "this code runs, but is not linked to this file."
+    if part.linked or part.runs:
+        return what + what_runs(part.linked, part.runs, ())
     running = graph.running(part)
     if part.stage == "autotuning":
         return what + "what was tried"
     if part.stage == "candidate":
         what += "autotuning tried it; "
-    if running:
-        return what + f"not run by this backend; what runs is {', '.join(running)}"
-    if graph.running():
+    if graph.running() and not running:
         return what + "nothing that was made of it has run so far"
-    if graph.without_frame:
+    if graph.without_frame and not running:
         return what + f"no frame calls it: {graph.without_frame}"
-    return what + "not seen to run; the backend may have made something else of it."
+    return what + what_runs(False, False, running)
+
+
+def what_runs(linked: bool, runs: bool, instead: Sequence[str]) -> str:
+    """What is to be said of code that is linked to its file, or runs, or in whose place other files run."""
+    if linked:
+        return "this code runs."
+    if runs:
+        return "this code runs, but is not linked to this file."
+    return f"not run by this backend; what runs is {', '.join(instead)}" if instead else NOT_SEEN
 
 
 def aot_id(text: str) -> Tuple[str, str]:
