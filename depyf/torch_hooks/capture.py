@@ -44,6 +44,7 @@ class Capture:
         self._stops: List[Callable[[], None]] = []
         self._take_place: Callable[[], None] = lambda: None
         self._is_listening_to_autotuning = False
+        self._in_child = False
         self._begin(folder, earlier)
 
     def _begin(self, folder: OutputFolder, earlier: SessionRecord) -> None:
@@ -97,6 +98,7 @@ class Capture:
 
     def begin_in_child(self) -> None:
         """In a forked child: the record, the files and the locks are the parent's; start anew."""
+        self._in_child = True
         self._begin(self.folder.for_child(), SessionRecord())
 
     @property
@@ -299,8 +301,9 @@ class Capture:
                 self._strays.finish()
             with self.problems.shield("noting functions that were not compiled"):
                 self._skips.finish()
-            with self.problems.shield("showing what was compiled before the session"):
-                LiveFunctions(self._functions, self._frames, self._graphs, self.problems).add_all()
+            if not self._in_child:  # what was compiled before the fork is told by the parent
+                with self.problems.shield("showing what was compiled before the session"):
+                    LiveFunctions(self._functions, self._frames, self._graphs, self.problems).add_all()
             with self.problems.shield("counting versions that were compiled before the session"):
                 self._functions.count_earlier(self._frames.records)
             with self.problems.shield("finishing the graph files"):
