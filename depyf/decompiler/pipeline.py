@@ -35,7 +35,7 @@ from .prove import Grade, Verdict, prove
 from .python_facts import RUNNING_VERSION
 from .recompile import CannotRecompile, compile_like, own_global, share_nested
 from .reprs import describe
-from .simplify import drop_final_deletes, drop_unread_locals, store_before_deletes
+from .simplify import drop_final_deletes, drop_unread_locals, read_through_aliases, store_before_deletes
 from .structure import Sequence, as_machine, structure
 from .structure.guards import draw_returns_in, insert_guards
 from .structure.matches import recognise_matches
@@ -249,7 +249,7 @@ class _Attempt:
         """The text's syntax tree: the definition of the function or class, or the whole module."""
         program = self.program
         if self.rung.drops_locals:
-            program = drop_unread_locals(program, self.invented)
+            program = drop_unread_locals(read_through_aliases(program, self.invented), self.invented)
             program = store_before_deletes(drop_final_deletes(program, self.invented), self.invented)
         is_constant = self.constant_globals or (lambda name: False)
         settings = Settings(self.nested, self.renames, is_constant, self.hints)
@@ -262,7 +262,7 @@ class _Attempt:
                 return s.Module([s.Expr(comprehension, origin=0)]), settings
             except Unstructured:
                 pass  # no compiler made this comprehension: Dynamo did
-        body = Builder(program, settings).build(tree)
+        body = Builder(program, settings, invented=self.invented).build(tree)
         if is_module:
             if any(isinstance(node, s.Return) for node in own_statements(body)):
                 self.mode = "eval"

@@ -7,11 +7,40 @@ the proof states.)
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Collection, List
 
-from .microops import Handler, Op, Program
+from .microops import Handler, Op, Program, parameters
 
 _SILENT = frozenset({"CONST", "SWAP", "COPY", "POP", "BUILD_LIST", "BUILD_TUPLE", "LOAD_LOCAL", "JUMP", "PUSH_NULL"})
+
+
+def read_through_aliases(program: Program, invented: Collection[str]) -> Program:
+    """The program with `tmp = x` read as `x` itself, for invented tmp and a parameter x that is never rebound."""
+    ops = program.ops
+    changing = ("STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR")
+    changed = Counter(op.arg for op in ops if op.kind in changing)
+    stores = Counter(op.arg for op in ops if op.kind == "STORE_LOCAL" and op.arg in invented)
+    constant = {name for name in parameters(program.code) if not changed[name]}
+    targets = {op.target for op in ops if op.target >= 0}
+    aliases = {}
+    for index, op in enumerate(ops):
+        if op.kind != "STORE_LOCAL" or stores[op.arg] != 1 or index in targets or not index:
+            continue
+        load = index - 1
+        if ops[load].kind == "COPY" and ops[load].arg == 1 and load not in targets:
+            load -= 1
+        if ops[load].kind == "LOAD_LOCAL" and ops[load].arg in constant:
+            aliases[op.arg] = ops[load].arg
+    if not aliases:
+        return program
+    new = [
+        Op(op.kind, aliases[op.arg], op.offset, op.target, op.handler)
+        if op.kind == "LOAD_LOCAL" and op.arg in aliases
+        else op
+        for op in ops
+    ]
+    return Program(tuple(new), program.handlers, program.code, program.version)
 
 
 def drop_final_deletes(program: Program, invented: Collection[str]) -> Program:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Tuple
+import re
+from typing import Any, Callable, Collection, Dict, List, Optional, Set, Tuple
 
 from .. import syntax as s
 from ..undo import Unstructured
 from .constants import Placeholders
 from .forms import AiterOf, AssertionErrorName, CoroutineComprehension, Flipped, Inplace, IterOf, flips, is_none, negate
+from .names import suggestion
 from .targets import Dropped
 from .values import FunctionValue, Value
 
@@ -69,6 +71,27 @@ def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
         for node in s.walk(statement):
             if isinstance(node, s.Name) and node.id in names:
                 node.id = names[node.id]
+
+
+_GENERATED_NAME = re.compile(r"tmp_\d+$")
+_LONGEST_NAME = 24
+
+
+def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[str, str]:
+    """For variables of a code generator that say nothing (`tmp_3`), a name from the one value that they get."""
+    found: Dict[str, Set[str]] = {}
+    plain = [name for name in generated if _GENERATED_NAME.match(name)]
+    if not plain:
+        return {}
+    for statement in body:
+        for node in s.walk(statement):
+            if isinstance(node, s.Assign):
+                for target in node.targets:
+                    for part in s.walk(target):
+                        if isinstance(part, s.Name) and part.id in plain:
+                            found.setdefault(part.id, set()).add(suggestion(node.value) if part is target else "value")
+    only = {name: next(iter(names)) for name, names in found.items() if len(names) == 1}
+    return {name: wanted for name, wanted in only.items() if wanted != "value" and len(wanted) <= _LONGEST_NAME}
 
 
 def finish_body(body: List[s.Statement]) -> List[s.Statement]:

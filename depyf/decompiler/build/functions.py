@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import syntax as s
 from ..microops import Op, Program, parameters, sees_local_names
 from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
 from .definitions import CO_COROUTINE
-from .finish import finish_body, rename, resolve
+from .finish import finish_body, rename, resolve, telling_names
 from .forms import AiterOf, CoroutineComprehension, IterOf, negate
 from .generics import Generics
 from .names import Names, spelled
@@ -57,8 +57,16 @@ class Settings:
 class Builder(Generics):
     """Builds the body of one code object."""
 
-    def __init__(self, program: Program, settings: Settings, class_name: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        settings: Settings,
+        class_name: Optional[str] = None,
+        invented: Collection[str] = (),
+    ) -> None:
+        """`invented`: locals that a code generator added to the user's."""
         self.program = program
+        self.generated = frozenset(invented)
         self.code = program.code
         self.settings = settings
         self.placeholders = settings.placeholders
@@ -110,7 +118,8 @@ class Builder(Generics):
         if self.is_namespace:
             drop_returns(body)
         finish_body(body)
-        rename(body, {old: self.names.like(wanted) for old, wanted in self.better_names.items()})
+        wanted = {**telling_names(body, self.generated), **self.better_names}
+        rename(body, {old: self.names.like(name) for old, name in wanted.items()})
         return body
 
     def unset_cells(self) -> List[str]:

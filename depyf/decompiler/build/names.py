@@ -46,6 +46,8 @@ def spelled(name: str) -> str:
 def suggestion(node: s.Expression) -> str:
     """What a reader might call the value of `node`."""
     key = node.slice.value if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) else None
+    if isinstance(key, str) and key.isidentifier():
+        return _clean(key)
     if isinstance(node, s.Subscript) and isinstance(key, (int, str)):
         inner = suggestion(node.value)
         return _clean(f"{inner}_{key}".replace("-", "last_"))

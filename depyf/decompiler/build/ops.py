@@ -136,7 +136,11 @@ class Ops(Calls):
         name = self.global_name(op.arg) if "GLOBAL" in op.kind else self.variable(op.arg)
         self.declare(op)
         self.before_rebinding(name)
-        self.emit(s.Delete([s.Name(name)]))
+        if op.arg in self.generated and not self.killed:
+            self.flush()
+            self.delete([name])
+        else:
+            self.emit(s.Delete([s.Name(name)]))
 
     # -- attributes and items
 

@@ -9,7 +9,7 @@ assignments to temporaries first. So the order of effects is right by constructi
 from __future__ import annotations
 
 from types import CodeType
-from typing import Iterator, List, Sequence, Tuple
+from typing import FrozenSet, Iterator, List, Sequence, Tuple
 
 from .. import syntax as s
 from ..undo import Unstructured
@@ -37,6 +37,7 @@ class Stack:
     """Values, what is pending, and the statements written so far."""
 
     placeholders: Placeholders
+    generated: FrozenSet[str] = frozenset()  # locals that a code generator added to the user's
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -242,7 +243,16 @@ class Stack:
 
     def delete(self, names: Sequence[str]) -> None:
         """Unbind temporaries after their last use, as the original's stack would let go of them."""
-        self.out.append(s.Delete([s.Name(name) for name in dict.fromkeys(names)], origin=self.offset))
+        targets: List[s.Expression] = [s.Name(name) for name in dict.fromkeys(names)]
+        last = self.out[-1] if self.out else None
+        if isinstance(last, s.Delete) and all(self.is_ours(target) for target in (*last.targets, *targets)):
+            last.targets = [*last.targets, *targets]
+        else:
+            self.out.append(s.Delete(targets, origin=self.offset))
+
+    def is_ours(self, target: s.Expression) -> bool:
+        """Whether a variable is a temporary or a code generator's."""
+        return isinstance(target, s.Name) and (target.id in self.temporaries or target.id in self.generated)
 
     def flush(self) -> None:
         """Write everything pending."""

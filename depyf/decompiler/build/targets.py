@@ -107,6 +107,8 @@ class Targets(Stack):
         if op.kind != "STORE_LOCAL" or op.arg not in self.unread_before_store:
             self.before_rebinding(name, value)
         self.store(value, s.Name(name), is_local=op.kind == "STORE_LOCAL")
+        if op.arg in self.generated and value.refs and self.pending == [value]:
+            self.spill_until(value)  # a person writes `:=` to say something; a code generator does not
 
     def store_together(self, ops: Sequence[Op], position: int) -> int:
         """`a, b = x, y`: stores of values that were all computed before. Returns how many ops were used."""
