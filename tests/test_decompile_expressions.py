@@ -67,6 +67,31 @@ SAME_TEXT = {
             c.x, y = z = o = f(), (f(), 3)
             return n, m, shape
     """,
+    "conditional expressions and chains among and, or": """
+        def f(x):
+            v = x and a < b < c and y
+            w = x and x < x() <= x or 3 < x < 4 < 5
+            return lambda: x and (a if c else d), lambda: (a if c else d if e else f) or x
+    """,
+    "a chained comparison that is returned, dropped, passed on": """
+        def f(x):
+            x <= 1 <= x
+            g(x and 3 < x < 4, x if 1 < x < 2 else 1 < x < 3)
+            return x or x < x <= x
+    """,
+    "a choice of chained comparisons": """
+        def f(x):
+            return x and (a < b < c if c else c < d < e)
+    """,
+    "a new list that gets a name in an expression": """
+        def f(x):
+            x = y = []
+            return (y := [1, x]), f(z := {}), lambda: (w := [])
+    """,
+    "a variable that only a comprehension sets": """
+        def f(x):
+            return lambda: [x for i in x if (z := i)], [[q := j for j in i] for i in x]
+    """,
     "infinity": """
         def f(x):
             return 1e309, -1e309, x
@@ -108,6 +133,10 @@ def test_a_function_that_looks_at_its_names_keeps_those_of_dropped_code() -> Non
             x = (a and
                 (b or c) and d)
             return x
+        """,
+        """
+        def f(a, b, c, d):
+            return lambda: (a and b) and c, ((a or b) or c) and d
         """,
     ],
 )

@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import syntax as s
+from .decode import decode
 from .decode.raw import Raw, raw_instructions
 from .printer import SyntaxLimits, print_source
 from .python_facts import RUNNING, RUNNING_VERSION
@@ -21,6 +22,9 @@ from .undo.constants import constant_key
 FUTURE_FLAGS = 0x1FF0000  # __future__ features recorded in co_flags
 CO_NESTED = 0x10
 CO_FUTURE_ANNOTATIONS = 0x1000000
+
+
+_READS_A_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})
 
 
 class CannotRecompile(Exception):
@@ -88,7 +92,8 @@ def own_global(body: Sequence[s.Statement], original: CodeType) -> List[s.Statem
     while work:
         code = work.pop()
         if definition.name in code.co_names and definition.name not in original.co_freevars:
-            return [s.Global([definition.name])]
+            if any(op.kind in _READS_A_GLOBAL and op.arg == definition.name for op in decode(code).ops):
+                return [s.Global([definition.name])]
         work.extend(const for const in code.co_consts if isinstance(const, CodeType))
     return []
 

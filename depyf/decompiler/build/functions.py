@@ -44,7 +44,9 @@ class Settings:
         renames: Mapping[str, str],
         constant_globals: Callable[[str], bool],
         hints: Mapping[str, Sequence[str]],
+        invented: Collection[str] = (),
     ) -> None:
+        self.invented = invented  # locals that a code generator made up
         self.structure = structure  # code -> (program, region tree)
         self.renames = renames
         self.constant_globals = constant_globals
@@ -73,6 +75,7 @@ class Builder(Generics):
         self.declared = {}
         super().__init__(Names(self.code, settings.renames.values()))
         self.better_names: Dict[str, str] = {}  # temporary -> what a function that takes it calls it
+        self.invented = settings.invented
         self.class_name = class_name
         if self.is_namespace and self.code.co_name != "<module>":
             self.class_name = self.code.co_name
@@ -129,7 +132,19 @@ class Builder(Generics):
         stored = {op.arg for op in self.program.ops if op.kind in ("STORE_CELL", "DELETE_CELL")}
         locals_ = self.code.co_varnames
         own = [name for name in self.code.co_cellvars if name in self.captured and name not in locals_]
-        return [name for name in own if name not in stored]
+        return [name for name in own if name not in stored and not self.is_set_inside(name)]
+
+    def is_set_inside(self, name: str) -> bool:
+        """Whether a comprehension sets the variable with `:=`, which makes it this function's own as well."""
+        work = [self.code]
+        while work:
+            inner = [const for const in work.pop().co_consts if isinstance(const, CodeType)]
+            for code in inner:
+                if code.co_name in COMPREHENSIONS and name in code.co_freevars:
+                    if any(op.kind == "STORE_CELL" and op.arg == name for op in self.settings.structure(code)[0].ops):
+                        return True
+                    work.append(code)
+        return False
 
     def unused_locals(self) -> List[str]:
         """Locals that only dropped code names, in a function that looks at its own names: it keeps them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
+from typing import Any, Collection, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 from .. import syntax as s
 from ..microops import Op
@@ -32,6 +32,7 @@ class Targets(Stack):
 
     following = ""  # the kind of the op after the one that is executed
     upcoming: Tuple[Sequence[Op], int] = ((), 0)  # the ops that are executed and the position of the next one
+    invented: Collection[str] = ()  # locals that a code generator made up
     class_name: Optional[str] = None  # the class around, whose name private names carry
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
     maybe_unbound: FrozenSet[Tuple[int, str]] = frozenset()  # reads of locals (offset, name) that may find no value
@@ -197,9 +198,11 @@ class Targets(Stack):
     def store_shared(self, value: Value, target: s.Expression, is_local: bool) -> None:
         """A fresh container goes into a variable and stays in use: a local is its name from now on.
 
-        Any other variable could not be read again without effect: the container waits for what becomes of it.
+        Any other variable could not be read again without effect: the container waits for what becomes of it. So it
+        does where a person wrote it so; a statement of its own is better to read where a code generator did.
         """
-        if not is_local and value.items is not None and value.refs == 1 and self.values[-1] is value:
+        waits = not (is_local and isinstance(target, s.Name) and target.id in self.invented) or self.around
+        if waits and value.items is not None and value.refs == 1 and self.values[-1] is value:
             value.refs = 0
             (node,) = self.take(value)
             self.values[-1] = waiting = Value(node, value.offset)

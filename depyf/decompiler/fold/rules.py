@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple, Union
 
 from ..flow import Block, Both, Branch, Choice, End, Graph, Jump, Keep, Simple, Test, negated, threaded
 from ..microops import Op
@@ -172,6 +172,13 @@ def _take_over(block: Block, other: Block) -> None:
     block.set_term(term)
 
 
+def _forget_unreached(block: Block) -> None:
+    """Without an edge to it, a block has none to others either."""
+    if not block.preds:
+        block.set_term(End())
+        block.number = -1
+
+
 def _both(op: str, first: Test, ops: List[Op], second: Test) -> Both:
     if isinstance(second, Both) and second.op == op and not second.negate:
         second.rest.append((ops, second.first))
@@ -237,7 +244,7 @@ def join_choice(block: Block) -> bool:
     return True
 
 
-def _value_arm(block: Block, arm: Block, join: Optional[Block]) -> Optional[Tuple[List[Op], List[Op], Optional[Block]]]:
+def _value_arm(block: Block, arm: Block) -> Optional[Tuple[List[Op], List[Op], Optional[Block]]]:
     """(ops, ops after the join, join) of an arm that computes one value and goes to the join or returns it."""
     if not _swallows(block, arm):
         return None
@@ -253,20 +260,48 @@ def join_select(block: Block) -> bool:
     term = block.term
     if not isinstance(term, Branch):
         return False
-    then = _value_arm(block, term.true, None)
-    orelse = then and _value_arm(block, term.false, None)
+    then, orelse = _value_arm(block, term.true), _value_arm(block, term.false)
     if not then or not orelse or then[2] is not orelse[2]:
-        return False
+        return _join_select_copied(block, term)
     if then[2] is None and not _one_line(block, term.true, term.false):
         return False
-    block_true, block_false = term.true, term.false
-    block.ops.append(Op("SELECT", (term.test, then[0], orelse[0]), block.ops[-1].offset if block.ops else -1))
+    _select(block, term, then[0], orelse[0])
     block.ops.extend(then[1])
-    for gone in (block_true, block_false):
-        gone.set_term(End())
-        gone.number = -1
     block.set_term(End() if then[2] is None else Jump(then[2]))
     return True
+
+
+def _join_select_copied(block: Block, term: Branch) -> bool:
+    """The arms of a conditional expression where only one of them ends with a copy of what comes next."""
+    for arm in (term.true, term.false):
+        if not isinstance(arm.term, Jump):
+            continue
+        join = arm.term.target
+        then, orelse = _arm_to(block, term.true, join), _arm_to(block, term.false, join)
+        if then is not None and orelse is not None:
+            _select(block, term, then, orelse)
+            block.set_term(Jump(join))
+            return True
+    return False
+
+
+def _select(block: Block, term: Branch, then: List[Op], orelse: List[Op]) -> None:
+    block.ops.append(Op("SELECT", (term.test, then, orelse), block.ops[-1].offset if block.ops else -1))
+    for gone in (term.true, term.false):
+        gone.set_term(End())
+        gone.number = -1
+
+
+def _arm_to(block: Block, arm: Block, join: Block) -> Optional[List[Op]]:
+    """The ops of an arm that computes one value and goes to the join, or ends with a copy of it."""
+    if not _swallows(block, arm):
+        return None
+    ops = arm.ops
+    if not isinstance(arm.term, Jump) or arm.term.target is not join:
+        if not join.ops or not _same_exit(arm, join) or not _ends_with(arm, join.ops) or arm.regions != join.regions:
+            return None
+        ops = ops[: len(ops) - len(join.ops)]
+    return ops if effect(ops) == 1 else None
 
 
 def _one_line(*blocks: Block) -> bool:
@@ -280,22 +315,16 @@ def join_value(block: Block) -> bool:
     term = block.term
     if not isinstance(term, Keep):
         return False
-    arm = _value_arm(block, term.drop, None) if _swallows(block, term.drop) else None
-    if arm is None:
+    ops = _arm_to(block, term.drop, term.keep)
+    if ops is None:
         return _join_value_chain(block, term)
-    ops, after, join = arm
-    if join is not term.keep:
-        returns = isinstance(term.keep.term, End) and [op.kind for op in term.keep.ops] == ["RETURN"]
-        if join is not None or not returns or term.keep.regions != block.regions:
-            return _join_value_chain(block, term)
     op = "or" if term.when else "and"
-    drop = term.drop
+    drop, keep = term.drop, term.keep
     offset = block.ops[-1].offset if block.ops else block.offset
     block.ops.append(Op("BOOL", (op, term.test, _operands(op, ops)), offset))
-    block.ops.extend(after)
     drop.set_term(End())
     drop.number = -1
-    block.set_term(Jump(join) if join is not None else End())
+    block.set_term(Jump(keep))
     return True
 
 
@@ -316,23 +345,47 @@ def _join_value_chain(block: Block, term: Keep) -> bool:
     clean, more = term.keep, term.drop
     if not _swallows(block, more) or [(op.kind, op.arg) for op in clean.ops[:2]] != [("SWAP", 2), ("POP", None)]:
         return False
-    link = _chain_link(more.ops if isinstance(more.term, Jump) else more.ops[:-1])
-    if link is None:
+    found = _after_chain(clean, more)
+    link = _chain_link(more.ops[: len(more.ops) - found[0]]) if found is not None else None
+    if found is None or link is None:
         return False
-    if isinstance(more.term, Jump):
-        if len(clean.ops) != 2 or not isinstance(clean.term, Jump) or clean.term.target is not more.term.target:
-            return False
-        join, after = more.term.target, []
-    else:
-        if [op.kind for op in clean.ops[2:]] != ["RETURN"] or more.ops[-1:] == [] or more.ops[-1].kind != "RETURN":
-            return False
-        join, after = None, more.ops[-1:]
+    _, after, onward = found
     _append_chain(block, link)
     block.ops.extend(after)
     more.set_term(End())
     more.number = -1
-    block.set_term(Jump(join) if join is not None else End())
+    block.set_term(onward)
+    _forget_unreached(clean)
     return True
+
+
+def _after_chain(clean: Block, more: Block) -> Optional[Tuple[int, List[Op], Union[Jump, End]]]:
+    """What follows the value of a chained comparison, where both ways to it meet.
+
+    (how many ops at the end of `more` belong to that, those of them that are to be kept, how to go on). The compiler
+    may have copied the start of what follows to the end of both blocks, or of `more` alone.
+    """
+    rest = clean.ops[2:]
+    if _same_exit(clean, more) and _ends_with(more, rest):
+        onward = Jump(clean.term.target) if isinstance(clean.term, Jump) else End()
+        return len(rest), more.ops[len(more.ops) - len(rest) :], onward
+    if not rest and isinstance(clean.term, Jump):
+        target = clean.term.target
+        if target.ops and _same_exit(target, more) and _ends_with(more, target.ops) and target.regions == more.regions:
+            return len(target.ops), [], Jump(target)
+    return None
+
+
+def _same_exit(a: Block, b: Block) -> bool:
+    """Whether two blocks both end the function, or both go on at the same place."""
+    if isinstance(a.term, Jump) and isinstance(b.term, Jump):
+        return a.term.target is b.term.target
+    return isinstance(a.term, End) and isinstance(b.term, End)
+
+
+def _ends_with(block: Block, ops: List[Op]) -> bool:
+    start = len(block.ops) - len(ops)
+    return start >= 0 and all(map(same_op, block.ops[start:], ops))
 
 
 def _chain_link(ops: List[Op]) -> Optional[List[Tuple[List[Op], str]]]:

@@ -157,7 +157,8 @@ def bool_op(node: s.BoolOp, level: int, limits: SyntaxLimits) -> Parts:
 
 def apart(node: s.Apart, level: int, limits: SyntaxLimits) -> Parts:
     if not limits.lines_decide_jumps:
-        return [(node.value, level)]
+        own = AND if isinstance(node.value, s.BoolOp) and node.value.op == "and" else OR_CHAIN
+        return [(node.value, level)] if level != own else ["(", (node.value, TEST), ")"]
     return ["(", OPEN_ALWAYS, (node.value, TEST), CLOSE_PLAIN, ")"]
 
 

@@ -84,9 +84,9 @@ class BoolOp(Expression):
 
 @node
 class Apart(Expression):
-    """Ours: an `and` or `or` whose value is tested by another one, not its operands: lines of its own say so.
+    """Ours: an `and` or `or` whose value is tested by another one, not its operands.
 
-    Some compilers let the operands jump to where the outer one would have jumped, if both are on the same line.
+    `(a and b) and c` is not `a and b and c` then. Some compilers make the same of both if they are on one line.
     """
 
     value: Expression
