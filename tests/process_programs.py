@@ -79,7 +79,7 @@ def _late_rank(number, folder, port):
 
 
 def spawn(folder):
-    """Children that learn their rank only inside the context; the parent compiles nothing."""
+    """Children that learn their rank only inside the context; the parent is in it, too, and has none."""
     import socket
 
     import torch.multiprocessing as mp
@@ -87,7 +87,9 @@ def spawn(folder):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    mp.spawn(_late_rank, (folder, port), nprocs=2)
+    with depyf.prepare_debug(folder):
+        _compile_other()
+        mp.spawn(_late_rank, (folder, port), nprocs=2)
 
 
 def _compile_other():

@@ -48,6 +48,9 @@ FAULTS = [
     "depyf.torch_hooks.link.link_forward",
     "depyf.torch_hooks.torch_facts.find",
     "depyf.torch_hooks.session.render_summary",
+    "depyf.torch_hooks.session.merging.merge_at_exit",
+    "depyf.torch_hooks.journal.Journal.keep",
+    "depyf.torch_hooks.journal.Journal.compiling",
     "depyf.torch_hooks.session.render_manifest",
     "depyf.report.full_code.render",
     # the stages of the decompiler

@@ -120,10 +120,14 @@ class TestRanks:
     def test_a_rank_that_is_known_only_inside_the_context_names_the_folder(self, tmp_path):
         _, err = run(sys.executable, PROGRAMS, "spawn", tmp_path)
         merged = record_in(tmp_path)
-        assert [(one.folder, one.rank, one.frames) for one in merged.processes] == [("rank_0", 0, 1), ("rank_1", 1, 1)]
+        assert [(one.folder, one.rank, one.frames) for one in merged.processes] == [
+            (".", None, 1), ("rank_0", 0, 1), ("rank_1", 1, 1)
+        ]  # fmt: skip
+        assert [frame.function for frame in merged.frames] == ["other_0"], "the parent's own record is still there"
         assert merged.differences == () and "All 2 ranks compiled the same." in err
         for rank in (0, 1):
             assert_whole(tmp_path / f"rank_{rank}")
+        assert_whole(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -176,6 +180,29 @@ def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_
     assert names_in(tmp_path) == set(record_in(tmp_path).files) | {"manifest.json", "mine.txt"}
     assert not [name for name in names_in(tmp_path) if "function_" in name]
     assert not (tmp_path / "process_1").exists()
+
+
+def test_ranks_of_an_earlier_run_do_not_stay_beside_those_of_this_one(tmp_path, monkeypatch):
+    def one_rank(run_name, rank, world_size):
+        monkeypatch.setattr(processes, "this_run", lambda: run_name)
+        monkeypatch.setattr(processes, "_TOKEN", f"{run_name} {rank}")
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("WORLD_SIZE", str(world_size))
+        processes.forget_homes()
+        with depyf.prepare_debug(tmp_path) as context:
+            pass
+        return Path(context.folder)
+
+    assert [one_rank("first", rank, 3).name for rank in range(3)] == ["rank_0", "rank_1", "rank_2"]
+    assert len(record_in(tmp_path).processes) == 3
+    (tmp_path / "rank_2" / "mine.txt").write_text("mine")
+    time.sleep(0.01)
+    assert [one_rank("second", rank, 2).name for rank in range(2)] == ["rank_0", "rank_1"]
+    assert [one.folder for one in record_in(tmp_path).processes] == ["rank_0", "rank_1"]
+    assert names_in(tmp_path / "rank_2") == {"mine.txt"}
+    assert one_rank("third", 0, 1) == tmp_path, "a world of one has no ranks"
+    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "timings.json", "rank_2"}
+    assert record_in(tmp_path).processes == ()
 
 
 def test_finish_says_what_is_not_a_folder_of_ours(tmp_path, capsys):

@@ -134,10 +134,15 @@ class prepare_debug:
         return os.getpid() != self._process
 
     def _begin_in_child(self) -> None:
-        if self._capture is not None:
-            with self._capture.problems.shield("starting a record in a forked child"):
-                self._capture.begin_in_child()
-                self._folder = self._capture.folder
+        """Start anew; if that fails, record nothing: the folder is the parent's."""
+        capture, self._capture = self._capture, None
+        if capture is None:
+            return
+        with capture.problems.shield("starting a record in a forked child"):
+            capture.begin_in_child()
+            self._capture, self._folder = capture, capture.folder
+        if self._capture is None:
+            capture.stop()
 
 
 def _after_fork_in_child() -> None:
