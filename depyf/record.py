@@ -51,6 +51,21 @@ class GuardRecord:
 
 
 @dataclass(frozen=True)
+class FailedGuard:
+    """The guard of an earlier version that did not hold, so that Dynamo compiled again."""
+
+    version: str  # compile id of that version
+    condition: str  # what did not hold: an expression, or words
+    then: str = ""  # the value that the version was compiled for; empty where it is not known
+    now: str = ""  # the value that came; empty where it cannot be told
+    location: Optional[Location] = None  # the user's line that asked for the guard
+
+    def __str__(self) -> str:
+        values = [f"then {self.then}"] * bool(self.then) + [f"now {self.now}"] * bool(self.now)
+        return f"{self.version} did not fit: {self.condition}" + (f" ({', '.join(values)})" if values else "")
+
+
+@dataclass(frozen=True)
 class GraphBreak:
     """A place where Dynamo had to end a graph and go back to plain Python."""
 
@@ -144,7 +159,8 @@ class FrameRecord:
     graphs: Tuple[str, ...] = ()  # names of the graphs it calls: "__compiled_fn_1"
     resumes: Tuple[ResumeCall, ...] = ()
     graph_breaks: Tuple[GraphBreak, ...] = ()
-    recompile_reasons: Tuple[str, ...] = ()  # why the versions before this one did not do
+    recompile_reasons: Tuple[str, ...] = ()  # why the versions before this one did not do, in torch's words
+    failed_guards: Tuple[FailedGuard, ...] = ()  # the same, taken apart, with the values then and now
     bytecode_files: Tuple[str, ...] = ()
     from_cache: bool = False  # compiled before the session, and read from Dynamo's cache
     linked_to: str = ""  # of such a version: the file that an earlier session linked its code to

@@ -20,7 +20,7 @@ from depyf.record import FrameRecord, FunctionRecord, GraphRecord, ResumeCall, S
 from depyf.report import python_text
 from depyf.report.guard_function import guard_function
 from depyf.report.signature import Signature, signature_of
-from depyf.report.why_not import break_lines, skip_lines
+from depyf.report.why_not import break_lines, recompile_lines, skip_lines
 
 
 def render(session: SessionRecord, function_key: str) -> str:
@@ -162,7 +162,7 @@ def _version(
 
 def _facts(session: SessionRecord, function: FunctionRecord, frame: FrameRecord) -> list[str]:
     """What a reader should know about a version before reading its code."""
-    facts = [f"  why:    {reason}" for reason in frame.recompile_reasons]
+    facts = recompile_lines(frame, function)
     facts.append(f"  file:   {frame.file}")
     facts.append(f"  runs:   {_INSTALLED.get(frame.installed, frame.installed)}")
     if frame.linked_to:

@@ -12,6 +12,7 @@ LOST = " could not be written: "  # in the line that tells of files that a full 
 
 _MOST_BREAKS = 5
 _MOST_SKIPS = 5
+_MOST_RECOMPILED = 3
 
 
 def render(record: SessionRecord, folder: str) -> str:
@@ -31,6 +32,7 @@ def render(record: SessionRecord, folder: str) -> str:
         lines.append(f"  graph break at {_place(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
         lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see manifest.json")
+    lines += _recompiled(record)
     lines += _not_compiled(record)
     if not record.frames and not record.graphs and not breaks and not record.skipped:
         lines.append("  nothing was compiled inside the context; was the function compiled before it?")
@@ -46,6 +48,18 @@ def render(record: SessionRecord, folder: str) -> str:
 
 def _before(number: int) -> str:
     return f", {number} compiled before" if number else ""
+
+
+def _recompiled(record: SessionRecord) -> List[str]:
+    """The functions that were compiled most often, each with the last reason."""
+    lines: List[str] = []
+    frames = {function.key: record.frames_of(function.key) for function in record.functions}
+    for function in sorted(record.functions, key=lambda one: -len(frames[one.key])):
+        reasons = [str(failed) for frame in frames[function.key] for failed in frame.failed_guards[:1]]
+        if reasons and len(lines) < _MOST_RECOMPILED:
+            place = f"{function.name} ({function.file}:{function.first_line})"
+            lines.append(f"  compiled {len(frames[function.key])} times: {place}; the last time {reasons[-1]}")
+    return lines
 
 
 def _not_compiled(record: SessionRecord) -> List[str]:

@@ -5,11 +5,27 @@ from __future__ import annotations
 import os
 import textwrap
 
-from depyf.record import SKIP_KINDS, FunctionRecord, GraphBreak, Location, SkipRecord
+from depyf.record import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
 from depyf.report.guard_function import asked_by
 
 _WIDTH = 96
 _MOST_CALLS = 6
+
+
+def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
+    """Why the earlier versions did not fit: the guard that failed, the values then and now, and who asked for it."""
+    if not frame.failed_guards:
+        reasons = [_wrapped(f"why:    {reason}", "  ", "          ") for reason in frame.recompile_reasons]
+        return [line for reason in reasons for line in reason]
+    lines = []
+    for failed in frame.failed_guards:
+        lines += _wrapped(f"why:    {failed.version} did not fit: {failed.condition}", "  ", "          ")
+        values = [f"then {failed.then}"] if failed.then else []
+        values += [f"now {failed.now}"] if failed.now else []
+        lines += _wrapped(", ".join(values), "            ") if values else []
+        asked = asked_by(failed.location, function.file)
+        lines += [f"            asked for by {asked}"] if asked else []
+    return lines
 
 
 def break_lines(graph_break: GraphBreak, function: FunctionRecord) -> list[str]:

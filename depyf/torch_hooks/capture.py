@@ -23,6 +23,7 @@ from depyf.torch_hooks.journal import Journal
 from depyf.torch_hooks.live import installed_global
 from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME
 from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
+from depyf.torch_hooks.recompiles import read_failed_guards, variables_now, with_guards
 from depyf.torch_hooks.skips import Skips
 from depyf.torch_hooks.strays import Strays
 from depyf.torch_hooks.trace import TraceEvent
@@ -144,6 +145,8 @@ class Capture:
                 with self.problems.shield("keeping the journal"):
                     self._journal.compiling(started)
                 return
+            if event.kind == "recompile_reasons":  # told just before the start, under an id that a reset may repeat
+                self._compilations.start(event.compile_id)
             compilation = self._compilations.of(event.compile_id, captured=event.kind == CAPTURED_EVENT)
             self._latest[threading.get_ident()] = compilation
             if event.kind in EVENTS:
@@ -161,6 +164,8 @@ class Capture:
                         self._skips.add_disabled(event.payload, found)
             elif event.kind == "recompile_reasons":
                 compilation.recompile_reasons.extend(read_recompile_reasons(event.payload))
+                with self.problems.shield("reading which guards failed"):
+                    compilation.failed_guards += read_failed_guards(event.payload, variables_now())
             elif event.kind == "dynamo_cpp_guards_str":
                 compilation.guard_text = event.payload
                 self._settle(compilation)
@@ -255,6 +260,7 @@ class Capture:
             compilation.frame,
             graph_breaks=tuple(compilation.breaks),
             recompile_reasons=tuple(compilation.recompile_reasons),
+            failed_guards=with_guards(compilation.failed_guards, self._frames.records),
         )
         self._link(compilation)
         self._keep(compilation)

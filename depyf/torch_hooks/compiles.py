@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Tuple
 
-from depyf.record import GraphBreak, SkipRecord
+from depyf.record import FailedGuard, GraphBreak, SkipRecord
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.autotuning import Autotuned
 from depyf.torch_hooks.graphs import Graph
@@ -21,6 +21,7 @@ class Compilation:
     stages: List[TraceEvent] = field(default_factory=list)  # waiting for the name of their graph
     breaks: List[GraphBreak] = field(default_factory=list)
     recompile_reasons: List[str] = field(default_factory=list)
+    failed_guards: Tuple[FailedGuard, ...] = ()
     guard_text: str = ""
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame
     graph: Graph | None = None

@@ -62,7 +62,7 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     for position, (leaf, origin) in enumerate(_leaves(str(guard_manager))):
         said = "" if origin is None else origin[0]
         if said not in places:
-            found = _location(origin, code.co_filename)
+            found = location_of(origin, code.co_filename)
             places[said] = found, found is not None and _is_in_torch(found.file)
         location, in_torch = places[said]
         for condition in conditions_of(leaf):
@@ -132,7 +132,7 @@ def split_origin(text: str) -> tuple[str, re.Match[str] | None]:
     return text[:cut].strip(), _ORIGIN.match(text, cut) or _ORIGIN.search(text, cut)
 
 
-def _location(origin: re.Match[str] | None, file: str) -> Location | None:
+def location_of(origin: re.Match[str] | None, file: str) -> Location | None:
     """Where a guard was asked for, if a line of some program asked for it; `file` is that of the frame."""
     if origin is None or origin["function"] == _AMBIENT:
         return None

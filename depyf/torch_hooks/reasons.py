@@ -35,13 +35,18 @@ _KINDS = (
 
 
 def read_recompile_reasons(text: str) -> Tuple[str, ...]:
-    """The reasons in the payload of a `recompile_reasons` event: a text or a JSON list of texts."""
+    """The reasons in the payload of a `recompile_reasons` event, as lines for a reader."""
+    return tuple(dict.fromkeys(_recompile_reason(reason) for reason in recompile_texts(text)))
+
+
+def recompile_texts(payload: str) -> List[str]:
+    """Torch's text for each version that did not fit: the payload is one, or a JSON list of them."""
     try:
-        value = json.loads(text)
+        value = json.loads(payload)
     except ValueError:
-        value = text
+        value = payload
     reasons = value if isinstance(value, list) else [value]
-    return tuple(dict.fromkeys(_recompile_reason(str(reason)) for reason in reasons))
+    return [_STACK.sub("", str(reason)).strip() for reason in reasons]
 
 
 def _recompile_reason(text: str) -> str:

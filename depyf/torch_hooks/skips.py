@@ -169,7 +169,8 @@ def _of_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     if _LIMIT.search(fail_reason):
         which = _WHICH_LIMIT.search(fail_reason)
         limit = f"torch._dynamo.config.{which['name']} is {which['number']}" if which else reason
-        kind, reason = "recompile limit", "; ".join([limit, *attempt.recompile_reasons])
+        failed = map(str, attempt.failed_guards or attempt.recompile_reasons)
+        kind, reason = "recompile limit", "; ".join([limit, *failed])
     elif raised:
         kind, reason = "failed", f"{fail_type}: {failure_reason(fail_reason)}"
     elif "graph break in loop" in fail_reason or any("graph break in loop" in one.reason for one in breaks):

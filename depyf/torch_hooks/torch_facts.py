@@ -139,6 +139,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "functions that were not compiled have no file of their own",
     ),
     PrivateHook(
+        "disable_torch_function",
+        "torch._C",
+        "DisableTorchFunction",
+        "ask a tensor for its shape without telling modes and subclasses of the user's",
+        "2.0 and newer (2.13 checked)",
+        "a torch function mode of the user's may see that shapes are asked for at a recompile",
+    ),
+    PrivateHook(
         "name_counter",
         "torch._dynamo.bytecode_transformation",
         "_unique_id_counter",

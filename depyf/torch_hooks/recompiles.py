@@ -1,0 +1,225 @@
+"""Which guard of which earlier version failed, so that Dynamo compiled again, and the values then and now.
+
+Torch names the first guard that fails for each earlier version, in words that differ from guard to guard.  What a value
+is now is often not among them; it is read from the frame that Dynamo is about to compile, which is a local of the
+function of Dynamo's that reports the reasons.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Mapping, Sequence, Tuple
+
+from depyf.record import FailedGuard, FrameRecord, GuardRecord, Location
+from depyf.torch_hooks.guard_names import readable
+from depyf.torch_hooks.guard_text import type_from_repr
+from depyf.torch_hooks.guards import location_of, split_origin
+from depyf.torch_hooks.names import stable_text
+from depyf.torch_hooks.reasons import recompile_texts, shortened
+from depyf.torch_hooks.values import Unreadable, describe, read
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Those of the frame that Dynamo compiles again."""
+
+    file: str = ""
+    local: Mapping[str, Any] = ()  # type: ignore[assignment]
+    of_module: Mapping[str, Any] = ()  # type: ignore[assignment]
+
+    def describe(self, expression: str) -> str:
+        """What the value of the expression is now, in short; empty where that cannot be told."""
+        try:
+            return describe(read(expression, self.local, self.of_module))
+        except Unreadable:
+            return ""
+
+
+def variables_now() -> Variables:
+    """Of the frame that Dynamo reports about at this moment, in this thread; empty ones where it is not found."""
+    caller: Any = sys._getframe(1)
+    while caller is not None:
+        if str(caller.f_globals.get("__name__", "")).startswith("torch._dynamo."):
+            frame = caller.f_locals.get("frame")
+            code = getattr(frame, "f_code", None)
+            if code is not None:
+                return Variables(code.co_filename, dict(frame.f_locals), frame.f_globals)
+        caller = caller.f_back
+    return Variables(local={}, of_module={})
+
+
+def read_failed_guards(payload: str, variables: Variables) -> Tuple[FailedGuard, ...]:
+    """The guards in the payload of a `recompile_reasons` event, one for each earlier version, newest first."""
+    found: Dict[FailedGuard, None] = {}
+    for text in recompile_texts(payload):
+        version, separator, rest = text.partition(": ")
+        if separator:
+            condition, origin = split_origin(rest)
+            found[_failed(version, stable_text(condition), location_of(origin, variables.file), variables)] = None
+    return tuple(found)
+
+
+def with_guards(failed: Tuple[FailedGuard, ...], frames: Sequence[FrameRecord]) -> Tuple[FailedGuard, ...]:
+    """The failed guards with what torch left out and the guards of those versions tell: lines and types.
+
+    Torch does not say which line asked for the guard on a tensor, nor which class a tensor was of.
+    """
+    by_version = {frame.compile_id: frame.guards for frame in frames}  # the newest of an id that a reset repeated
+    return tuple(_with_guard(one, by_version.get(one.version, ())) for one in failed)
+
+
+def _with_guard(failed: FailedGuard, guards: Sequence[GuardRecord]) -> FailedGuard:
+    if failed.condition.startswith(_STATE):
+        switches = [guard.condition for guard in guards if guard.kind == "GLOBAL_STATE" and guard.is_python]
+        asked = [call for name, call in _SWITCHES.items() if name in failed.condition]
+        then = [one for text in switches for one in text.split(" and ") if any(call in one for call in asked)]
+        return replace(failed, then=", ".join(then))
+    name = re.match(r"(.+?)(?:\.(?:size|stride|dim|dtype|requires_grad)\b| has the )", failed.condition)
+    if name is None or failed.location is not None:
+        return failed
+    for guard in guards:
+        tensor = re.match(re.escape(f"type({name.group(1)}) is ") + r"(?P<type>[\w.]+)", guard.condition)
+        if guard.kind == "TENSOR_MATCH" and tensor is not None:
+            if failed.condition.endswith(_SAME_TYPE):
+                return replace(failed, condition=tensor.group(), then=tensor["type"], location=guard.location)
+            return replace(failed, location=guard.location)
+    return failed
+
+
+def _failed(version: str, text: str, location: Location | None, variables: Variables) -> FailedGuard:
+    for pattern, reader in _FORMS:
+        match = pattern.match(text)
+        if match is not None:
+            condition, then, now = reader(match, variables)
+            return FailedGuard(version, shortened(condition), shortened(then), shortened(now), location)
+    return FailedGuard(version, shortened(text), "", _parts_now(text, variables), location)
+
+
+# ---------------------------------------------------------------- the forms in which torch says it
+
+_STATE = "torch's global state is what it was"
+_SWITCHES = {
+    "grad_mode": "torch.is_grad_enabled()",
+    "default_dtype": "torch.get_default_dtype()",
+    "num_threads": "torch.get_num_threads()",
+}
+_SAME_TYPE = " has the type of tensor it had"
+_Said = Tuple[str, str, str]  # the condition that failed, the value then, the value now
+_DTYPES = {
+    "Float": "torch.float32",
+    "Double": "torch.float64",
+    "Half": "torch.float16",
+    "BFloat16": "torch.bfloat16",
+    "Long": "torch.int64",
+    "Int": "torch.int32",
+    "Short": "torch.int16",
+    "Char": "torch.int8",
+    "Byte": "torch.uint8",
+    "Bool": "torch.bool",
+}
+
+
+def _dimension(match: re.Match[str], variables: Variables) -> _Said:
+    value = f"{readable(match['name'])}.{match['what']}({match['axis']})"
+    return f"{value} == {match['then']}", match["then"], match["now"]
+
+
+def _rank(match: re.Match[str], variables: Variables) -> _Said:
+    return f"{readable(match['name'])}.dim() == {match['then']}", match["then"], match["now"]
+
+
+def _dtype(match: re.Match[str], variables: Variables) -> _Said:
+    then, now = (_DTYPES.get(match[which], match[which]) for which in ("then", "now"))
+    return f"{readable(match['name'])}.dtype is {then}", then, now
+
+
+def _requires_grad(match: re.Match[str], variables: Variables) -> _Said:
+    then = match["then"] == "1"
+    return f"{readable(match['name'])}.requires_grad is {then}", str(then), str(not then)
+
+
+def _keys(match: re.Match[str], variables: Variables) -> _Said:
+    name = readable(match["name"])
+    return f"{name} has the dispatch keys {match['then']}", match["then"], match["now"]
+
+
+def _not_a_tensor(match: re.Match[str], variables: Variables) -> _Said:
+    return f"{readable(match['name'])}{_SAME_TYPE}", "", type_from_repr(match["now"])
+
+
+def _duplicates(match: re.Match[str], variables: Variables) -> _Said:
+    names = [readable(name.strip().strip("\"'")) for name in match["names"].split(",")]
+    return f"{', '.join(names)} are different tensors", "different tensors", "one tensor"
+
+
+def _global_state(match: re.Match[str], variables: Variables) -> _Said:
+    torch: Any = sys.modules["torch"]
+    values = {
+        "grad_mode": "torch.is_grad_enabled()" if torch.is_grad_enabled() else "not torch.is_grad_enabled()",
+        "default_dtype": f"torch.get_default_dtype() is {torch.get_default_dtype()}",
+        "num_threads": f"torch.get_num_threads() == {torch.get_num_threads()}",
+    }
+    names = match["names"].split()
+    now = ", ".join(values[name] for name in names if name in values)
+    return f"{_STATE} ({', '.join(names)} changed)", "", now
+
+
+def _type(match: re.Match[str], variables: Variables) -> _Said:
+    name, then = readable(match["name"]), type_from_repr(match["type"])
+    then = re.sub(r"^(?:builtins|__main__)\.", "", then)
+    return f"type({name}) is {then}", then, variables.describe(f"type({match['name']})")
+
+
+def _object(match: re.Match[str], variables: Variables) -> _Said:
+    name = readable(match["name"])
+    now = variables.describe(match["name"])
+    return f"{name} is the object it was", "the object it was compiled with", now or "another object"
+
+
+def _length(match: re.Match[str], variables: Variables) -> _Said:
+    """Torch says the opposite here: how the dictionary is found to differ."""
+    name = readable(match["name"])
+    return f"len({name}) == {match['then']}", match["then"], variables.describe(f"len({match['name']})")
+
+
+def _equal(match: re.Match[str], variables: Variables) -> _Said:
+    return readable(match.string), match["then"], variables.describe(match["name"])
+
+
+_FORMS = tuple(
+    (re.compile(pattern, re.DOTALL), reader)
+    for pattern, reader in (
+        (r"tensor '(?P<name>.+)' (?P<what>size|stride) mismatch at index (?P<axis>\d+)\. expected (?P<then>.+), "
+         r"actual (?P<now>.+)$", _dimension),
+        (r"tensor '(?P<name>.+)' rank mismatch\. expected (?P<then>\d+), actual (?P<now>\d+)$", _rank),
+        (r"tensor '(?P<name>.+)' dtype mismatch\. expected (?P<then>\w+), actual (?P<now>\w+)$", _dtype),
+        (r"tensor '(?P<name>.+)' requires_grad mismatch\. expected requires_grad=(?P<then>\d)", _requires_grad),
+        (r"tensor '(?P<name>.+)' dispatch key set mismatch\. expected DispatchKeySet\((?P<then>.*?)\), "
+         r"actual DispatchKeySet\((?P<now>.*?)\)", _keys),
+        (r"expected type of '(?P<name>.+?)' to be a tensor type,.* but found (?P<now>.+)$", _not_a_tensor),
+        (r"Duplicate tensors? found: \[(?P<names>.*)\]$", _duplicates),
+        (r"GLOBAL_STATE changed: (?P<names>.*)$", _global_state),
+        (r"___check_type_id\((?P<name>.+), (?:\d+|\.\.\.)\), type=(?P<type>.+)$", _type),
+        (r"___check_obj_id\((?P<name>.+), (?:\d+|\.\.\.)\)", _object),
+        (r"len\((?P<name>.+)\) != (?P<then>\d+)$", _length),
+        (r"(?P<name>[^=<>!]+?) == (?P<then>.+)$", _equal),
+    )
+)  # fmt: skip
+
+
+def _parts_now(condition: str, variables: Variables) -> str:
+    """The values now of what a condition compares: `x.size()[0] is 1`."""
+    try:
+        tree = ast.parse(condition, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    operands = [tree.left, *tree.comparators] if isinstance(tree, ast.Compare) else [tree]
+    said = []
+    for operand in operands:
+        text = ast.get_source_segment(condition, operand) or ""
+        value = "" if isinstance(operand, ast.Constant) else variables.describe(text)
+        said += [f"{readable(text)} is {value}"] if value else []
+    return ", ".join(said)

@@ -1,0 +1,188 @@
+"""Each recompile says which guard of which version failed, who asked for it, and the values then and now."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import depyf  # noqa: E402
+from depyf.record import from_json  # noqa: E402
+from depyf.torch_hooks.recompiles import Variables, read_failed_guards  # noqa: E402
+from depyf.torch_hooks.values import Unreadable, describe, read  # noqa: E402
+
+SHARED = 1
+
+
+class Settings:
+    scale = 2
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Doubled(Settings):
+    pass
+
+
+def calculate(x, n=None, settings=None):
+    y = x * 2
+    if n is not None:
+        y = y + (n if isinstance(n, int) else len(n))
+    if settings is not None:
+        y = y + settings.value
+    return y + SHARED
+
+
+def of_two(a, b):
+    return a + b
+
+
+def of_a_dictionary(values):
+    return sum(values.values())
+
+
+@pytest.fixture(scope="module")
+def why(tmp_path_factory):
+    """name -> (condition, then, now, line within the function) of the first guard that failed."""
+    folder = tmp_path_factory.mktemp("recompiles") / "d"
+    found = {}
+
+    def run(name, function, *calls, **options):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, backend="eager", **options)
+        with depyf.prepare_debug(folder / name) as context:
+            for call in calls:
+                call(compiled) if callable(call) else compiled(*call)
+        record = from_json((folder / name / "manifest.json").read_text())
+        assert record == context.record and not record.problems
+        failed = record.frames[-1].failed_guards[0]
+        line = failed.location and failed.location.line - function.__code__.co_firstlineno
+        found[name] = (failed.version, failed.condition, failed.then, failed.now, line)
+
+    def without_grad(compiled):
+        with torch.no_grad():
+            compiled(three)
+
+    three = torch.ones(3)
+    run("size", calculate, (three,), (torch.ones(4),))
+    run("rank", calculate, (three,), (torch.ones(1, 2),))
+    run("dtype", calculate, (three,), (three.double(),))
+    run("grad", calculate, (three,), (torch.ones(3, requires_grad=True),))
+    run("kind of tensor", calculate, (three,), (torch.nn.Parameter(three),))
+    run("int", calculate, (three, 2), (three, 3))
+    run("type", calculate, (three, [1]), (three, (1,)))
+    run("length", calculate, (three, [1]), (three, [1, 2]))
+    run("attribute", calculate, (three, None, Settings(1)), (three, None, Settings(2)))
+    run("class", calculate, (three, None, Settings(1)), (three, None, Doubled(1)))
+    run("shape", calculate, (three,), (torch.ones(1),), dynamic=True)
+    run("state", calculate, (three,), without_grad)
+    run("alias", of_two, (three, torch.ones(3)), (three, three))
+    run("keys", of_a_dictionary, ({"a": three},), ({"a": three, "b": three},))
+    found["story"] = (folder / "int" / "full_code_for_calculate_0.py").read_text()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "then", "now", "line"),
+    [
+        ("size", "x.size(0) == 3", "3", "4", 1),
+        ("rank", "x.dim() == 1", "1", "2", 1),
+        ("dtype", "x.dtype is torch.float32", "torch.float32", "torch.float64", 1),
+        ("grad", "x.requires_grad is False", "False", "True", 1),
+        ("kind of tensor", "type(x) is torch.Tensor", "torch.Tensor", "torch.nn.parameter.Parameter", 1),
+        ("int", "n == 2", "2", "3", 2),
+        ("type", "type(n) is list", "list", "tuple", 2),
+        ("length", "len(n) == 1", "1", "2", 2),
+        ("attribute", "settings.value == 1", "1", "2", 5),
+        ("class", f"type(settings) is {__name__}.Settings", f"{__name__}.Settings", f"{__name__}.Doubled", 4),
+        ("shape", "2 <= x.size()[0]", "", "x.size()[0] is 1", 1),
+        ("alias", "a, b are different tensors", "different tensors", "one tensor", None),
+        ("keys", "len(values) == 1", "1", "2", None),
+    ],
+)
+def test_the_guard_that_failed_the_values_then_and_now_and_the_line_that_asked(why, name, condition, then, now, line):
+    assert why[name] == ("0/0", condition, then, now, line)
+
+
+def test_a_switch_of_torch_that_changed_is_named_with_both_values(why):
+    version, condition, then, now, _ = why["state"]
+    assert "grad_mode changed" in condition
+    assert (then, now) == ("torch.is_grad_enabled()", "not torch.is_grad_enabled()")
+
+
+def test_the_story_tells_it_beside_the_version(why):
+    head = why["story"].split("compiled version 2 of 2")[1].split("file:")[0]
+    assert "why:    0/0 did not fit: n == 2" in head and "then 2, now 3" in head
+    assert "asked for by test_recompiles.py:" in head and "if n is not None:" in head
+
+
+def test_words_that_torch_may_use_one_day_are_kept_as_they_are():
+    variables = Variables(local={"x": 1}, of_module={})
+    (failed,) = read_failed_guards("3/1: the moon is full", variables)
+    assert (failed.version, failed.condition, failed.then, failed.now) == ("3/1", "the moon is full", "", "")
+    assert read_failed_guards("", variables) == ()
+    assert str(failed) == "3/1 did not fit: the moon is full"
+
+
+# ---------------------------------------------------------------- nothing of the user's runs
+
+
+class Loud:
+    ran = False
+
+    @property
+    def computed(self):
+        Loud.ran = True
+
+    def __getattr__(self, name):
+        Loud.ran = True
+        raise AttributeError(name)
+
+    def __len__(self):
+        Loud.ran = True
+        return 0
+
+    def __getitem__(self, key):
+        Loud.ran = True
+
+    @property
+    def __class__(self):
+        Loud.ran = True
+        return int
+
+
+@pytest.mark.parametrize(
+    "expression", ["loud.computed", "loud.missing", "len(loud)", "loud[0]", "loud()", "loud.__class__", "loud + 1", "(("]
+)
+def test_a_value_that_only_running_code_could_tell_is_left_out(expression):
+    with pytest.raises(Unreadable):
+        read(expression, {"loud": Loud()}, {})
+    assert describe("a" * 200) == repr("a" * 200)[:80] + "..."
+    assert describe(Loud()) == f"another {__name__}.Loud"
+    assert Loud.ran is False
+
+
+def test_values_are_found_where_modules_and_objects_keep_them():
+    module = torch.nn.Sequential(torch.nn.Linear(2, 3))
+    names = {"self": SimpleNamespace(module=module, table={"a": [1, 2]}), "L": 1}
+    assert read("self.table['a'][1]", names, {}) == 2
+    assert read("L['self'].module._modules['0'].weight.size()[0]", names, {}) == 3
+    assert read("G['here']", {}, {"here": 5}) == 5
+    assert read("settings.scale", {"settings": Settings(1)}, {}) == 2
+    assert describe(read("self.module", names, {})) == "another torch.nn.modules.container.Sequential"
+
+
+def test_a_mode_of_the_users_does_not_hear_that_shapes_are_read():
+    class Listening(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            heard.append(function)
+            return function(*args, **(kwargs or {}))
+
+    heard, x = [], torch.ones(3)
+    with Listening():
+        assert read("x.size()[0]", {"x": x}, {}) == 3
+        assert describe(x) == "a tensor of torch.float32 (3,) on cpu"
+    assert not heard
