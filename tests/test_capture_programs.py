@@ -152,7 +152,7 @@ def test_an_exported_graph_is_not_filed_under_a_compiled_one_with_the_same_id(tm
 
     record = session(tmp_path, program)
     compiled, exported = record.graphs
-    assert compiled.compile_id == exported.compile_id and stages(compiled) == stages(exported) == ["Captured_Graph"]
+    assert stages(compiled) == stages(exported) == ["Captured_Graph"]
     assert exported.name == "__compiled_fn_exported_0" and not compiled.without_frame
     assert "sin" in (tmp_path / compiled.stages[0].file).read_text()
     assert "cos" in (tmp_path / exported.stages[0].file).read_text()

@@ -130,3 +130,19 @@ def test_tensors_that_dynamo_frees_early_are_freed_as_early(tmp_path) -> None:
     with depyf.prepare_debug(str(tmp_path / "dump")):
         shown = run()
     assert shown == plain
+
+
+def test_a_function_inside_that_only_hands_a_free_variable_on_leaves_a_text_that_is_python():
+    between = 1
+
+    def outer(x):
+        def inner(y):
+            nonlocal between
+            return y
+
+        return inner(x)
+
+    text = decompile_frame(outer.__code__).source
+    assert "nonlocal between" in text
+    compile(text, "<text>", "exec", dont_inherit=True)
+    assert decompile_frame(outer.__code__).code.co_freevars == ("between",)

@@ -372,11 +372,16 @@ class _Attempt:
 
 
 def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.FunctionDef]:
-    """A function around one that rebinds its free variables: without it `nonlocal` is no valid Python."""
+    """A function around one that rebinds its free variables: without it `nonlocal` is no valid Python.
+
+    A function inside may declare them, too: that keeps them free in a code that only hands them on.
+    """
     function = tree.body[0] if len(tree.body) == 1 else None
-    if not isinstance(function, (s.FunctionDef, s.AsyncFunctionDef)):
+    if not isinstance(function, (s.FunctionDef, s.AsyncFunctionDef)) or not code.co_freevars:
         return None
-    if not any(isinstance(statement, s.Nonlocal) for statement in function.body):
+    free = {spelled(name) for name in code.co_freevars}
+    nodes = s.walk(function) if any(isinstance(const, CodeType) for const in code.co_consts) else iter(function.body)
+    if not any(isinstance(node, s.Nonlocal) and free.intersection(node.names) for node in nodes):
         return None
     variables = s.arguments(args=[s.arg(spelled(name)) for name in code.co_freevars])
     body: List[s.Statement] = [*own_global([function], code), function, s.Return(s.Name(function.name))]
