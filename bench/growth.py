@@ -22,6 +22,10 @@ def function(body: str) -> str:
     return "def f(a, b, c, x):\n" + body
 
 
+def repeated(text: str, count: int) -> str:
+    return "".join(text.replace("NUMBER", str(number)) for number in range(count))
+
+
 SHAPES: Dict[str, Tuple[int, Callable[[int], str]]] = {
     "straight line": (12500, lambda n: function("".join(f"    x = a + {i}\n" for i in range(n)))),
     "sequential ifs": (2000, lambda n: function("".join(f"    if a == {i}:\n        x = {i}\n" for i in range(n)))),
@@ -38,6 +42,23 @@ SHAPES: Dict[str, Tuple[int, Callable[[int], str]]] = {
     ),
     "terms of a sum": (2000, lambda n: function("    return " + " + ".join(f"a{i}" for i in range(n)) + "\n")),
     "and chain": (1000, lambda n: function("    return " + " and ".join(f"a{i}" for i in range(n)) + "\n")),
+    "withs": (2000, lambda n: function(repeated("    with a(NUMBER):\n        b()\n", n))),
+    "trys": (
+        2000,
+        lambda n: function(
+            repeated("    try:\n        a(NUMBER)\n    except E:\n        b()\n    finally:\n        c()\n", n)
+        ),
+    ),
+    "breaks": (
+        3000,
+        lambda n: function(
+            "    for x in a:\n" + repeated("        if b(NUMBER):\n            c()\n            break\n", n)
+        ),
+    ),
+    "returns in a with": (
+        1500,
+        lambda n: function("    with a:\n" + repeated("        if b(NUMBER):\n            return c()\n", n)),
+    ),
     "calls": (10000, lambda n: function("".join(f"    a(b, {i})\n" for i in range(n)))),
     "list display": (20000, lambda n: function("    return [" + ", ".join(f"a[{i}]" for i in range(n)) + "]\n")),
 }

@@ -1,11 +1,12 @@
 """Dominators of the block graph, with the edges that leave a protected region counted as leaving its guard.
 
-Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).
+Georgiadis: "Linear-Time Algorithms for Dominators and Related Problems" (2005), the semi-NCA algorithm. (The simpler
+one of Cooper, Harvey and Kennedy is quadratic in the number of breaks of one loop.)
 """
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Set
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from ..flow import Block, reverse_postorder
 from ..undo import Region, Unstructured
@@ -26,8 +27,7 @@ class Dominance:
                 self._edges.setdefault(_source(block, target), []).append(target)
         self.order = reverse_postorder(entry, lambda block: self._edges.get(block, ()))
         self.index = {block: number for number, block in enumerate(self.order)}
-        self.idom: Dict[Block, Block] = {}
-        self._find_dominators(entry)
+        self.idom = immediate_dominators(entry, self._edges)
         self.children: Dict[Block, List[Block]] = {block: [] for block in self.order}
         for block in self.order:
             if block is not entry:
@@ -40,34 +40,6 @@ class Dominance:
         self._innermost: Dict[Block, Block] = {}  # block -> the header of the innermost loop that it is in
         self.forward_preds: Dict[Block, int] = {}
         self._find_loops()
-
-    def _find_dominators(self, entry: Block) -> None:
-        preds: Dict[Block, List[Block]] = {block: [] for block in self.order}
-        for block in self.order:
-            for target in self._edges.get(block, ()):
-                preds[target].append(block)
-        index, idom = self.index, self.idom
-        idom[entry] = entry
-        changed = True
-        while changed:
-            changed = False
-            for block in self.order[1:]:
-                new = None
-                for pred in preds[block]:
-                    if pred in idom:
-                        new = pred if new is None else self._meet(new, pred, index, idom)
-                if new is not None and idom.get(block) is not new:
-                    idom[block] = new
-                    changed = True
-
-    @staticmethod
-    def _meet(a: Block, b: Block, index: Dict[Block, int], idom: Dict[Block, Block]) -> Block:
-        while a is not b:
-            while index[a] > index[b]:
-                a = idom[a]
-            while index[b] > index[a]:
-                b = idom[b]
-        return a
 
     def _number(self, entry: Block) -> None:
         work = [entry]
@@ -115,6 +87,59 @@ class Dominance:
         for header in sorted(self.loops, key=lambda header: -len(self.loops[header])):
             for block in self.loops[header]:
                 self._innermost[block] = header
+
+
+def immediate_dominators(entry: Block, edges: Dict[Block, List[Block]]) -> Dict[Block, Block]:
+    """The last block that every way from the entry leads through, for each block; the entry has itself."""
+    order, parent = _preorder(entry, edges)
+    number = {block: position for position, block in enumerate(order)}
+    preds: List[List[int]] = [[] for _ in order]
+    for position, block in enumerate(order):
+        for target in edges.get(block, ()):
+            preds[number[target]].append(position)
+    semi, best, above = list(range(len(order))), list(range(len(order))), [-1] * len(order)
+    for this in range(len(order) - 1, 0, -1):
+        semi[this] = min(semi[_evaluate(pred, semi, best, above)] for pred in preds[this])
+        above[this] = parent[this]
+    for this in range(1, len(order)):
+        while parent[this] > semi[this]:
+            parent[this] = parent[parent[this]]
+    return {block: order[parent[position]] for position, block in enumerate(order)}
+
+
+def _preorder(entry: Block, edges: Dict[Block, List[Block]]) -> Tuple[List[Block], List[int]]:
+    """The blocks in the order of a depth-first walk, and the position of the block that each was reached from."""
+    order, parent, seen = [entry], [0], {entry}
+    stack = [(0, iter(edges.get(entry, ())))]
+    while stack:
+        position, following = stack[-1]
+        for target in following:
+            if target not in seen:
+                seen.add(target)
+                stack.append((len(order), iter(edges.get(target, ()))))
+                order.append(target)
+                parent.append(position)
+                break
+        else:
+            stack.pop()
+    return order, parent
+
+
+def _evaluate(block: int, semi: List[int], best: List[int], above: List[int]) -> int:
+    """Of the blocks above this one that are done, the one with the least semidominator; paths are compressed."""
+    if above[block] < 0:
+        return block
+    path = []
+    current = block
+    while above[above[current]] >= 0:
+        path.append(current)
+        current = above[current]
+    for step in reversed(path):
+        higher = above[step]
+        if semi[best[higher]] < semi[best[step]]:
+            best[step] = best[higher]
+        above[step] = above[higher]
+    return best[block]
 
 
 def _source(block: Block, target: Block) -> Block:

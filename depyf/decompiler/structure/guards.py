@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from ..flow import Block, Branch, End, Graph, Guarded, Jump, Simple
 from ..microops import Op
-from ..undo import Region, Unstructured
+from ..undo import Region, Unstructured, add_members
 from .clauses import clause_ends, merge_clause_ends
 from .tree import Clause
 
@@ -48,12 +48,11 @@ def _common_regions(blocks: List[Block]) -> Tuple[Region, ...]:
 
 def insert_guards(graph: Graph, regions: List[Region]) -> None:
     """Put a Guarded block before each region that is in use; outer regions first."""
+    members: Dict[Region, List[Block]] = {}
+    add_members(members, [block for block in graph.blocks if block.number >= 0])
     for region in regions:
-        inside = [block for block in graph.blocks if region in block.regions and block.number >= 0]
-        entries: List[Block] = []
-        for block in inside:
-            if any(region not in pred.regions for pred in block.preds) and block not in entries:
-                entries.append(block)
+        inside = members.get(region, ())
+        entries = [block for block in inside if any(region not in pred.regions for pred in block.preds)]
         if not entries:
             continue
         if len(entries) > 1:

@@ -6,13 +6,14 @@ from .comprehensions import Comprehension, fold_comprehensions
 from .copies import Unstructured, same_op, undo_copies
 from .ends import merge_ends
 from .exception_groups import undo_exception_groups
-from .regions import Region, assign_regions
+from .regions import Region, add_members, assign_regions
 from .tails import merge_copied_tails
 
 __all__ = [
     "Comprehension",
     "Region",
     "Unstructured",
+    "add_members",
     "assign_regions",
     "fold_comprehensions",
     "merge_copied_tails",

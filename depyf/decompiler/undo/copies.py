@@ -14,7 +14,7 @@ from ..flow import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Termi
 from ..microops import Op
 from .constants import same_constant
 from .heights import find_heights, height_after
-from .regions import Region
+from .regions import Region, add_members
 
 
 class Unstructured(Exception):
@@ -29,12 +29,14 @@ def undo_copies(graph: Graph, regions: List[Region]) -> None:
     undone = [region for region in reversed(regions) if region.kind in ("with", "finally")]
     if undone:
         find_heights(graph)
+    members: Dict[Region, List[Block]] = {}
+    known = 0
     for region in undone:
+        add_members(members, graph.blocks[known:])
+        known = len(graph.blocks)
         past: Dict[Any, Optional[Block]] = {}
         nowhere: Optional[Block] = None
-        for block in list(graph.blocks):
-            if region not in block.regions:
-                continue
+        for block in members.get(region, ()):
             for target in block.successors():
                 if region in target.regions:
                     continue

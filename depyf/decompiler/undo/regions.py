@@ -36,6 +36,13 @@ class Region:
         return f"Region({self.number} {self.kind} ->B{self.entry.number})"
 
 
+def add_members(members: Dict[Region, List[Block]], blocks: List[Block]) -> None:
+    """Note in which regions the blocks lie."""
+    for block in blocks:
+        for region in block.regions:
+            members.setdefault(region, []).append(block)
+
+
 def is_cleanup(block: Block) -> bool:
     """The handler under every `except` and `finally` clause, which restores the exception state."""
     return [op.kind for op in block.ops] == ["COPY", "POP_EXCEPT", "RERAISE"]
