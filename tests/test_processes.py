@@ -15,6 +15,7 @@ import torch
 from capture_tools import assert_all_parse
 
 import depyf
+import depyf.errors
 from depyf.__main__ import main
 from depyf.record import from_json
 from depyf.torch_hooks import processes
@@ -104,7 +105,7 @@ class TestRanks:
             assert main(["finish", str(tmp_path)]) == 0  # while it hangs
             looked = record_in(tmp_path)
             assert [(one.rank, one.complete) for one in looked.processes] == [(0, False), (1, False)]
-            assert (tmp_path / "rank_0" / "journal.jsonl").exists(), "a live process is left alone"
+            assert (tmp_path / "rank_0" / "depyf_journal.jsonl").exists(), "a live process is left alone"
         finally:
             kill_all(process, tmp_path)
         capsys.readouterr()
@@ -142,7 +143,7 @@ def test_forked_children_have_folders_of_their_own_and_the_parent_keeps_its_own(
     for name in ("process_1", "process_3"):
         assert_whole(tmp_path / name)
         assert [frame.function for frame in record_in(tmp_path / name).frames] == ["other_0"]
-    assert "journal.jsonl" in names_in(tmp_path / "process_2"), "gone without a word, as if killed"
+    assert "depyf_journal.jsonl" in names_in(tmp_path / "process_2"), "gone without a word, as if killed"
     assert main(["finish", str(tmp_path)]) == 0
     assert_whole(tmp_path / "process_2")
 
@@ -161,7 +162,7 @@ def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_
         process.communicate()
     assert_all_parse(tmp_path)
     assert not record_in(tmp_path).complete and len(record_in(tmp_path).frames) == 8, "as of the last doubling"
-    for line in (tmp_path / "journal.jsonl").read_text().splitlines():
+    for line in (tmp_path / "depyf_journal.jsonl").read_text().splitlines():
         json.loads(line)
     capsys.readouterr()
     assert main(["finish", str(tmp_path)]) == 0
@@ -182,7 +183,7 @@ def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_
     assert not (tmp_path / "process_1").exists()
 
 
-def test_ranks_of_an_earlier_run_do_not_stay_beside_those_of_this_one(tmp_path, monkeypatch):
+def test_ranks_of_an_earlier_run_do_not_stay_beside_those_of_this_one(tmp_path, monkeypatch, capsys):
     def one_rank(run_name, rank, world_size):
         monkeypatch.setattr(processes, "this_run", lambda: run_name)
         monkeypatch.setattr(processes, "_TOKEN", f"{run_name} {rank}")
@@ -193,7 +194,10 @@ def test_ranks_of_an_earlier_run_do_not_stay_beside_those_of_this_one(tmp_path, 
             pass
         return Path(context.folder)
 
+    torch._dynamo.reset()
     assert [one_rank("first", rank, 3).name for rank in range(3)] == ["rank_0", "rank_1", "rank_2"]
+    said = capsys.readouterr().err
+    assert said.count("side by side") == 1 and "All 3 ranks compiled the same." in said, "when all have left"
     assert len(record_in(tmp_path).processes) == 3
     (tmp_path / "rank_2" / "mine.txt").write_text("mine")
     time.sleep(0.01)
@@ -205,6 +209,20 @@ def test_ranks_of_an_earlier_run_do_not_stay_beside_those_of_this_one(tmp_path, 
     assert record_in(tmp_path).processes == ()
 
 
+@pytest.mark.parametrize("place", [".", "rank_0", "process_1"])
+def test_files_of_other_programs_are_never_taken_for_ours(tmp_path, place):
+    (tmp_path / place).mkdir(exist_ok=True)
+    theirs = {"manifest.json": '{"files": ["data.bin"]}', "data.bin": "data", "timings.json": "{}", "ranks.txt": "1"}
+    for name, text in theirs.items():
+        (tmp_path / place / name).write_text(text)
+    try:
+        with depyf.prepare_debug(tmp_path):
+            pass
+    except depyf.errors.OutputFolderError as error:
+        assert place == "." and "manifest.json is another program's" in str(error)
+    assert {name: (tmp_path / place / name).read_text() for name in theirs} == theirs
+
+
 def test_finish_says_what_is_not_a_folder_of_ours(tmp_path, capsys):
     assert main(["finish", str(tmp_path)]) == 2
     assert "no folder that depyf.prepare_debug wrote to" in capsys.readouterr().err
@@ -212,7 +230,7 @@ def test_finish_says_what_is_not_a_folder_of_ours(tmp_path, capsys):
 
 def journal(folder):
     try:
-        return (folder / "journal.jsonl").read_text()
+        return (folder / "depyf_journal.jsonl").read_text()
     except OSError:
         return ""
 

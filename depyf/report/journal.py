@@ -1,4 +1,4 @@
-"""`journal.jsonl`: the record in pieces, a line each, so that a process that is killed leaves what it knew.
+"""`depyf_journal.jsonl`: the record in pieces, a line each, so that a process that is killed leaves what it knew.
 
 Each line is a JSON object with one key that says what it is:
 

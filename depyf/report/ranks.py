@@ -272,7 +272,7 @@ def headline(processes: Sequence[ProcessRecord], differences: Sequence[RankDiffe
     if not differences:
         return f"All {len(ranks)} ranks compiled the same."
     count = "one thing" if len(differences) == 1 else f"{len(differences)} things"
-    return f"{len(ranks)} ranks, and {count} that they did not do alike:"
+    return f"{len(ranks)} {'rank' if len(ranks) == 1 else 'ranks'}, and {count} that they did not do alike:"
 
 
 def summary(processes: Sequence[ProcessRecord], differences: Sequence[RankDifference], folder: str) -> str:

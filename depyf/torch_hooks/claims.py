@@ -1,6 +1,6 @@
 """The right to write in a folder: held by one process at a time, and given back by the system when it dies.
 
-While a process writes in a folder there is a file `journal.jsonl` in it, locked with flock, that says line by line
+While a process writes in a folder there is a file `depyf_journal.jsonl` in it, locked with flock, that says line by line
 what has been written so far.  So the file tells three states apart:
 
     no journal              nobody writes here; a manifest.json is complete
@@ -23,7 +23,7 @@ try:
 except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
-JOURNAL = "journal.jsonl"
+JOURNAL = "depyf_journal.jsonl"
 _TRIES, _PAUSE = 5, 0.01  # someone who only asks whether a folder is claimed holds its lock for an instant
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)
 

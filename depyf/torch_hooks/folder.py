@@ -12,7 +12,7 @@ from depyf.errors import OutputFolderError
 from depyf.report.journal import line
 from depyf.torch_hooks import processes
 from depyf.torch_hooks.claims import JOURNAL
-from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, TIMINGS, look, remove
+from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, TIMINGS, has_a_manifest_of_others, look, remove
 from depyf.torch_hooks.problems import CannotWrite, Problems
 from depyf.torch_hooks.processes import Home
 
@@ -48,6 +48,8 @@ class OutputFolder:
         """
         try:
             os.makedirs(self.top, exist_ok=True)
+            if has_a_manifest_of_others(self.top):
+                raise OSError("its manifest.json is another program's")
             probe = os.path.join(self.top, ".depyf-" + uuid.uuid4().hex)
             with open(probe, "w", encoding="utf-8") as stream:
                 stream.write("")

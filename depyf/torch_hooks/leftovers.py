@@ -84,12 +84,31 @@ def look(folder: str) -> Leftover:
     manifest, journal = _read(folder, MANIFEST), _read(folder, JOURNAL)
     identity = header_of(journal)
     if not identity:
+        journal = ""
+    if not is_ours(manifest):
+        manifest = ""
+    if not identity and manifest:
         try:
             found = json.loads(_read(folder, TIMINGS))
             identity = found if isinstance(found, dict) else {}
         except ValueError:
             pass
     return Leftover(folder, manifest, journal, identity)
+
+
+def is_ours(manifest: str) -> bool:
+    """Whether the text is a manifest that depyf wrote: other programs have files of that name, too."""
+    try:
+        data = json.loads(manifest)
+        return isinstance(data["schema"], int) and "depyf" in data["versions"]
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def has_a_manifest_of_others(folder: str) -> bool:
+    """Whether there is a file in the way that is not ours to replace."""
+    manifest = _read(folder, MANIFEST)
+    return bool(manifest) and not is_ours(manifest)
 
 
 def folders_below(folder: str) -> List[str]:
@@ -108,6 +127,8 @@ def folders_below(folder: str) -> List[str]:
 
 def remove_files(leftover: Leftover) -> None:
     """Take away what the process wrote; the journal stays, as it may be claimed."""
+    if not leftover.exists:
+        return
     for name in (*leftover.file_names(), MANIFEST, TIMINGS, RANKS, DRAFT):
         remove(os.path.join(leftover.folder, name))
 

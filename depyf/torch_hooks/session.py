@@ -244,8 +244,11 @@ def _write_the_end(capture: Capture) -> SessionRecord:
 def _merge(folder: OutputFolder) -> None:
     """Where several processes wrote, the last one to leave says where they differ."""
     merged = merging.merge_at_exit(folder.top, folder.run, folder.started)
-    is_of_ranks = merged is not None and any(process.rank is not None for process in merged.processes)
-    if merged is not None and is_of_ranks and sys.stderr is not None:
+    ranks = {process.rank for process in merged.processes} - {None} if merged is not None else set()
+    world = None if folder.rank is None else folder.rank.world_size
+    if merged is None or not ranks or (world is not None and len(ranks) < world):
+        return  # a rank that is not there may still come, or never enters: `if rank == 0` is how some programs do it
+    if sys.stderr is not None:
         text = render_merged(merged.processes, merged.differences, folder.top)
         print(text, file=sys.stderr, flush=True)
 
