@@ -1,7 +1,7 @@
 """The right to write in a folder: held by one process at a time, and given back by the system when it dies.
 
-While a process writes in a folder there is a file `depyf_journal.jsonl` in it, locked with flock, that says line by line
-what has been written so far.  So the file tells three states apart:
+While a process writes in a folder there is a file `depyf_journal.jsonl` in it, locked with flock, that says line by
+line what has been written so far.  So the file tells three states apart:
 
     no journal              nobody writes here; a manifest.json is complete
     a journal, locked       a process writes here now
