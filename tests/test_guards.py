@@ -24,7 +24,8 @@ from depyf.torch_hooks.guards import describe_guards
     [
         ("L['a'] is L['b']", "a is b"),
         ("G['torch'].abs", "torch.abs"),
-        ("L['self']._modules['l'].weight", "self._modules['l'].weight"),
+        ("L['self']._modules['l']._modules['0']._parameters['weight']", "self.l[0].weight"),
+        ("L['self']._modules['a b']._buffers['0']", "self._modules['a b']._buffers['0']"),
         ("G['__import_torch_dot_nn_dot_modules_dot_linear'].F", "torch.nn.modules.linear.F"),
         ("G['__builtins_dict___0']['len']", "builtins.len"),
         ("L['.0']", "L['.0']"),

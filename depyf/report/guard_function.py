@@ -76,12 +76,8 @@ def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
 
 
 def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
-    """Neighbours that the same line asked for, together, with that line."""
-    groups: list[tuple[str, list[GuardRecord]]] = []
+    """Those that the same line asked for, together, with that line."""
+    groups: dict[str, list[GuardRecord]] = {}
     for guard in guards:
-        line = asked_by(guard.location, file)
-        if groups and groups[-1][0] == line:
-            groups[-1][1].append(guard)
-        else:
-            groups.append((line, [guard]))
-    return groups
+        groups.setdefault(asked_by(guard.location, file), []).append(guard)
+    return list(groups.items())

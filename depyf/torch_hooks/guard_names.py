@@ -23,6 +23,7 @@ _STRING = r"(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 _TOKEN = re.compile(
     rf"(?P<string>[rRbBuUfF]{{0,2}}{_STRING})"
     rf"|(?P<root>[LG])\[(?P<key>{_STRING})\](?:\[(?P<second>{_STRING})\])?"
+    rf"|(?P<kept>\.(?P<where>_modules|_parameters|_buffers)\[(?P<what>{_STRING})\])"
     r"|(?P<attribute>\.\s*[^\W\d]\w*)"
     r"|(?P<name>[^\W\d]\w*)(?P<keyword>\s*=(?!=))?"
     r"|\d[\w.]*"
@@ -35,8 +36,9 @@ _COMPLETE_STRING = re.compile(_STRING, re.DOTALL)
 def readable(expression: str) -> str:
     """Torch's spelling of a value in the user's: `L['a']` is `a`, `G['torch'].abs` is `torch.abs`.
 
-    Works on tokens, so that a text constant which looks like a source stays what it is.  Text with a constant
-    that does not end is returned as it came.
+    What a module is made of is spelled as its user does: `L['self']._modules['layers']._modules['0']._parameters['w']`
+    is `self.layers[0].w`.  Works on tokens, so that a text constant which looks like a source stays what it is.  Text
+    with a constant that does not end is returned as it came.
     """
     if "\n" in expression:
         return expression
@@ -58,6 +60,8 @@ def _reading(token: re.Match[str]) -> str:
     if kind == "name":
         name = token["name"]
         return _HELPERS.get(name, name)
+    if kind == "kept":
+        return _of_module(token)
     if token["root"] is None:
         return token[0]
     second = f"[{token['second']}]" if token["second"] else ""
@@ -70,6 +74,14 @@ def _reading(token: re.Match[str]) -> str:
     if key.isidentifier() and not keyword.iskeyword(key):
         return key + second
     return token[0]
+
+
+def _of_module(token: re.Match[str]) -> str:
+    """Modules keep what they are made of in dictionaries, which guards look into: `self.layers[0].weight`."""
+    name = _value(token["what"])
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return "." + name
+    return f"[{name}]" if name.isdecimal() and token["where"] == "_modules" else token[0]
 
 
 def _value(literal: str) -> str:
