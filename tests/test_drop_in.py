@@ -175,3 +175,12 @@ def test_both_forms_of_prepare_debug_are_taken(arguments, tmp_path):
         torch.compile(tools.straight, backend="eager")(torch.ones(3, 4), torch.ones(4))
     assert (tmp_path / "d" / "full_code_for_straight_0.py").exists()
     assert context.clean_wild_fx_code is (False not in arguments)
+
+
+def test_temporaries_are_kept_in_frames_where_the_environment_asks_for_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEPYF_REMOVE_TEMP", "0")
+    with depyf.prepare_debug(tmp_path) as context:
+        results = tools.run_toy(torch.compile(tools.toy_example, backend="eager"))
+    assert tools.same(results, tools.run_toy(tools.toy_example))
+    assert {frame.installed for frame in context.record.frames} == {"replaced"}
+    assert {frame.rung for frame in context.record.frames} == {"temporaries"}

@@ -13,6 +13,7 @@ from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import syntax as s
+from . import temporaries
 from .build import (
     COMPREHENSIONS,
     Builder,
@@ -87,6 +88,7 @@ class Rung:
     folds_expressions: bool
     drops_locals: bool
     is_machine: bool = False
+    names_values: bool = False
 
 
 IDIOMS = Rung("idioms", True, True)
@@ -99,6 +101,9 @@ RUNGS = (
     Rung("state machine", True, False, True),
     Rung("state machine", False, True, True),
 )
+
+
+WITH_TEMPORARIES = Rung("temporaries", True, True, names_values=True)  # before all others, if it is asked for
 
 
 def is_installed_by_dynamo(name: str) -> bool:
@@ -177,6 +182,8 @@ def decompile_frame(
 
 def _ladder(code: CodeType, has_invented: bool) -> Iterator[Tuple[Rung, bool]]:
     """The rungs to try, and whether the code objects inside are each to take the rung that suits them."""
+    if temporaries.are_wanted():
+        yield WITH_TEMPORARIES, False
     for rung in RUNGS:
         if rung.drops_locals or has_invented:
             yield rung, False
@@ -263,6 +270,10 @@ class _Attempt:
             except Unstructured:
                 pass  # no compiler made this comprehension: Dynamo did
         body = Builder(program, settings, invented=self.invented).build(tree)
+        if self.rung.names_values and self.code.co_flags & CO_OPTIMIZED:
+            stable = set(self.code.co_varnames) - set(self.code.co_cellvars)
+            taken = {*self.code.co_varnames, *self.code.co_cellvars, *self.code.co_freevars, *self.code.co_names}
+            body = temporaries.name_values(body, stable, taken)
         if is_module:
             if any(isinstance(node, s.Return) for node in own_statements(body)):
                 self.mode = "eval"
@@ -314,6 +325,8 @@ class _Attempt:
 
     def worst_rung(self) -> Rung:
         """The least pretty rung that the text needed, its functions included."""
+        if self.rung is WITH_TEMPORARIES:
+            return self.rung
         return max((self.rung, *self.inner_rungs.values()), key=RUNGS.index)
 
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
