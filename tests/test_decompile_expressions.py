@@ -79,6 +79,21 @@ SAME_TEXT = {
             g(x and 3 < x < 4, x if 1 < x < 2 else 1 < x < 3)
             return x or x < x <= x
     """,
+    "a choice as an operand of what is returned": """
+        def f(a, b, c):
+            g(a, b if c else a)
+            return lambda: a < b == (a if b else c), lambda: f(c if a else b, g) if a else b, a + (b if c else a)
+    """,
+    "a choice between a test and its opposite": """
+        def f(x, d):
+            if (not d if x else x) or x:
+                x.y
+            return not not f and x, ((x or x and d) and x)[f]
+    """,
+    "a lambda that only dropped code makes a closure": """
+        def f(c, b):
+            return lambda: 1 if True else (b,), lambda: x if True else (b, c)
+    """,
     "a choice of chained comparisons": """
         def f(x):
             return x and (a < b < c if c else c < d < e)

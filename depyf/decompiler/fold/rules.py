@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Callable, List, Optional, Tuple, Union
 
 from ..flow import Block, Both, Branch, Choice, End, Graph, Jump, Keep, Simple, Test, negated, threaded
-from ..microops import Op
-from ..undo.copies import same_op
-from .expressions import comparison, effect, ends_in_membership
+from ..microops import Op, depth_needed, stack_effect
+from ..undo.copies import Unstructured, same_op
+from .expressions import STRUCTURED, comparison, effect, ends_in_membership
 
 
 def fold(graph: Graph, expressions: bool = True) -> None:
@@ -100,8 +100,6 @@ def _detect_keep(block: Block) -> None:
         if drop.preds == [block] and drop.ops and drop.ops[0].kind == "POP" and drop.regions == block.regions:
             del drop.ops[0]
             block.ops.pop()
-            if block.ops and block.ops[-1].kind == "TO_BOOL":
-                block.ops.pop()
             block.set_term(Keep(term.test, when, keep, drop))
             return
 
@@ -116,7 +114,7 @@ def _unfold_keep(graph: Graph, block: Block) -> None:
     drop.ops = [Op("POP", None, block.ops[-1].offset if block.ops else -1)]
     block.ops.append(Op("COPY", 1, drop.ops[0].offset))
     if not isinstance(term.test, Simple):
-        raise ValueError("a compound test whose value stays has no statement")
+        raise Unstructured("a compound test whose value stays has no statement")
     true, false = (term.keep, drop) if term.when else (drop, term.keep)
     target = term.drop
     block.set_term(Branch(term.test, true, false))
@@ -234,13 +232,15 @@ def join_choice(block: Block) -> bool:
     x, y = a.term, b.term
     if not (isinstance(x, Branch) and isinstance(y, Branch) and _operand(block, a) and _operand(block, b)):
         return False
-    if not (equivalent(x.true, y.true) and equivalent(x.false, y.false)):
+    crossed = equivalent(x.true, y.false) and equivalent(x.false, y.true)
+    if not crossed and not (equivalent(x.true, y.true) and equivalent(x.false, y.false)):
         return False
-    true, false = x.true, x.false
+    true, false = (y.true, y.false) if crossed else (x.true, x.false)
+    first = negated(x.test) if crossed else x.test
     for gone in (a, b):
         gone.set_term(End())
         gone.number = -1
-    block.set_term(Branch(Choice(term.test, (a.ops, x.test), (b.ops, y.test)), true, false))
+    block.set_term(Branch(Choice(term.test, (a.ops, first), (b.ops, y.test)), true, false))
     return True
 
 
@@ -258,7 +258,7 @@ def _value_arm(block: Block, arm: Block) -> Optional[Tuple[List[Op], List[Op], O
 def join_select(block: Block) -> bool:
     """if a: push x else: push y -> x if a else y"""
     term = block.term
-    if not isinstance(term, Branch):
+    if not isinstance(term, Branch) or _continues_chain(block):
         return False
     then, orelse = _value_arm(block, term.true), _value_arm(block, term.false)
     if not then or not orelse or then[2] is not orelse[2]:
@@ -272,7 +272,15 @@ def join_select(block: Block) -> bool:
 
 
 def _join_select_copied(block: Block, term: Branch) -> bool:
-    """The arms of a conditional expression where only one of them ends with a copy of what comes next."""
+    """The arms of a conditional expression that end with a copy of what comes next, one of them or both."""
+    after = _copied_to_both(block, term.true, term.false)
+    if after:
+        onward = Jump(term.true.term.target) if isinstance(term.true.term, Jump) else End()
+        then_ops, else_ops = (arm.ops[: len(arm.ops) - len(after)] for arm in (term.true, term.false))
+        _select(block, term, then_ops, else_ops)
+        block.ops.extend(after)
+        block.set_term(onward)
+        return True
     for arm in (term.true, term.false):
         if not isinstance(arm.term, Jump):
             continue
@@ -282,6 +290,36 @@ def _join_select_copied(block: Block, term: Branch) -> bool:
             _select(block, term, then, orelse)
             block.set_term(Jump(join))
             return True
+    return False
+
+
+def _copied_to_both(block: Block, one: Block, other: Block) -> List[Op]:
+    """What comes after a conditional expression, where it was copied to the ends of both arms.
+
+    It takes what is on the stack below, as the addition in `a + (b if c else d)` does: no statement could.
+    """
+    if not _swallows(block, one) or not _swallows(block, other) or not _same_exit(one, other):
+        return []
+    if not _reaches_below(one.ops) or not _reaches_below(other.ops):
+        return []
+    count = 0
+    while count < min(len(one.ops), len(other.ops)) and same_op(one.ops[-1 - count], other.ops[-1 - count]):
+        count += 1
+    for size in range(count, 0, -1):
+        if effect(one.ops[:-size]) == 1 and effect(other.ops[:-size]) == 1:
+            return one.ops[-size:]
+    return []
+
+
+def _reaches_below(ops: List[Op]) -> bool:
+    """Whether ops use values that were on the stack before them."""
+    depth = 0
+    for op in ops:
+        structured = STRUCTURED.get(op.kind)
+        if depth < (structured[0] if structured else depth_needed(op)):
+            return True
+        popped, pushed = structured or stack_effect(op)
+        depth += pushed - popped
     return False
 
 
@@ -317,7 +355,7 @@ def join_value(block: Block) -> bool:
         return False
     ops = _arm_to(block, term.drop, term.keep)
     if ops is None:
-        return _join_value_chain(block, term)
+        return _join_value_chain(block, term) or _join_keeps(block, term)
     op = "or" if term.when else "and"
     drop, keep = term.drop, term.keep
     offset = block.ops[-1].offset if block.ops else block.offset
@@ -325,6 +363,21 @@ def join_value(block: Block) -> bool:
     drop.set_term(End())
     drop.number = -1
     block.set_term(Jump(keep))
+    return True
+
+
+def _join_keeps(block: Block, term: Keep) -> bool:
+    """(a and b) and c, where c is reached in other ways too: a and b are kept at the same place"""
+    inner = term.drop.term
+    if not isinstance(inner, Keep) or not _operand(block, term.drop) or len(inner.drop.preds) < 2:
+        return False
+    if inner.keep is not term.keep or inner.when != term.when:
+        return False
+    other, keep, drop = term.drop, inner.keep, inner.drop
+    test = _both("or" if term.when else "and", term.test, other.ops, inner.test)
+    other.set_term(End())
+    other.number = -1
+    block.set_term(Keep(test, inner.when, keep, drop))
     return True
 
 
@@ -445,6 +498,13 @@ def join_chain(block: Block) -> bool:
             clean.number = -1
         return True
     return False
+
+
+def _continues_chain(block: Block) -> bool:
+    """Whether a block is the second comparison of a chain that is a test: it is no test by itself."""
+    return any(
+        isinstance(pred.term, Branch) and pred.term.true is block and _ends_in_chain(pred.ops) for pred in block.preds
+    )
 
 
 def _spell_none_test(block: Block, term: Branch) -> None:
