@@ -9,7 +9,7 @@ assignments to temporaries first. So the order of effects is right by constructi
 from __future__ import annotations
 
 from types import CodeType
-from typing import FrozenSet, Iterator, List, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterator, List, Sequence, Tuple
 
 from .. import syntax as s
 from ..undo import Unstructured
@@ -179,11 +179,14 @@ class Stack:
         """Whether a list or dict is the last to hold the value of a temporary."""
         if _is_tuple(container):
             return False
+        places: Dict[int, int] = {}  # how often it holds each
         work = list(container.items or ())
         while work:
             item = work.pop()
-            if item.name in self.temporaries and item.refs == 1:
-                return True
+            if item.name in self.temporaries:
+                places[id(item)] = places.get(id(item), 0) + 1
+                if item.refs == places[id(item)]:
+                    return True
             if item.name is None:
                 work.extend(item.items or ())
         return False

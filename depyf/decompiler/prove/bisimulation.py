@@ -18,7 +18,7 @@ import heapq
 from typing import Any, Callable, Dict, List, Set, Tuple
 
 from ..microops import Handler
-from .correspond import Correspondence
+from .correspond import Correspondence, excuse
 from .joins import Joins
 from .machine import Machine, Unsupported
 from .operations import SPECIAL
@@ -232,7 +232,7 @@ class Bisimulation:
             side.stack.append(exception)
             side.pc = handler.target
         if raised.b.temps:
-            self.correspondence.excuse(raised)
+            excuse(self.terms, raised)
         self.arrive((raised.a.pc, raised.b.pc), raised)
 
     # What is compared at an event.

@@ -144,22 +144,8 @@ class Correspondence:
         return parts
 
     def held(self, side: Side, values: Iterable[int], through_lists: bool = True) -> Dict[int, None]:
-        """The objects that these values keep alive, through fresh containers and tuples.
-
-        Who gets a list may empty it: not `through_lists` leaves out what only a list or dict keeps alive.
-        """
-        leaves: Dict[int, None] = {}
-        seen: Set[int] = set()
-        work = list(values)
-        while work:
-            value = side.resolve(work.pop())
-            if value >= 0:
-                self.terms.leaves(value, leaves)
-            elif value not in seen:
-                seen.add(value)
-                if through_lists or side.heap[value].kind == "tuple":
-                    work.extend(side.heap[value].items)
-        return leaves
+        """The objects that these values keep alive; see below."""
+        return held(self.terms, side, values, through_lists)
 
     def held_by_one(
         self, a: Side, b: Side, values_a: Set[int], values_b: Set[int]
@@ -185,14 +171,6 @@ class Correspondence:
                 only_b = [value for value in only_b if value not in inside]
         return only_a, only_b
 
-    def excuse(self, pair: Pair) -> None:
-        """An exception was raised: A has lost its stack, the names of B still hold what it held."""
-        a, b = pair.a, pair.b
-        kept = self.held(a, [*a.stack, *a.temps.values(), *a.locals.values()])
-        late = [value for value in self.held(b, [*b.stack, *b.temps.values()]) if value not in kept]
-        if late:
-            pair.excused = pair.excused.union(late)
-
     def kept_too_long(self, pair: Pair, rest_a: List[int], rest_b: List[int], used: Dict[int, None]) -> int:
         """A value that B still holds at an event when A does not, or 0. Notes what has to be assumed.
 
@@ -217,3 +195,41 @@ class Correspondence:
         if any(value not in users and not kinds[value] & GLOBAL for value in early):
             self.assumed.add(Assumption.EARLY_RELEASE)
         return 0
+
+
+def held(terms: Terms, side: Side, values: Iterable[int], through_lists: bool = True) -> Dict[int, None]:
+    """The objects that these values keep alive, through fresh containers and tuples.
+
+    Who gets a list may empty it: not `through_lists` leaves out what only a list or dict keeps alive.
+    """
+    leaves: Dict[int, None] = {}
+    seen: Set[int] = set()
+    work = list(values)
+    while work:
+        value = side.resolve(work.pop())
+        if value >= 0:
+            terms.leaves(value, leaves)
+        elif value not in seen:
+            seen.add(value)
+            if through_lists or side.heap[value].kind == "tuple":
+                work.extend(side.heap[value].items)
+    return leaves
+
+
+def excuse(terms: Terms, pair: Pair) -> None:
+    """An exception was raised: A has lost its stack, the names of B still hold what it held."""
+    a, b = pair.a, pair.b
+    kept = held(terms, a, [*a.stack, *a.temps.values(), *a.locals.values()])
+    late = [value for value in held(terms, b, [*b.stack, *b.temps.values()]) if value not in kept]
+    if late:
+        pair.excused = pair.excused.union(late)
+
+
+def excuse_lost(terms: Terms, pair: Pair, lost: List[int]) -> None:
+    """A raises again and loses these, a part of its stack; B is not at the same point, so nothing else is excused."""
+    a, b = pair.a, pair.b
+    late = held(terms, a, lost)
+    if late:
+        kept = held(terms, a, [*a.stack, *a.temps.values(), *a.locals.values()])
+        theirs = held(terms, b, [*b.stack, *b.temps.values()])
+        pair.excused = pair.excused.union([value for value in late if value in theirs and value not in kept])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict
 
 from ..microops import CLOSURE, NULL_FIRST, PLAIN
+from .correspond import excuse_lost
 from .displays import DISPLAYS
 from .machine import STOP, Machine, Special, Unsupported, plain, replace, unbound_event
 from .plan import ADVANCE, ITERATE, LEAVE, RAISES, TRUTH, Plan
@@ -77,7 +78,10 @@ def _forget_local(m: Machine, side: Side, name: str) -> None:
 
 
 def _is_shared_cell(plan: Plan, side: Side, name: str) -> bool:
-    return name in side.captured or name in plan.renewed or name not in plan.code.co_cellvars
+    """Whether others can see what is in a cell; one that was taken just now has its content until the next event."""
+    if name in side.captured and name not in side.locals:
+        return True
+    return name in plan.renewed or name not in plan.code.co_cellvars
 
 
 def _load_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
@@ -241,7 +245,10 @@ def _reraise(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     exception = side.stack.pop()
     if len(side.stack) < handler.depth:
         raise Unsupported("a handler wants more stack than there is")
+    lost = side.stack[handler.depth :]
     del side.stack[handler.depth :]
+    if lost and side is pair.a and pair.b.temps:
+        excuse_lost(m.terms, pair, lost)
     if handler.lasti:
         side.stack.append(m.terms.lasti)
     side.stack.append(exception)
