@@ -82,3 +82,8 @@ def facts_for(version: Version) -> PythonFacts:
 
 
 RUNNING = facts_for(RUNNING_VERSION)
+
+# A dict display with more pairs, or a set display with more elements, is made empty and then filled one by one: all
+# versions, STACK_USE_GUIDELINE in Python/compile.c (3.13: codegen's).
+MOST_PAIRS_AT_ONCE = 15
+MOST_ELEMENTS_AT_ONCE = 30

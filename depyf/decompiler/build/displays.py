@@ -6,6 +6,7 @@ from typing import Any, List, Optional
 
 from .. import syntax as s
 from ..microops import Op
+from ..python_facts import MOST_PAIRS_AT_ONCE
 from ..undo import Unstructured
 from .constants import constant_node
 from .forms import (
@@ -56,6 +57,8 @@ class Displays(Targets):
                 item.refs += 1
             self.push(FreshDict([key.node for key in keys], items, op.offset))
             return
+        if op.arg > MOST_PAIRS_AT_ONCE:
+            self.flush()  # a key may run code as soon as it goes in: all values are computed before
         nodes = self.take(*values)
         self.event(s.Dict(nodes[0::2], nodes[1::2]))
 

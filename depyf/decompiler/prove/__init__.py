@@ -15,6 +15,7 @@ from ..decode import decode
 from ..microops import Program, parameters, sees_local_names
 from .bisimulation import Bisimulation, Diverged, entry_side
 from .head import identical, signature_difference
+from .large_displays import one_by_one
 from .machine import Unsupported
 from .operations import SPECIAL
 from .plan import make_plan
@@ -61,8 +62,7 @@ class _Proof:
         if difference is not None:
             return Verdict(Grade.REFUTED, divergence=Divergence(-1, -1, *difference))
         try:
-            program_a = program_a or decode(a)
-            program_b = decode(b)
+            program_a, program_b = one_by_one(program_a or decode(a), decode(b))
         except Exception as error:
             return Verdict(Grade.UNPROVED, reason=f"cannot be decoded: {error}")
         own_names = frozenset() if nested else self.own_names

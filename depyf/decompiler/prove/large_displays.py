@@ -1,0 +1,90 @@
+"""Displays that no compiler builds at once.
+
+Python's compiler keeps the stack low: a dict of more than 15 pairs and a set of more than 30 elements are made empty
+and filled one by one, and what comes after the first 17 pairs is a dict of its own that updates the first. Dynamo
+builds them at once. All insert in the same order, and nobody sees the container before it is complete, so for the proof
+every form is written out as the simplest: an empty container that is filled one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, FrozenSet, Iterator, List, Sequence, Tuple
+
+from ..build.unbound import maybe_unbound
+from ..microops import Handler, Op, Program
+from ..python_facts import MOST_ELEMENTS_AT_ONCE, MOST_PAIRS_AT_ONCE
+
+_LARGEST = {"BUILD_MAP": MOST_PAIRS_AT_ONCE, "BUILD_SET": MOST_ELEMENTS_AT_ONCE}
+
+
+def one_by_one(a: Program, b: Program) -> Tuple[Program, Program]:
+    """Both programs with large displays filled one by one; as they are if there are none."""
+    if not any(map(_is_large, a.ops)) and not any(map(_is_large, b.ops)):
+        return a, b
+    return _rewritten(a), _rewritten(b)
+
+
+def _is_large(op: Op) -> bool:
+    return op.kind in _LARGEST and bool(op.arg > _LARGEST[op.kind])
+
+
+def _rewritten(program: Program) -> Program:
+    instead: Dict[int, List[Op]] = {}  # index of an op -> what stands there
+    raising = maybe_unbound(program)
+    for index, op in enumerate(program.ops):
+        if _is_large(op):
+            instead[index] = list(_filled(op))
+        elif op.kind == "DICT_UPDATE" and op.arg == 1:
+            instead.update(_added(program.ops, index, raising))
+    ops: List[Op] = []
+    new_index: List[int] = []
+    for index, op in enumerate(program.ops):
+        new_index.append(len(ops))
+        ops.extend(instead.get(index, [Op(op.kind, op.arg, op.offset, op.target, op.handler)]))
+    new_index.append(len(ops))
+    for op in ops:
+        if op.target >= 0:
+            op.target = new_index[op.target]
+    handlers = tuple([Handler(new_index[h.target], h.depth, h.lasti) for h in program.handlers])
+    return Program(tuple(ops), handlers, program.code, program.version)
+
+
+def _filled(op: Op) -> Iterator[Op]:
+    """A container that is built at once: empty, then each element, and what lies below it is dropped."""
+    width, add = (2, "MAP_ADD") if op.kind == "BUILD_MAP" else (1, "SET_ADD")
+    yield _like(op, op.kind, 0)
+    for place in range(op.arg, 0, -1):
+        for _ in range(width):
+            yield _like(op, "COPY", width * place + 1)
+        yield _like(op, add, 1)
+    for _ in range(width * op.arg):
+        yield _like(op, "SWAP", 2)
+        yield _like(op, "POP", None)
+
+
+def _added(ops: Sequence[Op], update: int, raising: FrozenSet[Tuple[int, str]]) -> Dict[int, List[Op]]:
+    """A dict that is made only to update another: its pairs are added to that one."""
+    before, op = ops[update - 1], ops[update]
+    if before.kind == "BUILD_MAP" and before.arg == 1:
+        return {update - 1: [_like(op, "MAP_ADD", 1)], update: []}
+    keys = ops[update - 2]
+    if before.kind == "BUILD_CONST_KEY_MAP" and keys.kind == "CONST" and len(keys.arg) == before.arg:
+        count = before.arg
+        pairs: List[Op] = []
+        for place, key in enumerate(keys.arg):
+            pairs += [_like(op, "CONST", key), _like(op, "COPY", count - place + 1), _like(op, "MAP_ADD", count + 1)]
+        return {update - 2: [], update - 1: [], update: pairs + [_like(op, "POP", None)] * count}
+    start = update - 1
+    while (
+        ops[start].kind == "CONST"
+        or (ops[start].kind == "LOAD_LOCAL" and (ops[start].offset, ops[start].arg) not in raising)
+        or (ops[start].kind == "MAP_ADD" and ops[start].arg == 1)
+    ):
+        start -= 1
+    if start < update - 1 and ops[start].kind == "BUILD_MAP" and ops[start].arg == 0:
+        return {start: [], update: []}  # between them nothing happens but the adding
+    return {}
+
+
+def _like(op: Op, kind: str, arg: object) -> Op:
+    return Op(kind, arg, op.offset, -1, op.handler)
