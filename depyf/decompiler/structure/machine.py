@@ -121,6 +121,8 @@ class _Machines:
 
     def enter(self, entry: Block, out: Sequence, path: Path) -> None:
         """Build a context: its machine, if it needs one, and the arms."""
+        if path and path[-1] in path[:-1]:
+            raise Unstructured("a statement that leads into itself")
         arms = self.arms(entry, path)
         context = Context(path, arms, True)
         if entry not in arms:
