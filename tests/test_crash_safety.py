@@ -17,6 +17,7 @@ import torch
 from capture_tools import dump, run_toy, same
 
 import depyf
+import depyf.explain.global_variables
 from depyf.record import FrameRecord, FunctionRecord, GraphRecord, SessionRecord, from_json, to_json
 from depyf.report.journal import file_names, header_of, line, replay
 from depyf.torch_hooks.claims import JOURNAL, Claim, is_claimed
@@ -82,6 +83,19 @@ def fill(folder):
                 stream.write(b"x" * 4096)
         except OSError:
             pass
+
+
+def test_a_disk_that_is_full_when_ranks_are_compared_is_one_warning(tmp_path, caplog, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("depyf.torch_hooks.merging.merge", full)
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with depyf.prepare_debug(str(tmp_path / "d")) as context:
+        assert depyf.explain.global_variables.data["dump_src_dir"] == str(tmp_path / "d" / "rank_0") == context.folder
+    (warning,) = warnings_of_ours(caplog)
+    assert warning.levelno == logging.WARNING and os.strerror(errno.ENOSPC) in warning.getMessage()
 
 
 def test_a_limit_on_the_size_of_files_is_one_warning_and_the_program_goes_on(tmp_path):

@@ -209,6 +209,15 @@ def test_ranks_of_an_earlier_run_do_not_stay_beside_those_of_this_one(tmp_path, 
     assert record_in(tmp_path).processes == ()
 
 
+def test_a_program_that_gives_each_rank_its_folder_finds_the_files_in_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "12")
+    for name, expected in (("rank_1", "."), ("rank_1_dp_0", "."), ("rank_11", "rank_1")):
+        with depyf.prepare_debug(tmp_path / name) as context:
+            pass
+        assert context.folder == os.path.normpath(tmp_path / name / expected)
+
+
 @pytest.mark.parametrize("place", [".", "rank_0", "process_1"])
 def test_files_of_other_programs_are_never_taken_for_ours(tmp_path, place):
     (tmp_path / place).mkdir(exist_ok=True)

@@ -9,7 +9,7 @@ _KEYS = ("dump_src_dir", "is_inside_prepare_debug")
 
 
 class _SessionView(Mapping[str, Any]):
-    """`dump_src_dir` (None outside `prepare_debug`) and `is_inside_prepare_debug`.
+    """`dump_src_dir` (the folder of this process; None outside `prepare_debug`) and `is_inside_prepare_debug`.
 
     `unpatched_load_by_key_path` can be asked for, too, and is torch's own function: depyf patches nothing.
     """
@@ -19,7 +19,7 @@ class _SessionView(Mapping[str, Any]):
         if key == "is_inside_prepare_debug":
             return session is not None
         if key == "dump_src_dir":
-            return getattr(session, "dump_src_dir", None)
+            return getattr(session, "folder", None)
         if key == "unpatched_load_by_key_path":
             from depyf.torch_hooks import torch_facts
 

@@ -1,7 +1,8 @@
 """Which folder a process writes in.  No two processes ever write in one.
 
     a lone process                       the folder given
-    rank r of a distributed job          rank_<r> below it
+    rank r of a distributed job          rank_<r> below it, unless the folder given is called that already: some
+                                         programs, such as vLLM, give each rank a folder of its own
     a process that finds its folder      process_<n> below that folder, n counting from 1: another program that was
       in use, and a forked child         given the same folder, a spawned worker without a rank, a DataLoader worker
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import socket
 import sys
 import time
@@ -119,7 +121,9 @@ def settle(top: str, forked_from: str | None = None) -> Home:
     """
     rank = current_rank()
     run = this_run()
-    wanted = os.path.join(top, f"rank_{rank.rank}") if rank is not None else top
+    wanted = top
+    if rank is not None and not re.match(rf"rank_{rank.rank}(?!\d)", os.path.basename(top)):
+        wanted = os.path.join(top, f"rank_{rank.rank}")
     if top in _homes:
         wanted = _homes[top]
     base, home = forked_from or wanted, None

@@ -243,7 +243,10 @@ def _write_the_end(capture: Capture) -> SessionRecord:
 
 def _merge(folder: OutputFolder) -> None:
     """Where several processes wrote, the last one to leave says where they differ."""
-    merged = merging.merge_at_exit(folder.top, folder.run, folder.started)
+    try:
+        merged = merging.merge_at_exit(folder.top, folder.run, folder.started)
+    except OSError as error:
+        raise folder.problems.cannot_write(folder.top, error) from error
     ranks = {process.rank for process in merged.processes} - {None} if merged is not None else set()
     world = None if folder.rank is None else folder.rank.world_size
     if merged is None or not ranks or (world is not None and len(ranks) < world):
