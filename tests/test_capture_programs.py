@@ -195,6 +195,19 @@ def test_what_is_compiled_without_dynamo_has_files_and_is_linked(tmp_path):
         assert graph.kernels[0].linked and graph.without_frame == "it was compiled without Dynamo"
 
 
+def test_a_backward_compiled_in_the_session_joins_its_forward_compiled_before(tmp_path):
+    torch._dynamo.reset()
+    x = torch.ones(3, 4, requires_grad=True)
+    out = torch.compile(tools.straight, backend="inductor")(x, torch.ones(3, 4))
+    with depyf.prepare_debug(str(tmp_path)) as context:
+        out.sum().backward()
+    assert not context.record.problems
+    (graph,) = context.record.graphs
+    assert [part.made_for for part in graph.kernels] == ["forward", "backward"] and not graph.without_frame
+    (post_grad,) = [part for part in graph.stages if part.stage == "AFTER_POST_GRAD"]
+    assert post_grad.made_for == "backward" and post_grad.instead == (graph.kernels[1].file,)
+
+
 def test_compiled_autograd_shows_what_it_handed_to_dynamo_beside_what_dynamo_made_of_it(tmp_path):
     linear = torch.nn.Linear(4, 4)
     x = torch.ones(2, 4, requires_grad=True)

@@ -296,6 +296,9 @@ class Capture:
         """Complete the files and the record, after the hooks are off."""
         with self._lock:
             self._is_over = True
+            if not self._in_child:  # what was compiled before the fork is told by the parent
+                with self.problems.shield("showing what was compiled before the session"):
+                    LiveFunctions(self._functions, self._frames, self._graphs, self.problems).add_all()
             for compilation in self._compilations.all:
                 if compilation.graph is None and compilation.stages:
                     with self.problems.shield("writing graphs that belong to no frame"):
@@ -307,9 +310,6 @@ class Capture:
                 self._strays.finish()
             with self.problems.shield("noting functions that were not compiled"):
                 self._skips.finish()
-            if not self._in_child:  # what was compiled before the fork is told by the parent
-                with self.problems.shield("showing what was compiled before the session"):
-                    LiveFunctions(self._functions, self._frames, self._graphs, self.problems).add_all()
             with self.problems.shield("counting versions that were compiled before the session"):
                 self._functions.count_earlier(self._frames.records)
             with self.problems.shield("finishing the graph files"):

@@ -48,8 +48,8 @@ TRIED = "depyf_autotuning"  # of our own: what autotuning tried for one operatio
 CACHE_HIT = "aotautograd_cache_hit"
 CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))
 EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL, PROGRAM, TRIED}  # what `Graphs.add_event` takes
-# Stages that are about a whole graph and do not run when it is split.
-_OF_TORCH = frozenset((CAPTURED, STAGES[AUTOGRAD_GRAPH], STAGES[POST_GRAD]))
+# Stages of torch's own; those of a backend, and what DDP makes of a graph, may hold the pieces of a split one together.
+_OF_TORCH = frozenset(STAGES.values()) - {"DDP_split_graph"}
 # In the `meta` of the graph that Dynamo hands to the backend, which AOTAutograd keeps but does not run.
 _HANDED_OVER = "dynamo_compile_id"
 # Inductor writes into each module which graph of AOTAutograd's it was made for.
@@ -156,6 +156,10 @@ class Graphs:
         taken = {graph.name for graph in self._earlier} | {graph.name for graph in self._graphs}
         return next(name for name in (f"{stem}_{number}" for number in itertools.count()) if name not in taken)
 
+    def recovered(self, compile_id: str) -> Graph | None:
+        """The graph of that compilation, of which nobody saw the beginning, as it was found to live."""
+        return next((graph for graph in self._graphs if graph.lost and graph.compile_id == compile_id), None)
+
     def add_event(self, graph: Graph, event: TraceEvent) -> None:
         """Write the file for a stage or kernel of the graph; count what else tells how it was compiled."""
         graph.counts[event.kind] += 1
@@ -191,6 +195,10 @@ class Graphs:
         module_file = str(event.data.get("filename") or event.data.get("file_path") or "")
         text = _text_of(module_file) or event.payload
         number, made_for = aot_id(text)
+        known = next((part for part in graph.kernels if graph.lost and part.module_file == module_file), None)
+        if known is not None:
+            self._tie_to_source(graph, known, number)
+            return
         part = graph.newest_kernel
         if part is not None and aot_id(part.text) == (number, made_for):
             self._add_candidate(graph, part)
@@ -199,16 +207,20 @@ class Graphs:
             return
         index = self._folder.number(f"{graph.name}.kernel_{{}}.py")
         part = Part("kernel", index, f"{graph.name}.kernel_{index}.py", text, module_file, made_for)
-        source = graph.stages[-1] if graph.stages and graph.stages[-1].stage == STAGES[POST_GRAD] else None
-        if source is not None and not made_for:  # a module around a C++ program
-            is_inference = graph.counts["aot_inference_graph"] > 0
-            part.made_for = "backward" if "tangents_1" in source.text else "inference" if is_inference else "forward"
-        part.piece = graph.pieces.of_kernel(number, part.made_for)
-        if source is not None:
-            source.made_for, source.piece = part.made_for, part.piece
+        self._tie_to_source(graph, part, number)
         self._folder.write(part.file, text)
         graph.kernels.append(part)
         graph.newest_kernel = part
+
+    def _tie_to_source(self, graph: Graph, kernel: Part, aot_number: str) -> None:
+        """A kernel and the post-grad graph that it was made of, the one that came last, tell about each other."""
+        source = graph.stages[-1] if graph.stages and graph.stages[-1].stage == STAGES[POST_GRAD] else None
+        if source is not None and not kernel.made_for:  # a module around a C++ program
+            is_inference = graph.counts["aot_inference_graph"] > 0
+            kernel.made_for = "backward" if "tangents_1" in source.text else "inference" if is_inference else "forward"
+        kernel.piece = graph.pieces.of_kernel(aot_number, kernel.made_for)
+        if source is not None:
+            source.made_for, source.piece = kernel.made_for, kernel.piece
 
     def _add_program(self, graph: Graph, event: TraceEvent) -> None:
         name, suffix = str(event.data.get("name", "program")), file_stem(str(event.data.get("type", "txt")))
@@ -241,7 +253,7 @@ class Graphs:
             self._link_graph_modules(graph, (FORWARD, BACKWARD), reachable(entry), _HANDED_OVER)
         else:
             self._link_graph_modules(graph, (CAPTURED,), reachable(entry))
-        of_backend = {part.stage for part in graph.stages if part.piece is None} - _OF_TORCH
+        of_backend = {part.stage for part in graph.stages} - _OF_TORCH
         if of_backend:
             self._link_graph_modules(graph, tuple(of_backend), reachable(entry), _HANDED_OVER)
 

@@ -66,6 +66,9 @@ class Strays:
             sort = "standalone"
         else:
             sort = "exported" if CAPTURED_EVENT in kinds else "earlier"
+            recovered = self._graphs.recovered(compilation.compile_id)
+            if sort == "earlier" and recovered is not None:
+                return recovered
         graph = self._new(sort, compilation.compile_id)
         if sort == "earlier":
             self._loaded.append(graph)
