@@ -10,7 +10,7 @@ from ..undo import Unstructured
 from .constants import Placeholders
 from .forms import AiterOf, AssertionErrorName, CoroutineComprehension, Flipped, Inplace, IterOf, flips, is_none, negate
 from .names import suggestion
-from .targets import Dropped
+from .unpacking import Dropped
 from .values import FunctionValue, Value
 
 

@@ -30,6 +30,9 @@ from .values import (
     TypeParameterValue,
     Value,
     cells_node,
+    holds,
+    pending_inside,
+    reads,
 )
 
 
@@ -442,30 +445,10 @@ class Stack:
         return True
 
 
-def holds(entry: Value, value: Value) -> bool:
-    """Whether a stack entry is a value, or a container that has it inside."""
-    work = [entry]
-    while work:
-        current = work.pop()
-        if current is value:
-            return True
-        if current.name is None:
-            work.extend(current.items or ())
-    return False
-
 
 def _is_tuple(value: Value) -> bool:
     return isinstance(value, Fresh) and value.kind == "tuple"
 
-
-def pending_inside(value: Value | None) -> Iterator[Value]:
-    """The pending values that a popped value is made of."""
-    work = [value] if value is not None else []
-    while work:
-        current = work.pop()
-        if current.pending:
-            yield current
-        work.extend(current.items or ())
 
 
 def _referenced(items: Sequence[Value]) -> Sequence[Value]:
@@ -473,22 +456,3 @@ def _referenced(items: Sequence[Value]) -> Sequence[Value]:
     for item in items:
         item.refs -= 1
     return items
-
-
-def reads(node: s.Node, variable: str) -> bool:
-    """Whether an expression reads a variable."""
-    work: List[s.Node] = [node]
-    while work:
-        current = work.pop()
-        if isinstance(current, s.Name):
-            if current.id == variable:
-                return True
-        elif isinstance(current, Value):
-            if current.name == variable:
-                return True
-            if current.name is None:
-                work.append(current.node)
-                work.extend(current.items or ())
-        elif not isinstance(current, s.Constant):
-            work.extend(s.children(current))
-    return False

@@ -1,4 +1,4 @@
-"""Assignments: stores, unpacking, augmented and chained assignment, and operations on fresh lists."""
+"""Assignments: stores, augmented and chained assignment, imports."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from ..undo import Unstructured
 from .forms import Inplace
 from .lookahead import stored_one_by_one
 from .private import mangled
-from .stack import Stack
+from .unpacking import Unpacking
 from .values import (
-    Fresh,
-    FreshDict,
     FunctionValue,
     ImportedName,
     ImportValue,
@@ -27,11 +25,9 @@ from .values import (
 )
 
 
-class Targets(Stack):
+class Targets(Unpacking):
     """Everything that binds or changes something."""
 
-    following = ""  # the kind of the op after the one that is executed
-    upcoming: Tuple[Sequence[Op], int] = ((), 0)  # the ops that are executed and the position of the next one
     invented: Collection[str] = ()  # locals that a code generator made up
     class_name: Optional[str] = None  # the class around, whose name private names carry
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
@@ -302,123 +298,6 @@ class Targets(Stack):
             return s.same(part, place.node)
         return isinstance(part, s.Name) and part.id == place.name
 
-    # -- unpacking
-
-    def op_unpack(self, op: Op) -> None:
-        """UNPACK, UNPACK_EX"""
-        before, after = op.arg if op.kind == "UNPACK_EX" else (op.arg, -1)
-        count = before + 1 + after
-        star = before if after >= 0 else -1
-        value = self.pop()
-        if star < 0 and self.fold_unpack(value, count):
-            return
-        if op.kind == "UNPACK" and count == 1 and self.following in _AFTER_STAR:
-            (node,) = self.take(value)
-            starred = Value(s.Starred(node), op.offset)
-            self.add_pending(starred)
-            self.push(starred)
-            return
-        if isinstance(value, Fresh) and value.kind == "tuple" and value.name is None and self.is_chained(value, count):
-            value = self.settle(value)
-        if isinstance(value, Slot):
-            pattern = Pattern(count, star, value)
-        elif value.refs > 0 and value.name is None and value.items is None and not isinstance(value, FunctionValue):
-            if not value.pending:
-                self.add_pending(value)
-            pattern = Pattern(count, star, value)  # `a, b = c = value`: there is more to come
-        else:
-            if value.refs > 0 and not value.targets:
-                self.give_name(value)
-            targets, value.targets = value.targets, []
-            # Unpacking runs code: temporaries that the value was made of are gone by then.
-            (node,) = self.take(value, final=value.items is not None)
-            killed, self.killed = self.killed, []
-            self.flush()
-            pattern = Pattern(count, star, (node, targets, killed, self.offset))
-        if count == 0:
-            self.close_pattern(pattern)
-        pattern.slots = [Slot(pattern, index, op.offset) for index in range(count)]
-        for slot in reversed(pattern.slots):
-            self.push(slot)
-
-    def name_slots(self, pattern: Pattern) -> None:
-        if pattern.targets or pattern.source in ("for", "with"):
-            raise Unstructured("unpacked values are used while they are stored")
-        outer = pattern.source
-        if isinstance(outer, Slot):
-            self.name_slots(outer.pattern)
-        if isinstance(outer, Value):
-            self.give_name(outer)
-            pattern.source = (self.node(outer), [], [], outer.offset)
-        node = pattern.source[0]
-        held = {slot.index: slot for slot in pattern.slots}
-        for index, slot in sorted(held.items()):
-            slot.name = self.new_name(s.Subscript(node, s.Constant(index)))
-            target: s.Expression = s.Name(slot.name)
-            pattern.targets.append(s.Starred(target) if index == pattern.star else target)
-        self.flush()
-        self.close_pattern(pattern)
-
-    def store_target(self, slot: Slot, target: Optional[s.Expression]) -> None:
-        """Give a slot its target; None drops the element."""
-        pattern = slot.pattern
-        if target is None and pattern.source == "with":
-            pattern.is_done = True
-            return
-        if slot.refs > 0 or slot.index != len(pattern.targets):
-            self.name_slots(pattern)
-            if target is not None:
-                self.assign(slot, target)
-            else:
-                self.discard(slot)
-            return
-        if target is None:
-            target = Dropped("_")
-        else:
-            fill_dropped(pattern, target)
-        if slot.index == pattern.star:
-            target = s.Starred(target)
-        pattern.targets.append(target)
-        if len(pattern.targets) == pattern.count:
-            self.close_pattern(pattern)
-
-    def close_pattern(self, pattern: Pattern) -> None:
-        """All targets are known."""
-        pattern.is_done = True
-        source = pattern.source
-        if source in ("for", "with"):
-            names = self.name_dropped(pattern.targets)
-            if names:
-                self.delete(names)
-            return
-        target = s.Tuple(pattern.targets)
-        if isinstance(source, Slot):
-            self.store_target(source, target)
-            return
-        if isinstance(source, Value):
-            if self.name_dropped([target]):
-                raise Unstructured("an element that is dropped while the others are stored twice")
-            source.targets.append(target)
-            return
-        node, targets, killed, _ = source
-        self.killed = killed + self.killed + self.name_dropped([target])
-        self.emit(s.Assign([*targets, target], node))
-
-    def name_dropped(self, targets: Sequence[s.Expression]) -> List[str]:
-        """Give elements that nothing takes a temporary each."""
-        names: List[str] = []
-        work = list(targets)
-        while work:
-            target = work.pop(0)
-            if isinstance(target, Dropped):
-                target.id = self.new_name(s.Name("unused"))
-                names.append(target.id)
-            elif isinstance(target, (s.Tuple, s.List)):
-                work.extend(target.elts)
-            elif isinstance(target, s.Starred):
-                work.append(target.value)
-        return names
-
     # -- imports
 
     def store_module(self, value: ImportValue, target: s.Expression) -> None:
@@ -453,98 +332,6 @@ class Targets(Stack):
             return
         self.emit(s.ImportFrom(value.module or None, value.aliases, value.level))
 
-    # -- operations on fresh lists, which happen now and leave nothing to write
-
-    def fold_subscript(self, container: Value, key: Value) -> bool:
-        """`[a, b][0]`, `[a, b][0:1]`"""
-        index = self.known_key(container, key)
-        if index is None:
-            return False
-        assert isinstance(container, Fresh)
-        try:
-            found = container.items[index]
-        except IndexError:
-            return False
-        kept = found if isinstance(found, list) else [found]
-        if container.refs == 0 and any(item.pending and item not in kept for item in container.items):
-            return False  # `(f(), x)[1]`: the rest is there for its effect, in an expression
-        if isinstance(found, list):
-            for item in found:
-                item.refs += 1
-            self.push(Fresh(container.kind, list(found), self.offset))
-        else:
-            self.push(found)
-        self.discard(container)
-        return True
-
-    def fold_delete(self, container: Value, key: Value) -> bool:
-        """`del x[-1]`"""
-        index = self.known_key(container, key)
-        if index is None or not isinstance(container, Fresh) or container.kind != "list":
-            return False
-        gone = container.items[index] if isinstance(index, slice) else [container.items[index]]
-        del container.items[index]
-        for item in gone:
-            item.refs -= 1
-            self.discard(item)
-        return True
-
-    def fold_store(self, value: Value, container: Value, key: Value) -> bool:
-        """`x[0:0] = [a]`, `x[0] = a`"""
-        index = self.known_key(container, key)
-        if index is None or not isinstance(container, Fresh) or container.kind != "list":
-            return False
-        if isinstance(index, slice):
-            if not isinstance(value, Fresh) or value.name is not None:
-                return False
-            added = list(value.items)
-            for item in added:
-                item.refs += 1
-            gone = container.items[index]
-            container.items[index] = added
-            self.discard(value)
-        else:
-            if not -len(container.items) <= index < len(container.items):
-                return False
-            gone = [container.items[index]]
-            value.refs += 1
-            container.items[index] = value
-        for item in gone:
-            item.refs -= 1
-            self.discard(item)
-        return True
-
-    def fold_unpack(self, value: Value, count: int) -> bool:
-        """`a, b = [x, y]` with both known; a tuple that is unpacked at once is left to the statement."""
-        if not isinstance(value, Fresh) or value.name is not None or len(value.items) != count:
-            return False
-        if value.kind == "tuple" and (value.refs == 0 or self.is_chained(value, count)):
-            return False
-        for item in reversed(value.items):
-            self.push(item)
-        self.discard(value)
-        return True
-
-    def is_chained(self, value: Value, count: int) -> bool:
-        """`a, b = c = x, y`: the tuple is unpacked, its elements are stored, and it is used again after that."""
-        return value.refs == 1 and self.values[-1] is value and stored_one_by_one(*self.upcoming, count)
-
-    @staticmethod
-    def known_key(container: Value, key: Value) -> Any:
-        """An index or slice that can be applied now, or None."""
-        if not isinstance(container, Fresh) or container.name is not None or key.pending or key.name is not None:
-            return None
-        if any(isinstance(item.node, s.Starred) for item in container.items):
-            return None
-        node = key.node
-        if isinstance(node, s.Constant) and key.items is None and type(node.value) is int:
-            return node.value
-        if isinstance(node, s.Slice):
-            bounds = [_bound(part) for part in (node.lower, node.upper, node.step)]
-            if all(bound is None or type(bound) is int for bound in bounds) and bounds[2] is None:
-                return slice(*bounds)
-        return None
-
 
 def as_item(nodes: Sequence[s.Expression]) -> s.Expression:
     """`x[k]` from x and k, `x[i:j]` from x, i and j."""
@@ -559,43 +346,4 @@ def is_constant(value: Value, constant: Any) -> bool:
     return isinstance(value.node, s.Constant) and value.node.value is constant and not value.pending
 
 
-class Dropped(s.Name):
-    """The target of an element that is popped: of several stores to one variable the compiler keeps the last."""
-
-    __slots__ = ()
-
-
-def fill_dropped(pattern: Pattern, target: s.Expression) -> None:
-    """The elements dropped just before `target` go to the variable that is stored first."""
-    while isinstance(target, s.Tuple) and target.elts:
-        target = target.elts[0]
-    if isinstance(target, s.Starred):
-        target = target.value
-    if type(target) is s.Name:
-        _fill_end(pattern.targets, target.id)
-
-
-def _fill_end(targets: List[s.Expression], name: str) -> bool:
-    """Give the dropped elements at the end a variable. Returns whether there is nothing else."""
-    for position in range(len(targets) - 1, -1, -1):
-        target = targets[position]
-        if isinstance(target, Dropped):
-            targets[position] = s.Name(name)
-        elif isinstance(target, s.Starred) and isinstance(target.value, Dropped):
-            targets[position] = s.Starred(s.Name(name))
-        elif not isinstance(target, s.Tuple) or not isinstance(target.elts, list) or not _fill_end(target.elts, name):
-            return False
-    return True
-
-
-def _bound(node: Optional[s.Expression]) -> Any:
-    if node is None:
-        return None
-    return node.value if isinstance(node, s.Constant) else "unknown"
-
-
-# What comes after the only value of an unpacking that is an annotation (`*args: *Ts`) or a default (`[*Ts = *T]`).
-_AFTER_STAR = frozenset({"CONST", "BUILD_TUPLE", "LOAD_CLOSURE", "RETURN"})
 STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
-
-__all__ = ["FreshDict", "Targets"]

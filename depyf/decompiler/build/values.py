@@ -8,7 +8,7 @@ the stack and inside fresh containers that hold the value.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, List, Optional, Sequence
+from typing import Any, Iterator, List, Optional, Sequence
 
 from .. import syntax as s
 
@@ -49,42 +49,42 @@ class Value(s.Expression):
         return new
 
 
-class Fresh(Value):
-    """A list or tuple made here that nothing else knows of: its elements are known."""
+class Container(Value):
+    """A container made here that nothing else knows of: its elements are known."""
 
-    __slots__ = ("_items", "kind")
+    __slots__ = ("_items",)
+
+    def __init__(self, items: List[Value], offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self._items = items
+
+    @property
+    def items(self) -> List[Value]:
+        return self._items
+
+    @items.setter
+    def items(self, items: List[Value]) -> None:
+        self._items = items
+
+
+class Fresh(Container):
+    """A list or tuple."""
+
+    __slots__ = ("kind",)
 
     def __init__(self, kind: str, items: List[Value], offset: int = -1) -> None:
-        super().__init__(s.Constant(None), offset)
+        super().__init__(items, offset)
         self.kind = kind  # "list" or "tuple"
-        self._items = items
-
-    @property
-    def items(self) -> List[Value]:
-        return self._items
-
-    @items.setter
-    def items(self, items: List[Value]) -> None:
-        self._items = items
 
 
-class FreshDict(Value):
-    """A dict made here; `keys` has None where another mapping is unpacked into it."""
+class FreshDict(Container):
+    """A dict; `keys` has None where another mapping is unpacked into it."""
 
-    __slots__ = ("keys", "_items")
+    __slots__ = ("keys",)
 
     def __init__(self, keys: List[Optional[s.Expression]], items: List[Value], offset: int = -1) -> None:
-        super().__init__(s.Constant(None), offset)
+        super().__init__(items, offset)
         self.keys = keys
-        self._items = items
-
-    @property
-    def items(self) -> List[Value]:
-        return self._items
-
-    @items.setter
-    def items(self, items: List[Value]) -> None:
-        self._items = items
 
 
 class Null(Value):
@@ -246,10 +246,51 @@ def fork(stack: Sequence[Value]) -> List[Value]:
             return known
         new = value.clone()
         memo[id(value)] = new
-        if isinstance(new, (Fresh, FreshDict)):
+        if isinstance(new, Container):
             new.items = [copy(item) for item in new.items]
         if isinstance(new, FreshDict):
             new.keys = list(new.keys)
         return new
 
     return [copy(value) for value in stack]
+
+
+def pending_inside(value: Value | None) -> Iterator[Value]:
+    """The pending values that a popped value is made of."""
+    work = [value] if value is not None else []
+    while work:
+        current = work.pop()
+        if current.pending:
+            yield current
+        work.extend(current.items or ())
+
+
+def holds(entry: Value, value: Value) -> bool:
+    """Whether a stack entry is a value, or a container that has it inside."""
+    work = [entry]
+    while work:
+        current = work.pop()
+        if current is value:
+            return True
+        if current.name is None:
+            work.extend(current.items or ())
+    return False
+
+
+def reads(node: s.Node, variable: str) -> bool:
+    """Whether an expression reads a variable."""
+    work: List[s.Node] = [node]
+    while work:
+        current = work.pop()
+        if isinstance(current, s.Name):
+            if current.id == variable:
+                return True
+        elif isinstance(current, Value):
+            if current.name == variable:
+                return True
+            if current.name is None:
+                work.append(current.node)
+                work.extend(current.items or ())
+        elif not isinstance(current, s.Constant):
+            work.extend(s.children(current))
+    return False
