@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import textwrap
 from types import CodeType
 
@@ -150,7 +151,7 @@ def test_the_pairs_of_a_proof_map_the_original_to_the_copy() -> None:
     a = function_code("def f(a):\n if not a: return g(1)\n return h(2)")
     b = function_code("def f(a):\n if a: return h(2)\n return g(1)")
     pairs = dict(prove(a, b).pairs)
-    calls = [[at for at in range(0, len(code.co_code), 2) if code.co_code[at] == 171] for code in (a, b)]
+    calls = [[at for at in range(0, len(code.co_code), 2) if code.co_code[at] == dis.opmap["CALL"]] for code in (a, b)]
     assert pairs[calls[0][0]] == calls[1][1] and pairs[calls[0][1]] == calls[1][0]
 
 
