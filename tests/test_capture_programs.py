@@ -222,6 +222,8 @@ def test_compiled_autograd_shows_what_it_handed_to_dynamo_beside_what_dynamo_mad
     assert "Compiled_Autograd_graph" not in stages(forward)
     assert backward.compile_id.startswith("!") and stages(backward)[:2] == ["Compiled_Autograd_graph", "Captured_Graph"]
     assert backward.running_files == (f"{backward.name}.Forward_graph.0.py",)
+    stories = [path.read_text() for path in sorted(tmp_path.glob("full_code_for_*.py"))]
+    assert sum("from:   compiled autograd: the original is a backward" in story for story in stories) == 1
 
 
 # ---------------------------------------------------------------- what autotuning tried

@@ -163,6 +163,8 @@ def _version(
 def _facts(session: SessionRecord, function: FunctionRecord, frame: FrameRecord) -> list[str]:
     """What a reader should know about a version before reading its code."""
     facts = recompile_lines(frame, function)
+    if frame.compile_id.startswith("!"):
+        facts.append("  from:   compiled autograd: the original is a backward that it traced")
     facts.append(f"  file:   {frame.file}")
     facts.append(f"  runs:   {_INSTALLED.get(frame.installed, frame.installed)}")
     if frame.linked_to:
