@@ -110,7 +110,8 @@ def test_the_guard_that_failed_the_values_then_and_now_and_the_line_that_asked(w
 def test_a_switch_of_torch_that_changed_is_named_with_both_values(why):
     version, condition, then, now, _ = why["state"]
     assert "grad_mode changed" in condition
-    assert (then, now) == ("torch.is_grad_enabled()", "not torch.is_grad_enabled()")
+    assert now == "not torch.is_grad_enabled()"
+    assert then in ("torch.is_grad_enabled()", ""), "torch 2.9 does not print its global state"
 
 
 def test_the_story_tells_it_beside_the_version(why):
@@ -125,6 +126,11 @@ def test_words_that_torch_may_use_one_day_are_kept_as_they_are():
     assert (failed.version, failed.condition, failed.then, failed.now) == ("3/1", "the moon is full", "", "")
     assert read_failed_guards("", variables) == ()
     assert str(failed) == "3/1 did not fit: the moon is full"
+    newer = "0/0: expected type of 'x' to be <class 'torch.Tensor'>, but found <class 'int'>"
+    older = "0/0: ___check_type_id(x, 140697113297952)"
+    for text in (newer, older):
+        (failed,) = read_failed_guards(text, variables)
+        assert failed.now == "int" and failed.condition == "x has the type it had", "no ids"
 
 
 # ---------------------------------------------------------------- nothing of the user's runs

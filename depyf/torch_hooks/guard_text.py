@@ -166,7 +166,7 @@ def _with_sorted_sets(text: str) -> str:
 
 def _type_match(leaf: Leaf) -> tuple[Condition, ...]:
     expression = _first_argument(leaf.text)
-    return (_python(_type_test(readable(expression), type_from_repr(leaf.text))),)
+    return (_python(_type_test(readable(expression), type_from_repr(leaf.text) or leaf.type_name)),)
 
 
 def _equals_match(leaf: Leaf) -> tuple[Condition, ...]:

@@ -15,7 +15,7 @@ from typing import Any, Dict, Mapping, Sequence, Tuple
 
 from depyf.record import FailedGuard, FrameRecord, GuardRecord, Location
 from depyf.torch_hooks.guard_names import readable
-from depyf.torch_hooks.guard_text import type_from_repr
+from depyf.torch_hooks.guard_text import scrub, type_from_repr
 from depyf.torch_hooks.guards import location_of, split_origin
 from depyf.torch_hooks.names import stable_text
 from depyf.torch_hooks.reasons import recompile_texts, shortened
@@ -78,14 +78,15 @@ def _with_guard(failed: FailedGuard, guards: Sequence[GuardRecord]) -> FailedGua
         then = [one for text in switches for one in text.split(" and ") if any(call in one for call in asked)]
         return replace(failed, then=", ".join(then))
     name = re.match(r"(.+?)(?:\.(?:size|stride|dim|dtype|requires_grad)\b| has the )", failed.condition)
-    if name is None or failed.location is not None:
+    if name is None:
         return failed
     for guard in guards:
-        tensor = re.match(re.escape(f"type({name.group(1)}) is ") + r"(?P<type>[\w.]+)", guard.condition)
-        if guard.kind == "TENSOR_MATCH" and tensor is not None:
+        test = re.match(re.escape(f"type({name.group(1)}) is ") + r"(?P<type>[\w.]+)", guard.condition)
+        if guard.kind in ("TENSOR_MATCH", "TYPE_MATCH") and test is not None:
+            failed = replace(failed, location=failed.location or guard.location)
             if failed.condition.endswith(_SAME_TYPE):
-                return replace(failed, condition=tensor.group(), then=tensor["type"], location=guard.location)
-            return replace(failed, location=guard.location)
+                return replace(failed, condition=test.group(), then=test["type"])
+            return failed
     return failed
 
 
@@ -94,8 +95,8 @@ def _failed(version: str, text: str, location: Location | None, variables: Varia
         match = pattern.match(text)
         if match is not None:
             condition, then, now = reader(match, variables)
-            return FailedGuard(version, shortened(condition), shortened(then), shortened(now), location)
-    return FailedGuard(version, shortened(text), "", _parts_now(text, variables), location)
+            return FailedGuard(version, shortened(scrub(condition)), shortened(then), shortened(now), location)
+    return FailedGuard(version, shortened(scrub(text)), "", _parts_now(text, variables), location)
 
 
 # ---------------------------------------------------------------- the forms in which torch says it
@@ -106,7 +107,7 @@ _SWITCHES = {
     "default_dtype": "torch.get_default_dtype()",
     "num_threads": "torch.get_num_threads()",
 }
-_SAME_TYPE = " has the type of tensor it had"
+_SAME_TYPE = " has the type it had"
 _Said = Tuple[str, str, str]  # the condition that failed, the value then, the value now
 _DTYPES = {
     "Float": "torch.float32",
@@ -168,9 +169,9 @@ def _global_state(match: re.Match[str], variables: Variables) -> _Said:
 
 
 def _type(match: re.Match[str], variables: Variables) -> _Said:
-    name, then = readable(match["name"]), type_from_repr(match["type"])
-    then = re.sub(r"^(?:builtins|__main__)\.", "", then)
-    return f"type({name}) is {then}", then, variables.describe(f"type({match['name']})")
+    name, then = readable(match["name"]), re.sub(r"^(?:builtins|__main__)\.", "", type_from_repr(match["type"] or ""))
+    condition = f"type({name}) is {then}" if then else f"{name}{_SAME_TYPE}"
+    return condition, then, variables.describe(f"type({match['name']})")
 
 
 def _object(match: re.Match[str], variables: Variables) -> _Said:
@@ -199,10 +200,11 @@ _FORMS = tuple(
         (r"tensor '(?P<name>.+)' requires_grad mismatch\. expected requires_grad=(?P<then>\d)", _requires_grad),
         (r"tensor '(?P<name>.+)' dispatch key set mismatch\. expected DispatchKeySet\((?P<then>.*?)\), "
          r"actual DispatchKeySet\((?P<now>.*?)\)", _keys),
-        (r"expected type of '(?P<name>.+?)' to be a tensor type,.* but found (?P<now>.+)$", _not_a_tensor),
+        (r"expected type of '(?P<name>.+?)' to be (?:a tensor type|<class '[\w.]+'>),.* but found (?P<now>.+)$",
+         _not_a_tensor),
         (r"Duplicate tensors? found: \[(?P<names>.*)\]$", _duplicates),
         (r"GLOBAL_STATE changed: (?P<names>.*)$", _global_state),
-        (r"___check_type_id\((?P<name>.+), (?:\d+|\.\.\.)\), type=(?P<type>.+)$", _type),
+        (r"___check_type_id\((?P<name>.+), (?:\d+|\.\.\.)\)(?:, type=(?P<type>.+))?$", _type),
         (r"___check_obj_id\((?P<name>.+), (?:\d+|\.\.\.)\)", _object),
         (r"len\((?P<name>.+)\) != (?P<then>\d+)$", _length),
         (r"(?P<name>[^=<>!]+?) == (?P<then>.+)$", _equal),

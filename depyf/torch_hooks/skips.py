@@ -46,6 +46,7 @@ _WORDS = {
 }
 _OF_NO_INTEREST = ("no graph", "no tensors", "other")  # where the function is one of a library
 _WHICH_LIMIT = re.compile(r"the (?P<name>\w+) cache size limit \(currently set to (?P<number>\d+)\)")
+_SOFT = ("", "Unsupported", "UserError")  # failures that leave the frame to Python; others reach the program
 _LIMIT = re.compile(r"recompile limit|cache_size_limit|cache limit", re.IGNORECASE)
 _DISABLED = re.compile(
     r"function `?<function (?P<name>\S+) at [^>]*>`? since it was wrapped with `(?P<by>[\w.]+)` \(reason: (?P<why>.*)\)"
@@ -134,11 +135,17 @@ class Skips:
                 continue
             if told and compilation.failure is None:
                 continue  # it was not seen to end
-            compilation.skip = _of_attempt(compilation, raised=told)
+            fail_type = (compilation.failure or ("", ""))[0]
+            compilation.skip = _of_attempt(compilation, told or (fail_type not in _SOFT and not _suppresses_errors()))
             name, file, line = compilation.function
             key = self._functions.key_at(name, file, line)
             if key is not None:
                 self._functions.add_skip(key, compilation.skip)
+
+
+def _suppresses_errors() -> bool:
+    dynamo = sys.modules.get("torch._dynamo")
+    return bool(getattr(getattr(dynamo, "config", None), "suppress_errors", False))
 
 
 def _fits(attempt: Compilation, code: CodeType) -> bool:
@@ -175,7 +182,9 @@ def _of_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
         kind, reason = "failed", f"{fail_type}: {failure_reason(fail_reason)}"
     elif "graph break in loop" in fail_reason or any("graph break in loop" in one.reason for one in breaks):
         kind = "graph break in a loop"
-    elif fail_type not in ("", "Unsupported", "UserError"):
+    elif breaks and not fail_type:
+        kind = "graph break in a loop"  # torch 2.11 and older skip a frame without a failure for this reason alone
+    elif fail_type not in _SOFT:
         kind, reason = "suppressed error", f"{fail_type}: {failure_reason(fail_reason)}"
     elif not fail_type and not breaks:
         kind, reason = "no graph", _WORDS["no graph"]
