@@ -172,6 +172,7 @@ def test_what_a_failing_backend_was_given_is_on_disk(tmp_path, capsys):
     assert graph.name == "__compiled_fn_failed_0" and stages(graph) == ["Captured_Graph"]
     assert "no frame calls it: the compilation failed" in first_line(tmp_path, graph.stages[0])
     assert "nothing was compiled" not in capsys.readouterr().err
+    assert graph.stages[0].file in next(tmp_path.glob("full_code_for_lambda_*.py")).read_text()
 
 
 def test_what_is_compiled_without_dynamo_has_files_and_is_linked(tmp_path):

@@ -105,7 +105,7 @@ def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> 
     lines = _original(session, function)
     frames = session.frames_of(function.key)
     if function.skips and not frames:
-        return lines + _not_compiled(function)
+        return lines + _not_compiled(session, function)
     signature = signature_of(function, frames)
     for number, frame in enumerate(frames, start=1):
         title = f"{_shown_name(function)}, compiled version {number} of {len(frames)}"
@@ -117,10 +117,14 @@ def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> 
     return lines + _dispatcher(function, frames, signature)
 
 
-def _not_compiled(function: FunctionRecord) -> list[str]:
+def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]:
     runs = all(skip.kind == "failed" for skip in function.skips)
     text = ["Dynamo never compiled this:" if runs else "Dynamo never compiled this: it runs as it is, eagerly, because"]
     text += [line for skip in function.skips for line in skip_lines(skip, function)]
+    failed = {skip.compile_id for skip in function.skips if skip.compile_id}
+    for graph in session.graphs:
+        if graph.without_frame and graph.compile_id in failed:
+            text += _graph(graph.name, graph)
     return ["", "", *python_text.heading("\n".join(text), "-")]
 
 
