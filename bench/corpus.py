@@ -3,11 +3,14 @@
     python bench/corpus.py FOLDER_OF_MARSHAL_FILES [--show N] [--only NAME]
 
 A folder holds `*.marshal` files, each a marshalled list of pairs, as a Dynamo bytecode hook can record them.
+The last lines tell how the texts read: statements without effect (a bare name or constant, `x = x`), walruses,
+temporaries with names of the generator's, and which rungs of the ladder were needed.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import collections
 import glob
 import marshal
@@ -34,6 +37,30 @@ def load(folder: str) -> List[Tuple[CodeType, CodeType]]:
     return sorted(pairs.values(), key=lambda pair: len(pair[1].co_code))
 
 
+GENERATED = re.compile(r"(?:tmp|__temp|value|items)_?\d*$")
+
+
+def reading(text: str, marks: collections.Counter[str]) -> None:
+    """Count what a reader stumbles over."""
+    tree = ast.parse(text)
+    docstrings = {
+        id(node.body[0])
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and ast.get_docstring(node, False)
+    }
+    marks["lines"] += text.count("\n")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, (ast.Name, ast.Constant)):
+            marks["without effect: a bare value"] += id(node) not in docstrings
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            marks["without effect: x = x"] += ast.unparse(node.targets[0]) == ast.unparse(node.value)
+            if isinstance(node.targets[0], ast.Name):
+                marks["assignments"] += 1
+                marks["assignments to generated names"] += bool(GENERATED.match(node.targets[0].id))
+        elif isinstance(node, ast.NamedExpr):
+            marks["walruses"] += 1
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
@@ -42,6 +69,7 @@ def main() -> None:
     parser.add_argument("--originals", action="store_true", help="decompile the originals instead")
     options = parser.parse_args()
     grades: collections.Counter[str] = collections.Counter()
+    marks: collections.Counter[str] = collections.Counter()
     reasons: Dict[str, List[str]] = {}
     shown = 0
     pairs = load(options.folder)
@@ -53,6 +81,7 @@ def main() -> None:
             result = decompile_frame(transformed, reference=original)
         grades[f"{result.verdict.grade.name} ({result.rung})"] += 1
         if result.proved:
+            reading(result.source, marks)
             continue
         why = re.sub(r"_[0-9a-f]{8}_[0-9a-f_]{20,}|0x[0-9a-f]+", "", str(result.verdict).split("; statements:")[0])
         why = re.sub(r"\d+", "N", re.sub(r"<code object .*", "<code>", why))[:150]
@@ -64,6 +93,7 @@ def main() -> None:
     for why, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
         print(f"{len(names):5}  {why}   e.g. {names[0]}")
     proved = sum(count for name, count in grades.items() if name.startswith("PROVED"))
+    print("reading:", ", ".join(f"{name} {count}" for name, count in sorted(marks.items())))
     print(f"{proved} of {len(pairs)} proved, {seconds:.1f} s, {dict(grades)}")
 
 
