@@ -45,3 +45,8 @@ def test_a_temporary_of_dynamos_that_is_an_argument_is_called_by_the_arguments_n
 
 def test_temporaries_go_in_one_statement(text: str) -> None:
     assert [line.split()[0] for line in text.splitlines()].count("del") <= 1
+
+
+def test_what_dynamo_keeps_in_every_frame_has_a_name_and_names_are_made_of_names_that_tell(text: str) -> None:
+    assert "pregraph_timer = " in text
+    assert "tmp_" not in text

@@ -87,7 +87,7 @@ def test_the_guards_in_the_readme_are_those_of_the_demo(demo):
 
 def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
     _, folder = demo
-    start = README.index("    def toy_example(a, b):\n        tmp")
+    start = README.index("    def toy_example(a, b):\n        pregraph")
     shown = textwrap.dedent(README[start : README.index("\n\n", start)])
     assert (folder / "__transformed_code_0_for_toy_example.py").read_text().startswith(shown)
 

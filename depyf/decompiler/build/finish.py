@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Collection, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .. import syntax as s
 from ..undo import Unstructured
@@ -74,7 +74,10 @@ def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
 
 
 _GENERATED_NAME = re.compile(r"tmp_\d+$")
+_MADE_OF_GENERATED = re.compile(r"(?P<base>tmp_\d+)_(?P<rest>.+)$")
 _LONGEST_NAME = 24
+# What Dynamo keeps in every frame, in a word: the clock that it stops when the graph starts.
+_WORDS = {"record_pregraph_bytecode_enter_result": "pregraph_timer"}
 
 
 def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[str, str]:
@@ -91,7 +94,23 @@ def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[s
                         if isinstance(part, s.Name) and part.id in plain:
                             found.setdefault(part.id, set()).add(suggestion(node.value) if part is target else "value")
     only = {name: next(iter(names)) for name, names in found.items() if len(names) == 1}
+    for name, wanted in only.items():  # in the order of the text: a name may be made of one before it
+        only[name] = _WORDS.get(wanted) or after_renaming(wanted, only)
     return {name: wanted for name, wanted in only.items() if wanted != "value" and len(wanted) <= _LONGEST_NAME}
+
+
+def after_renaming(name: str, renamed: Mapping[str, str]) -> str:
+    """A name that was made of another one (`tmp_3_result`), made of the better name of that."""
+    made_of = _MADE_OF_GENERATED.match(name)
+    if made_of is None or made_of["base"] not in renamed:
+        return name
+    return f"{renamed[made_of['base']]}_{made_of['rest']}"
+
+
+def named_after(temporaries: Sequence[str], renamed: Mapping[str, str]) -> Dict[str, str]:
+    """Better names for our own temporaries that are called after a variable which gets a better name."""
+    better = {temporary: after_renaming(temporary, renamed) for temporary in temporaries}
+    return {temporary: name for temporary, name in better.items() if name != temporary}
 
 
 def finish_body(body: List[s.Statement]) -> List[s.Statement]:

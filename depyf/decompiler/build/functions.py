@@ -10,7 +10,7 @@ from ..microops import Op, Program, parameters, sees_local_names
 from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
 from .definitions import CO_COROUTINE
-from .finish import finish_body, rename, resolve, telling_names
+from .finish import finish_body, named_after, rename, resolve, telling_names
 from .forms import AiterOf, CoroutineComprehension, IterOf, negate
 from .generics import Generics
 from .names import Names, spelled
@@ -122,6 +122,7 @@ class Builder(Generics):
             drop_returns(body)
         finish_body(body)
         wanted = {**telling_names(body, self.generated), **self.better_names}
+        wanted = {**named_after(self.temporaries, wanted), **wanted}
         rename(body, {old: self.names.like(name) for old, name in wanted.items()})
         return body
 

@@ -104,7 +104,7 @@ class Targets(Unpacking):
         if op.kind != "STORE_LOCAL" or op.arg not in self.unread_before_store:
             self.before_rebinding(name, value)
         self.store(value, s.Name(name), is_local=op.kind == "STORE_LOCAL")
-        if op.arg in self.generated and value.refs and self.pending == [value]:
+        if op.arg in self.generated and value.refs and value.pending:
             self.spill_until(value)  # a person writes `:=` to say something; a code generator does not
 
     def store_together(self, ops: Sequence[Op], position: int) -> int:
