@@ -14,6 +14,10 @@ SAME_TEXT = {
         def f(y):
             return sum(w for v in y for w in [v]), {w for v in y for w.x in [g(v)]}
     """,
+    "with a condition that is never true": """
+        def f(y):
+            return [None for a in y if False], {None: None for a in y if a for b in a if False}
+    """,
     "one whose variable the next one captures": """
         def f(y, z):
             a = [[z for j in i] for i in y]

@@ -84,6 +84,14 @@ SAME_TEXT = {
             g(a, b if c else a)
             return lambda: a < b == (a if b else c), lambda: f(c if a else b, g) if a else b, a + (b if c else a)
     """,
+    "a value that gets two names in an expression": """
+        def f(x):
+            return lambda: (z := (y := x)), (a := (b := x.c))
+    """,
+    "a choice as the last operand of a chained comparison that is tested": """
+        def f(x, b, h):
+            return lambda: x if x < x == (b if h else x) else b
+    """,
     "a choice between a test and its opposite": """
         def f(x, d):
             if (not d if x else x) or x:

@@ -259,7 +259,7 @@ class _Attempt:
             program = drop_unread_locals(read_through_aliases(program, self.invented), self.invented)
             program = store_before_deletes(drop_final_deletes(program, self.invented), self.invented)
         is_constant = self.constant_globals or (lambda name: False)
-        settings = Settings(self.nested, self.renames, is_constant, self.hints, self.invented)
+        settings = Settings(self.nested, self.renames, is_constant, self.hints)
         is_module = self.code.co_name == "<module>"
         settings.annotations_are_strings = is_module and bool(self.code.co_flags & CO_FUTURE_ANNOTATIONS)
         tree = region_tree(program, self.rung)

@@ -44,9 +44,7 @@ class Settings:
         renames: Mapping[str, str],
         constant_globals: Callable[[str], bool],
         hints: Mapping[str, Sequence[str]],
-        invented: Collection[str] = (),
     ) -> None:
-        self.invented = invented  # locals that a code generator made up
         self.structure = structure  # code -> (program, region tree)
         self.renames = renames
         self.constant_globals = constant_globals
@@ -75,7 +73,6 @@ class Builder(Generics):
         self.declared = {}
         super().__init__(Names(self.code, settings.renames.values()))
         self.better_names: Dict[str, str] = {}  # temporary -> what a function that takes it calls it
-        self.invented = settings.invented
         self.class_name = class_name
         if self.is_namespace and self.code.co_name != "<module>":
             self.class_name = self.code.co_name
@@ -315,6 +312,10 @@ def comprehension_node(kind: str, body: Sequence[s.Statement], source: s.Express
         else:
             break
     element = first.value if isinstance(first, s.Expr) else None
+    if generators and (first is None or isinstance(first, (s.Pass, s.Continue))):
+        # A condition that is never true: the compiler dropped what would have been collected.
+        generators[-1].ifs = [*generators[-1].ifs, s.Constant(False)]
+        element = Element(s.Constant(None))
     if not isinstance(element, Element) or not generators:
         raise Unstructured("a comprehension of an unknown form")
     if kind == "<dictcomp>":

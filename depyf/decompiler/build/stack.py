@@ -154,12 +154,18 @@ class Stack:
             value.embedded = True
         elif value.pending:
             goes_elsewhere = isinstance(value.node, Inplace) and value is not self.kept_in_place
-            is_chained = len(value.targets) > 1 or any(not isinstance(t, s.Name) for t in value.targets)
-            if value.embedded or goes_elsewhere or is_chained:
+            if value.embedded or goes_elsewhere or not self.can_be_named_inside(value.targets):
                 self.spill_until(value)
                 self.let_go(value)
                 return
             used.append(value)
+
+    def can_be_named_inside(self, targets: Sequence[s.Expression]) -> bool:
+        """Whether `:=` can say all the assignments of a value, and nobody would rather read a statement."""
+        names = [target.id for target in targets if isinstance(target, s.Name)]
+        if len(names) < len(targets):
+            return False
+        return len(names) < 2 or self.generated.isdisjoint(names)
 
     def _settle_containers(self, values: Sequence[Value]) -> None:
         """If something pending in a list or dict cannot be written inside it, all of it gets names at once."""
@@ -231,7 +237,10 @@ class Stack:
         if isinstance(value, FunctionValue):
             return value
         if value.targets:
-            return s.NamedExpr(value.targets[0], value.node)
+            named = value.node
+            for target in value.targets:
+                named = s.NamedExpr(target, named)
+            return named
         if isinstance(value.node, s.Constant) and type(value.node.value) in (CodeType, frozenset):
             return self.placeholders.node(value.node.value)
         return value.node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Collection, Dict, FrozenSet, List, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 from .. import syntax as s
 from ..microops import Op
@@ -28,7 +28,6 @@ from .values import (
 class Targets(Unpacking):
     """Everything that binds or changes something."""
 
-    invented: Collection[str] = ()  # locals that a code generator made up
     class_name: Optional[str] = None  # the class around, whose name private names carry
     declared: Dict[str, List[str]]  # "global" and "nonlocal" declarations
     maybe_unbound: FrozenSet[Tuple[int, str]] = frozenset()  # reads of locals (offset, name) that may find no value
@@ -197,7 +196,7 @@ class Targets(Unpacking):
         Any other variable could not be read again without effect: the container waits for what becomes of it. So it
         does where a person wrote it so; a statement of its own is better to read where a code generator did.
         """
-        waits = not (is_local and isinstance(target, s.Name) and target.id in self.invented) or self.around
+        waits = not (is_local and isinstance(target, s.Name) and target.id in self.generated) or self.around
         if waits and value.items is not None and value.refs == 1 and self.values[-1] is value:
             value.refs = 0
             (node,) = self.take(value)

@@ -7,7 +7,7 @@ from typing import List, Optional, Tuple, Union
 from ..flow import Block, Both, Branch, End, Jump, Keep, Simple, Test
 from ..microops import Op
 from .blocks import ends_with, equivalent, forget_unreached, same_exit, swallows, take_over
-from .expressions import comparison, effect
+from .expressions import comparison, effect, reaches_below
 
 
 def ends_in_chain(ops: List[Op]) -> bool:
@@ -119,6 +119,8 @@ def _append_chain(block: Block, link: List[Tuple[List[Op], str]]) -> None:
 
 def continues_chain(block: Block) -> bool:
     """Whether a block is the second comparison of a chain that is a test: it is no test by itself."""
+    if not reaches_below(block.ops):
+        return False
     return any(
         isinstance(pred.term, Branch) and pred.term.true is block and ends_in_chain(pred.ops) for pred in block.preds
     )

@@ -43,6 +43,18 @@ def effect(ops: List[Op]) -> Optional[int]:
     return depth
 
 
+def reaches_below(ops: List[Op]) -> bool:
+    """Whether ops use values that were on the stack before them."""
+    depth = 0
+    for op in ops:
+        structured = STRUCTURED.get(op.kind)
+        if depth < (structured[0] if structured else depth_needed(op)):
+            return True
+        popped, pushed = structured or stack_effect(op)
+        depth += pushed - popped
+    return False
+
+
 def _copied_top(ops: List[Op], store: Op) -> bool:
     """Whether the op before `store` is COPY 1: together they are a walrus."""
     before = ops[ops.index(store) - 1]

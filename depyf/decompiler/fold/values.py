@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import List, Optional, Tuple
 
 from ..flow import Block, Branch, End, Jump, Keep, Simple
-from ..microops import Op, depth_needed, stack_effect
+from ..microops import Op
 from ..undo.copies import same_op
 from .blocks import both, ends_with, operand, same_exit, swallows
 from .chains import continues_chain, join_value_chain
-from .expressions import STRUCTURED, effect
+from .expressions import effect, reaches_below
 
 
 def join_select(block: Block) -> bool:
@@ -68,7 +68,7 @@ def _copied_to_both(block: Block, one: Block, other: Block) -> List[Op]:
     """
     if not swallows(block, one) or not swallows(block, other) or not same_exit(one, other):
         return []
-    if not _reaches_below(one.ops) or not _reaches_below(other.ops):
+    if not reaches_below(one.ops) or not reaches_below(other.ops):
         return []
     count = 0
     while count < min(len(one.ops), len(other.ops)) and same_op(one.ops[-1 - count], other.ops[-1 - count]):
@@ -77,18 +77,6 @@ def _copied_to_both(block: Block, one: Block, other: Block) -> List[Op]:
         if effect(one.ops[:-size]) == 1 and effect(other.ops[:-size]) == 1:
             return one.ops[-size:]
     return []
-
-
-def _reaches_below(ops: List[Op]) -> bool:
-    """Whether ops use values that were on the stack before them."""
-    depth = 0
-    for op in ops:
-        structured = STRUCTURED.get(op.kind)
-        if depth < (structured[0] if structured else depth_needed(op)):
-            return True
-        popped, pushed = structured or stack_effect(op)
-        depth += pushed - popped
-    return False
 
 
 def _select(block: Block, term: Branch, then: List[Op], orelse: List[Op]) -> None:
