@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import bdb
+import importlib.util
 import logging
 import os
 from collections import defaultdict
@@ -121,6 +122,15 @@ def assert_kernels_belong_to_their_graphs(folder, record, kernels):
 def stage_files(record):
     """The files of each graph without its number, which counts on within one process."""
     return [[part.file.split(".", 1)[1] for part in graph.stages + graph.kernels] for graph in record.graphs]
+
+
+def module_from(path, text):
+    """A module with that text, in a file: functions without one are compiled in a roundabout way by some torches."""
+    Path(path).write_text(text)
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def assert_all_parse(folder):

@@ -9,6 +9,7 @@ import time
 
 import torch
 import torch.distributed as dist
+from capture_tools import module_from
 
 import depyf
 
@@ -132,10 +133,9 @@ def many(folder):
     """Compiles a few functions, says so, and waits to be killed."""
     with depyf.prepare_debug(folder):
         for number in range(5):
-            name = f"function_{number}"
-            namespace = {"torch": torch}
-            exec(f"def {name}(x):\n    x = x + {number}\n    torch._dynamo.graph_break()\n    return x * 2", namespace)
-            torch.compile(namespace[name], backend="eager")(torch.ones(3))
+            text = f"def function_{number}(x):\n    x = x + {number}\n    torch._dynamo.graph_break()\n    return x * 2\n"
+            module = module_from(f"{folder}_module_{number}.py", "import torch\n" + text)
+            torch.compile(getattr(module, f"function_{number}"), backend="eager")(torch.ones(3))
         print("ready", flush=True)
         time.sleep(600)
 

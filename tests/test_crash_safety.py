@@ -120,15 +120,16 @@ with depyf.prepare_debug({str(tmp_path / "d")!r}):
 
 def test_threads_that_compile_at_once_leave_every_frame_under_its_name(tmp_path):
     torch._dynamo.reset()
-    namespace = {"torch": torch}
-    for number in range(8):
-        exec(f"def thread_{number}(x):\n    x = x + {number}\n    torch._dynamo.graph_break()\n    return x * {number}",
-             namespace)  # fmt: skip
+    text = "".join(
+        f"def thread_{number}(x):\n    x = x + {number}\n    torch._dynamo.graph_break()\n    return x * {number}\n"
+        for number in range(8)
+    )
+    module = tools.module_from(tmp_path / "threads.py", "import torch\n" + text)
     begin = threading.Barrier(4)
 
     def work(first):
         begin.wait()
-        functions = [namespace[f"thread_{number}"] for number in (first, first + 4)]
+        functions = [getattr(module, f"thread_{number}") for number in (first, first + 4)]
         return [torch.compile(function, backend="aot_eager")(torch.ones(2))[0].item() for function in functions]
 
     with depyf.prepare_debug(str(tmp_path / "d")):
@@ -142,7 +143,7 @@ def test_threads_that_compile_at_once_leave_every_frame_under_its_name(tmp_path)
         entry, rest = [f for f in record.frames if f"thread_{number}" in record.function(f.function).name]
         assert (entry.file, rest.file) == (
             f"__transformed_code_0_for_thread_{number}.py",
-            f"__transformed_code_0_for_torch_dynamo_resume_in_thread_{number}_at_3.py",
+            f"__transformed_code_0_for_torch_dynamo_resume_in_thread_{number}_at_{4 + 4 * number}.py",
         )
         for frame, operation in ((entry, f"+ {number}"), (rest, f"* {number}")):
             (name,) = frame.graphs
