@@ -14,7 +14,7 @@ import functools
 import json
 import typing
 from dataclasses import dataclass, field
-from typing import Any, Optional, Tuple, Type, TypeVar
+from typing import Any, Dict, List, Optional, Tuple, Type, TypeVar
 
 SCHEMA_VERSION = 1
 
@@ -255,14 +255,11 @@ class SessionRecord:
 
     def function(self, key: str) -> FunctionRecord:
         """The function with that key; KeyError when there is none."""
-        for candidate in self.functions:
-            if candidate.key == key:
-                return candidate
-        raise KeyError(key)
+        return self._index.functions[key]
 
     def frames_of(self, key: str) -> Tuple[FrameRecord, ...]:
         """The compiled versions of a function, oldest first."""
-        return tuple(frame for frame in self.frames if frame.function == key)
+        return tuple(self._index.frames.get(key, ()))
 
     @property
     def skipped(self) -> Tuple[FunctionRecord, ...]:
@@ -277,14 +274,33 @@ class SessionRecord:
 
     def resumes_of(self, key: str) -> Tuple[FunctionRecord, ...]:
         """The resume functions that continue this very function (not those of its resume functions)."""
-        return tuple(candidate for candidate in self.functions if candidate.resume_of == key)
+        return tuple(self._index.resumes.get(key, ()))
 
     def graph(self, name: str) -> Optional[GraphRecord]:
         """The graph with that name, if it was captured."""
-        for candidate in self.graphs:
-            if candidate.name == name:
-                return candidate
-        return None
+        return self._index.graphs.get(name)
+
+    @functools.cached_property
+    def _index(self) -> _Index:
+        return _Index(self)
+
+
+class _Index:
+    """Where to find what in a record: thousands of frames must not make it slow to tell the story of each."""
+
+    def __init__(self, record: SessionRecord) -> None:
+        self.functions: Dict[str, FunctionRecord] = {}
+        self.frames: Dict[str, List[FrameRecord]] = {}
+        self.resumes: Dict[str, List[FunctionRecord]] = {}
+        self.graphs: Dict[str, GraphRecord] = {}
+        for function in record.functions:
+            self.functions.setdefault(function.key, function)
+            if function.resume_of is not None:
+                self.resumes.setdefault(function.resume_of, []).append(function)
+        for frame in record.frames:
+            self.frames.setdefault(frame.function, []).append(frame)
+        for graph in record.graphs:
+            self.graphs.setdefault(graph.name, graph)
 
 
 T = TypeVar("T")
@@ -296,9 +312,10 @@ class RecordFormatError(ValueError):
 
 def to_json(record: SessionRecord, compact: bool = False) -> str:
     """Text of the record, stable: same record, same bytes.  The compact form is made several times as fast."""
+    values = {one.name: getattr(record, one.name) for one in dataclasses.fields(record)}
     if compact:
-        return _compact(record) + "\n"
-    fields = [f" {_compact(name)}: {_listed(value)}" for name, value in vars(record).items()]
+        return _compact(values) + "\n"
+    fields = [f" {_compact(name)}: {_listed(value)}" for name, value in values.items()]
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 

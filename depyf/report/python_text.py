@@ -7,6 +7,7 @@ functions compiles as a module.
 from __future__ import annotations
 
 import ast
+import functools
 import keyword
 import re
 import warnings
@@ -24,6 +25,7 @@ class Checked(str):
     """A line of whole statements that are known to be Python: nobody needs to compile them to see that."""
 
 
+@functools.lru_cache(maxsize=256)
 def is_module(text: str) -> bool:
     """Whether this interpreter compiles `text` as a module: a stray `return` or `nonlocal` will not do."""
     try:
@@ -51,6 +53,8 @@ def _functions(body: Sequence[ast.stmt]) -> list[Definition]:
 
 def in_its_scope(text: str) -> str:
     """A function that says `nonlocal`, inside a function whose parameters those names are; else unchanged."""
+    if "nonlocal" not in text:
+        return text
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
