@@ -152,21 +152,19 @@ def _full_name(shortened: str, file: str) -> str:
         return shortened
     if _may_mean(shortened, file):
         return file
-    known = _loaded_files(len(sys.modules)).get(os.path.basename(shortened), ())
-    candidates = [name for name in known if _may_mean(shortened, name)]
-    return candidates[0] if len(candidates) == 1 else shortened
+    return _loaded_file(shortened)
 
 
-@functools.lru_cache(maxsize=1)
-def _loaded_files(count: int) -> dict[str, set[str]]:
-    """The files of the modules that are loaded now, `count` of them, by the last part of their names."""
-    found: dict[str, set[str]] = {}
+@functools.lru_cache(maxsize=1024)
+def _loaded_file(shortened: str) -> str:
+    """The one file of a loaded module that a name of torch's can mean, else that name."""
+    found = set()
     for module in list(sys.modules.values()):
         # Not by `getattr`: a lazy module would be loaded by it.
         file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
-        if isinstance(file, str):
-            found.setdefault(os.path.basename(file), set()).add(file)
-    return found
+        if isinstance(file, str) and file.endswith(shortened) and _may_mean(shortened, file):
+            found.add(file)
+    return found.pop() if len(found) == 1 else shortened
 
 
 def _is_in_torch(shortened: str) -> bool:
