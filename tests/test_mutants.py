@@ -298,6 +298,12 @@ MUTANTS = {
 }
 
 
+def test_another_order_of_the_names_that_locals_lists_is_not_accepted() -> None:
+    original = "def f(c):\n if c: x = 1\n else: y = 2\n x = 3; y = 4\n return list(locals())"
+    flipped = "def f(c):\n if not c: y = 2\n else: x = 1\n x = 3; y = 4\n return list(locals())"
+    assert not prove(function_code(original), function_code(flipped)).holds
+
+
 @pytest.mark.parametrize("title", MUTANTS)
 def test_a_wrong_decompilation_is_refuted(title: str) -> None:
     original, wrong = (function_code(source) for source in MUTANTS[title])

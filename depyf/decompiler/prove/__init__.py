@@ -129,6 +129,12 @@ class _NestedDiffers(Exception):
         self.verdict = Verdict(inner.grade, divergence=found, reason=inner.reason and inside + inner.reason)
 
 
+def _bound_names(program: Program) -> List[str]:
+    """The local names that may have a value, in the order in which `locals()` lists them."""
+    bound = {op.arg for op in program.ops if op.kind == "STORE_LOCAL"}.union(parameters(program.code))
+    return [name for name in program.code.co_varnames if name in bound]
+
+
 def _simulation(
     a: Program,
     b: Program,
@@ -142,6 +148,8 @@ def _simulation(
         own_names = frozenset()
         if set(a.code.co_varnames) != set(b.code.co_varnames):
             raise Unsupported("the frame looks at its local names, and they are not the same")
+        if _bound_names(a) != _bound_names(b):
+            raise Unsupported("the frame looks at its local names, and they are in another order")
     own_names = own_names.difference(parameters(a.code), a.code.co_cellvars, a.code.co_freevars)
     users = {*a.code.co_varnames, *a.code.co_cellvars, *a.code.co_freevars} - own_names
     read_by_original = {op.arg for op in a.ops if op.kind == "LOAD_GLOBAL"} if constant else set()
