@@ -1,6 +1,7 @@
 # Two commands do everything, set-up included: `make demo` and `make test`.
 #
 # Each makes its own virtual environment. Another Python or torch:  make demo PYTHON=python3.12 TORCH=torch==2.12.0
+# The tests that use torch, on a pair of versions, in an environment of its own:  make pair PYTHON=3.12 TORCH=2.9.1
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || command -v python)
 TORCH ?= torch==2.13.0
@@ -13,7 +14,10 @@ TEST := .venv-test
 CHECKERS := ruff==0.17.4 mypy==2.4.1
 TESTERS := pytest pytest-xdist pytest-timeout hypothesis dill
 
-.PHONY: demo test lint clean
+# Where `make pair` keeps its environments (6 to 8 GB each).
+VENVS ?= .venv-pairs
+
+.PHONY: demo test lint pair clean
 
 demo: $(DEMO)/ready
 	$(DEMO)/bin/python examples/toy.py
@@ -26,6 +30,9 @@ test: $(TEST)/ready
 lint: $(TEST)/ready
 	$(TEST)/bin/ruff check .
 	$(TEST)/bin/mypy
+
+pair:
+	$(shell command -v python3 || command -v python) tools/pair.py --python $(PYTHON) --torch $(TORCH) --venvs $(VENVS) --jobs $(JOBS)
 
 $(DEMO)/ready: Makefile pyproject.toml
 	$(PYTHON) -m venv $(DEMO)

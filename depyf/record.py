@@ -198,6 +198,12 @@ class GraphRecord:
         """Names of the files whose code this backend runs."""
         return tuple(part.file for part in self.stages + self.kernels if part.runs)
 
+    @property
+    def linked_files(self) -> Tuple[str, ...]:
+        """Names of those where breakpoints are hit."""
+        parts = [part for part in self.stages + self.kernels if part.runs]
+        return tuple(dict.fromkeys(name for part in parts for name in ((part.file,) if part.linked else part.instead)))
+
 
 @dataclass(frozen=True)
 class RankView:

@@ -13,6 +13,7 @@ import capture_tools as tools
 import pytest
 import torch
 from capture_tools import breakpoints, dump, run_docs, run_toy, same, statement_lines
+from torch_probes import AOT_EAGER_INTERPRETS, NAMES_FIRST_BREAK
 
 import depyf
 from depyf.record import from_json
@@ -83,8 +84,16 @@ def test_breakpoints_in_frame_and_graph_are_hit_and_show_the_locals(tmp_path, ba
         compiled(torch.ones(10), torch.ones(10))
     hits = {name: values for name, _, values in debugger.hits}
     assert torch.equal(hits[frame.name]["a"], torch.ones(10))
+    if backend == "aot_eager" and AOT_EAGER_INTERPRETS:
+        assert_said_to_be_interpreted(graph, record.graphs[0])
+        return
     assert any(torch.is_tensor(value) and value.shape == (10,) for value in hits[graph.name].values())
     assert {line for name, line, _ in debugger.hits if name == graph.name} == {places[1][1]}
+
+
+def assert_said_to_be_interpreted(path, graph):
+    assert path.name in graph.running_files and not graph.linked_files
+    assert "node by node in an interpreter: breakpoints here are not hit" in path.read_text().splitlines()[0]
 
 
 def test_breakpoints_in_the_backward_graph_are_hit(tmp_path):
@@ -92,6 +101,9 @@ def test_breakpoints_in_the_backward_graph_are_hit(tmp_path):
     results, record, compiled = dump(tmp_path / "d", tools.toy_example, run, "aot_eager")
     assert same(results, run(tools.toy_example))
     graph = tmp_path / "d" / f"{record.frames[0].graphs[0]}.Backward_graph.0.py"
+    if AOT_EAGER_INTERPRETS:
+        assert_said_to_be_interpreted(graph, record.graphs[0])
+        return
     a = torch.ones(10, requires_grad=True)
     out = compiled(a, torch.ones(10)).sum()
     with torch.autograd.set_multithreading_enabled(False):
@@ -335,7 +347,7 @@ def test_what_the_session_did_not_see_and_what_dynamo_left_alone_is_told(tmp_pat
     assert f"(resumes at {os.path.basename(__file__)}:{line})" in story
     left_alone = (tmp_path / "d" / "full_code_for_loop_0.py").read_text()
     assert "it runs as it is, eagerly" in left_alone and "for _ in range(2):" in left_alone
-    assert "Call to `torch._dynamo.graph_break()`, and then graph break in loop" in left_alone
+    assert "Call to `torch._dynamo.graph_break()`" + ", and then graph break in loop" * NAMES_FIRST_BREAK in left_alone
     tools.assert_all_parse(tmp_path / "d")
     summary = capsys.readouterr().err
     assert "builtin operator `print`" in summary and "2 graph breaks" in summary

@@ -33,6 +33,13 @@ def test_ci_calls_the_test_command_and_nothing_else():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
+def is_torch_of_the_readme() -> bool:
+    import torch
+
+    (version,) = re.findall(r"^TORCH \?= torch==([\d.]+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return torch.__version__.split("+")[0] == version
+
+
 @pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL))
 def test_python_in_the_readme_parses(block):
     ast.parse(block)
@@ -82,6 +89,8 @@ def test_the_guards_in_the_readme_are_those_of_the_demo(demo):
     (block,) = [text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "def __guard" in text]
     threads = r"get_num_threads\(\) == \d+"  # varies with the machine
     story = (folder / "full_code_for_toy_example_0.py").read_text()
+    if not is_torch_of_the_readme():  # another torch adds others of its own after those that the program asks for
+        block = block[: block.index("        # Dynamo itself:")]
     assert re.sub(threads, "", block) in re.sub(threads, "", story)
 
 
@@ -89,7 +98,13 @@ def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
     _, folder = demo
     start = README.index("    def toy_example(a, b):\n        pregraph")
     shown = textwrap.dedent(README[start : README.index("\n\n", start)])
-    assert (folder / "__transformed_code_0_for_toy_example.py").read_text().startswith(shown)
+    frame = (folder / "__transformed_code_0_for_toy_example.py").read_text()
+    place = r"(?<=__resume_at_)\d+"  # where the branch is in the bytecode: another in each Python
+    shown, frame = re.sub(place, "", shown), re.sub(place, "", frame)
+    if is_torch_of_the_readme():
+        assert frame.startswith(shown)
+    else:  # what another torch does before it calls the graph may differ
+        assert frame.startswith("def toy_example(a, b):\n") and shown[shown.index("    graph_out_0 = ") :] in frame
 
 
 def test_the_session_in_contributing_gives_what_it_shows():
@@ -99,6 +114,8 @@ def test_the_session_in_contributing_gives_what_it_shows():
     lines = [line[4:] for line in CONTRIBUTING.splitlines() if line.startswith("    ")]
     start = lines.index(">>> from depyf.decompiler import decompile_frame")
     end = next(index for index in range(start, len(lines)) if lines[index].startswith("$"))
-    test = doctest.DocTestParser().get_doctest("\n".join(lines[start:end]) + "\n", {}, "CONTRIBUTING.md", None, None)
+    test = doctest.DocTestParser().get_doctest(
+        "\n".join(lines[start:end]) + "\n", {"__name__": "__main__"}, "CONTRIBUTING.md", None, None
+    )
     report: list[str] = []
     assert doctest.DocTestRunner().run(test, out=report.append).failed == 0, "".join(report)

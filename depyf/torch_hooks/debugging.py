@@ -124,7 +124,7 @@ def dumped_files() -> list[Path]:
     except (OSError, ValueError, RecordFormatError):
         return []
     names = [frame.file for frame in record.frames]
-    names += [name for graph in record.graphs for name in graph.running_files]
+    names += [name for graph in record.graphs for name in graph.linked_files]
     return [Path(folder) / name for name in names]
 
 

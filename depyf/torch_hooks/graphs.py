@@ -17,7 +17,7 @@ from depyf.torch_hooks.graph_text import as_python, like_running, with_plain_cla
 from depyf.torch_hooks.names import file_stem, stable_text
 from depyf.torch_hooks.pieces import PRE_GRAD, Pieces
 from depyf.torch_hooks.problems import Problems
-from depyf.torch_hooks.reach import reachable
+from depyf.torch_hooks.reach import interpreted_by, reachable
 from depyf.torch_hooks.trace import TraceEvent
 
 NOT_SEEN = "not seen to run; the backend may have made something else of it."
@@ -69,6 +69,7 @@ class Part:
     piece: int | None = None  # where the backend split the graph: which part of it this is
     runs: bool = False
     linked: bool = False
+    interpreted: bool = False  # whether it runs node by node: breakpoints in the file are not hit
     same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
     forwards: List[CodeType] | None = None  # code of each `forward` in the text, once it was compiled
     running: Set[int] = field(default_factory=set)  # which of them run, as far as seen
@@ -289,8 +290,12 @@ class Graphs:
         """Link the modules that `found` leads to, but those with `not_with` in their `meta`."""
         parts = [part for part in graph.stages if part.stage in stages]
         others = [part for part in graph.stages if part.stage not in stages]
+        interpreted: Set[int] = set()
         for module in found:
-            if isinstance(module, FunctionType) or not_with in module.meta:
+            if isinstance(module, FunctionType):
+                interpreted.update(map(id, interpreted_by(module)))
+                continue
+            if not_with in module.meta:
                 continue
             forward = link.forward_of(module)
             if forward is None or any(self._is_linked(part, forward) for part in others):
@@ -298,9 +303,11 @@ class Graphs:
             # two pieces of one graph may have the same code: each gets its own file, and keeps it
             for part in sorted(parts, key=lambda part: (not self._is_linked(part, forward), part.linked)):
                 if self._link_forward(graph, part, forward, module):
-                    part.runs = part.linked = True
+                    part.runs = True
+                    part.interpreted = id(module) in interpreted
+                    part.linked = not part.interpreted
                     break
-            if all(part.linked and len(part.running) == len(self._forwards(graph, part)) for part in parts):
+            if all(part.runs and len(part.running) == len(self._forwards(graph, part)) for part in parts):
                 found.enough()
 
     def _is_linked(self, part: Part, forward: FunctionType) -> bool:
@@ -353,6 +360,8 @@ def _first_line(graph: Graph, part: Part) -> str:
     what = f"{sign} {graph.name}, {' '.join(part.stage.split())}{of_piece}: "
     if part.same_as:
         return what + f"not linked; the same code is loaded once and linked to {part.same_as}"
+    if part.interpreted:
+        return what + "this code runs, node by node in an interpreter: breakpoints here are not hit."
     if part.linked or part.runs:
         return what + what_runs(part.linked, part.runs, ())
     running = graph.running(part)

@@ -166,7 +166,15 @@ def _with_sorted_sets(text: str) -> str:
 
 def _type_match(leaf: Leaf) -> tuple[Condition, ...]:
     expression = _first_argument(leaf.text)
-    return (_python(_type_test(readable(expression), type_from_repr(leaf.text) or leaf.type_name)),)
+    type_name = _type_in(leaf)
+    if not type_name:
+        return (_in_words(f"the type of {readable(expression)} is still the one it was when this was compiled"),)
+    return (_python(_type_test(readable(expression), type_name)),)
+
+
+def _type_in(leaf: Leaf) -> str:
+    """The type that the condition speaks of; torch 2.9 prints ids alone there, but the tree has the name."""
+    return type_from_repr(leaf.text) or leaf.type_name
 
 
 def _equals_match(leaf: Leaf) -> tuple[Condition, ...]:
@@ -187,7 +195,7 @@ def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
     match = re.match(r"___check_obj_id\((.*), (\d+)\)(?:, type=(.*))?$", leaf.text)
     if match is None:
         return _plain(leaf)
-    expression, identity, type_name = readable(match.group(1)), int(match.group(2)), type_from_repr(leaf.text)
+    expression, identity, type_name = readable(match.group(1)), int(match.group(2)), _type_in(leaf)
     if type_name == "module":
         name = _modules_by_id(len(sys.modules)).get(identity, "")
         if id(sys.modules.get(name)) == identity:
@@ -319,6 +327,8 @@ def _lambda(leaf: Leaf) -> tuple[Condition, ...]:
 
 def _global_state(leaf: Leaf) -> tuple[Condition, ...]:
     """The switches of torch itself; the number of a dtype is torch's own numbering."""
+    if " against " not in leaf.text:  # torch 2.9 does not print them
+        return (_in_words("torch's global switches are as they were: grad mode, autocast, default dtype, threads"),)
     state = json.loads(leaf.text.partition(" against ")[2])
     parts = [_switch(state["grad_mode"], "torch.is_grad_enabled()")]
     dtype = {5: "float16", 6: "float32", 7: "float64", 15: "bfloat16"}.get(state["default_dtype"])

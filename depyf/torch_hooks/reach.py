@@ -55,6 +55,18 @@ class reachable:
                     queue.append(item)
 
 
+def interpreted_by(function: FunctionType) -> List[Any]:
+    """The graph modules that `function` runs node by node: their forward never does.
+
+    That is how `aot_eager` of torch 2.9 runs its graphs; that of torch 2.13 and 2.15 calls the forward.
+    """
+    import torch
+
+    if "Interpreter" not in function.__code__.co_names:
+        return []
+    return [value for value in _cells(function.__closure__ or ()) if isinstance(value, torch.fx.GraphModule)]
+
+
 def _leads_to(thing: Any) -> Iterable[Any]:
     import torch
 

@@ -144,8 +144,7 @@ class Skips:
 
 
 def _suppresses_errors() -> bool:
-    dynamo = sys.modules.get("torch._dynamo")
-    return bool(getattr(getattr(dynamo, "config", None), "suppress_errors", False))
+    return bool(torch_facts.find("suppress_errors"))
 
 
 def _fits(attempt: Compilation, code: CodeType) -> bool:

@@ -31,7 +31,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.convert_frame",
         "register_bytecode_hook",
         "see each frame that Dynamo compiles, and give back the code to run",
-        "2.0 and newer (2.13 checked)",
+        "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "no frames: no transformed code, no full_code",
     ),
     PrivateHook(
@@ -39,7 +39,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.convert_frame",
         "_bytecode_hooks",
         "let hooks of others that are registered later see Dynamo's own code, as they do without depyf",
-        "2.2 and newer (2.13 checked)",
+        "2.2 and newer (2.9, 2.13, 2.15 checked)",
         "such hooks see the code that depyf gave back",
     ),
     PrivateHook(
@@ -47,7 +47,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._logging._internal",
         "trace_log",
         "the structured trace: graphs at every stage, kernels, guards, graph breaks, timings, by compile id",
-        "2.5 and newer, a part of it from 2.3 on (2.13 checked)",
+        "2.5 and newer, a part of it from 2.3 on (2.9, 2.13, 2.15 checked)",
         "frames only: no graphs, kernels, guards or graph breaks",
     ),
     PrivateHook(
@@ -55,7 +55,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._guards",
         "CompileContext.current_compile_id",
         "tie a frame to the graphs, kernels and guards of the same compilation",
-        "2.1 and newer (2.13 checked)",
+        "2.1 and newer (2.9, 2.13, 2.15 checked)",
         "frames are numbered by depyf and have no graphs",
     ),
     PrivateHook(
@@ -63,7 +63,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.utils",
         "CleanupManager.instance",
         "the globals that Dynamo installed for a frame: the compiled graph and the resume functions",
-        "2.0 and newer (2.13 checked)",
+        "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "graphs and kernels are on disk but not linked; resume functions have no parent",
     ),
     PrivateHook(
@@ -71,7 +71,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.resume_execution",
         "ContinueExecutionCache.cache",
         "parameter names of the resume functions that a frame calls, to name its temporaries",
-        "2.0 and newer (2.13 checked)",
+        "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "temporaries get plain names",
     ),
     PrivateHook(
@@ -79,7 +79,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch.fx._lazy_graph_module",
         "_LazyGraphModule.force_recompile",
         "generate the forward of a graph module now instead of at its first call, to link it",
-        "2.2 and newer (2.13 checked)",
+        "2.2 and newer (2.9, 2.13, 2.15 checked)",
         "such a graph module is linked only after it has run once inside the context",
     ),
     PrivateHook(
@@ -87,7 +87,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch.fx.graph_module",
         "_loader.eval_cache",
         "the text of fx code that belongs to no graph, when the user asks for it",
-        "2.0 and newer (2.13 checked)",
+        "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "no files for such code",
     ),
     PrivateHook(
@@ -95,7 +95,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.utils",
         "lazy_format_graph_code",
         "stages that a custom backend announces by calling this function",
-        "2.0 and newer (2.13 checked)",
+        "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "no files for the stages of custom backends",
     ),
     PrivateHook(
@@ -103,7 +103,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch.fx._utils",
         "lazy_format_graph_code",
         "the same function at its other home",
-        "2.4 and newer (2.13 checked)",
+        "2.4 and newer (2.9, 2.13, 2.15 checked)",
         "no files for stages announced through this module",
     ),
     PrivateHook(
@@ -111,7 +111,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.eval_frame",
         "_debug_get_cache_entry_list",
         "the versions of a function that live: their code and guards, whoever compiled them",
-        "2.1 and newer (2.13 checked)",
+        "2.1 and newer (2.9, 2.13, 2.15 checked)",
         "inspect() finds nothing, and what was compiled before the session is not mentioned",
     ),
     PrivateHook(
@@ -119,7 +119,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.convert_frame",
         "input_codes",
         "the code objects that Dynamo has met since its last reset: only those can have compiled versions",
-        "2.0 and newer (2.13 checked)",
+        "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "what was compiled before the session is not shown; inspect() needs to be told the function",
     ),
     PrivateHook(
@@ -127,7 +127,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.convert_frame",
         "add_skip_reason",
         "each frame that Dynamo leaves to Python, and why",
-        "2.12 and newer (2.13 checked; 2.11 has no such function)",
+        "2.12 and newer (2.13, 2.15 checked; 2.11 has no such function)",
         "only what began to compile and gave no frame is told of, with the reason that the structured trace gives",
     ),
     PrivateHook(
@@ -135,7 +135,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._logging.structured",
         "INTERN_TABLE",
         "the file of a function that Dynamo tried to compile, from its number in the structured trace",
-        "2.3 and newer (2.13 checked)",
+        "2.3 and newer (2.9, 2.13, 2.15 checked)",
         "functions that were not compiled have no file of their own",
     ),
     PrivateHook(
@@ -151,7 +151,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._dynamo.bytecode_transformation",
         "_unique_id_counter",
         "the number of the graph that is being compiled, for programs that ask depyf for it",
-        "2.0 and newer (2.13 checked)",
+        "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "explain.utils.get_current_compiled_fn_name() raises UserError",
     ),
     PrivateHook(
@@ -159,15 +159,23 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._inductor.codecache",
         "PyCodeCache.load_by_key_path",
         "handed out to programs that look for it in depyf.explain; depyf itself does not call it",
-        "2.1 and newer (2.13 checked)",
+        "2.1 and newer (2.9, 2.13, 2.15 checked)",
         "explain.enable_debugging.patched_load_by_key_path cannot be called",
+    ),
+    PrivateHook(
+        "suppress_errors",
+        "torch._dynamo.config",
+        "suppress_errors",
+        "whether the program got the error of a compilation that failed (where torch does not tell of skips)",
+        "2.0 and newer (2.9, 2.13, 2.15 checked)",
+        "such an error is taken to have reached the program",
     ),
     PrivateHook(
         "bytecode_logger",
         "torch._dynamo.convert_frame",
         "bytecode_log",
         "the log of TORCH_LOGS='+bytecode', to write decompiled source to it (install)",
-        "2.13 (checked)",
+        "2.9 and newer (2.9, 2.13, 2.15 checked)",
         "install() writes nothing",
     ),
     PrivateHook(
@@ -175,10 +183,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._inductor.select_algorithm",
         "get_algorithm_selector_cache",
         "what autotuning tried for an operation: the selector calls the savers in its feedback_saver_fns",
-        "2.13 (checked)",
+        "2.9 and newer (2.9, 2.13, 2.15 checked)",
         "no lists of what was tried; choices that are graphs of their own are still in the structured trace",
     ),
 )
+
+# What one torch calls an event of its structured trace, and what the others do.  The graph after the post-grad
+# passes: 2.9 gives it this name on a cold cache and already the other on a warm one, 2.13 and 2.15 only the other.
+EVENT_NAMES = {"after_post_grad_graph": "inductor_post_grad_graph"}
 
 
 def hook(name: str) -> PrivateHook:

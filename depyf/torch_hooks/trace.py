@@ -87,6 +87,7 @@ def read_event(metadata: Any, payload: Any) -> TraceEvent | None:
     data = metadata[kind] if isinstance(metadata[kind], dict) else {}
     if kind == "artifact":
         kind = str(data.get("name", "artifact"))
+    kind = torch_facts.EVENT_NAMES.get(str(kind), str(kind))
     text = payload if isinstance(payload, str) else ""
     return TraceEvent(kind, _compile_id(metadata), int(metadata.get("attempt") or 0), data, text)
 

@@ -1,0 +1,17 @@
+"""What the torch that is installed does, where that differs from version to version; read from torch itself."""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+from torch._dynamo import guards, symbolic_convert
+from torch._dynamo.backends import debugging
+
+TORCH = tuple(int(number) for number in torch.__version__.split(".")[:2])
+# torch 2.9: aot_eager interprets its graphs node by node; 2.13: it calls their forward
+AOT_EAGER_INTERPRETS = "Interpreter(fx_g).boxed_run" in inspect.getsource(debugging.boxed_nop)
+# torch 2.13: why Dynamo gave a frame up names the graph break that it met first; 2.9 does not
+NAMES_FIRST_BREAK = "graph break in loop" in inspect.getsource(symbolic_convert)
+# torch 2.13: a guard on a type names it; 2.9 prints its id alone
+NAMES_TYPES = "type=" in inspect.getsource(guards.GuardBuilder.TYPE_MATCH)
