@@ -42,6 +42,8 @@ needs_generics = pytest.mark.skipif(sys.version_info < (3, 12), reason="the synt
         "class C[T: (int, str)](Base[T], key=1):\n    x = 1",
         "@decorator\nclass C[T](*bases, **more):\n    a: T = 1\n\n    def m[V](self, v: V):\n        return T, V",
         "class C[T]:\n    type X = T\n\n    def m[V: X](self, x: X) -> V:\n        return super().m",
+        "class C:\n    class Inner[V](list[V]):\n        def m(self) -> V:\n            return self",
+        "class C[T](Base):\n    class Inner[V](list[V], dict[T]):\n        pass",
         "def f():\n    y = 1\n    type X[T] = dict[T, y]\n    return X",
     ],
 )

@@ -90,6 +90,13 @@ class Generics(Namespaces):
         else:
             super().op_load_cell(op)
 
+    def op_load_from_mapping(self, op: Op) -> None:
+        if op.arg == ".type_params" and self.program.code.co_name.startswith(HIDDEN):  # inside the body of a class
+            self.take(self.pop())
+            self.push(GenericBase(s.Constant(None), op.offset))
+        else:
+            super().op_load_from_mapping(op)
+
     def op_store_variable(self, op: Op) -> None:
         value = self.values[-1] if self.values else None
         if isinstance(value, TypeParameterValue) and value.parameter.name == op.arg:
