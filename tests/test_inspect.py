@@ -171,7 +171,7 @@ def test_a_later_context_shows_what_was_compiled_before_it(tmp_path, capsys):
     forward = tmp_path / next(file for file in trained[0].running_files if "Forward_graph" in file)
     last = tools.statement_lines(forward, "forward")[-1]
     with tools.breakpoints((forward, last)) as debugger:
-        tools.run_toy(compiled, grad=True, times=1)
+        tools.run_toy(compiled, grad=True)
     assert debugger.hits, "graphs are linked after the fact"
 
 
