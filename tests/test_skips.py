@@ -199,8 +199,19 @@ def test_without_the_hook_the_trace_still_tells_what_gave_no_frame(tmp_path, mon
     with depyf.prepare_debug(tmp_path) as context:
         compiled(no_operation)(torch.ones(2))
         compiled(break_in_a_loop)(torch.ones(2))
+        list(compiled(generator)(torch.ones(2)))
+        with torch._dynamo.config.patch(recompile_limit=1):
+            function = compiled(recompiled_too_often, dynamic=False)
+            for size in range(2, 5):
+                function(torch.ones(size))
+    assert not context.record.problems
     kinds = {function.name: [skip.kind for skip in function.skips] for function in context.record.functions}
-    assert kinds == {"no_operation": ["no graph"], "break_in_a_loop": ["graph break in a loop"]}
+    assert kinds == {
+        "no_operation": ["no graph"],
+        "break_in_a_loop": ["graph break in a loop"],
+        "generator": ["generator"],
+        "recompiled_too_often": ["recompile limit"],
+    }
 
 
 def test_torch_gets_its_own_function_back(tmp_path):

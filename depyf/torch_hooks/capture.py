@@ -309,7 +309,7 @@ class Capture:
             with self.problems.shield("linking graphs that belong to no frame"):
                 self._strays.finish()
             with self.problems.shield("noting functions that were not compiled"):
-                self._skips.finish()
+                self._skips.finish(self._frames.records)
             with self.problems.shield("counting versions that were compiled before the session"):
                 self._functions.count_earlier(self._frames.records)
             with self.problems.shield("finishing the graph files"):

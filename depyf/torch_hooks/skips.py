@@ -1,12 +1,14 @@
 """Frames that Dynamo met and left to plain Python, and why.
 
-Torch tells of them in three ways, all of which are read here:
+Torch tells of them in several ways, all of which are read here:
 
 - `add_skip_reason(reason, frame)` is called for each frame that Dynamo does not compile (torch 2.12 and newer),
   once for each code object, since Dynamo never asks about it again.  Its reasons are general ("an error was
   suppressed"); what was wrong is in the compilation of the same thread that ended just before.
 - The structured trace tells of each compilation that began and gave no frame: its graph breaks, and how it failed
   (`fail_type` and `fail_reason` of `compilation_metrics`).
+- A torch without the first of these lists what it met all the same (`input_codes`): what never began to compile, and
+  lies in the user's program, was skipped for a reason that nobody gives.
 - A function under `torch.compiler.disable` is met as a graph break in its caller: the text names it.
 
 Of torch's own frames only those are kept that the program handed to torch.compile itself; Dynamo meets and skips
@@ -19,16 +21,16 @@ import inspect
 import re
 import sys
 from types import CodeType
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Container, Dict, List, Sequence, Tuple
 
-from depyf.record import GraphBreak, SkippedFrame, SkipRecord
+from depyf.record import FrameRecord, GraphBreak, SkippedFrame, SkipRecord
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.compiles import Compilation, Compilations
 from depyf.torch_hooks.functions import Functions, function_named
+from depyf.torch_hooks.live import met_codes
 from depyf.torch_hooks.names import is_in_torch, is_library
 from depyf.torch_hooks.reasons import failure_reason, hints_in, reason_in, shortened
 
-_SUPPRESSED = "an error was suppressed during compilation"
 # A part of torch's reason -> the kind of the skip.
 _KINDS = (
     ("skipfiles", "skip list"),
@@ -47,7 +49,7 @@ _WORDS = {
 _OF_NO_INTEREST = ("no graph", "no tensors", "other")  # where the function is one of a library
 _WHICH_LIMIT = re.compile(r"the (?P<name>\w+) cache size limit \(currently set to (?P<number>\d+)\)")
 _SOFT = ("", "Unsupported", "UserError")  # failures that leave the frame to Python; others reach the program
-_LIMIT = re.compile(r"recompile limit|cache_size_limit|cache limit", re.IGNORECASE)
+_LIMIT = re.compile(r"recompile limit|recompile_limit reached|cache_size_limit|cache limit", re.IGNORECASE)
 _DISABLED = re.compile(
     r"function `?<function (?P<name>\S+) at [^>]*>`? since it was wrapped with `(?P<by>[\w.]+)` \(reason: (?P<why>.*)\)"
 )
@@ -92,6 +94,7 @@ class Skips:
         self._functions = functions
         self._compilations = compilations
         self._elsewhere: Dict[Tuple[str, str, int], SkippedFrame] = {}
+        self._met_before = {id(code): code for code in met_codes()}
 
     @property
     def records(self) -> Tuple[SkippedFrame, ...]:
@@ -127,20 +130,40 @@ class Skips:
     def _add_elsewhere(self, name: str, file: str, line: int, skip: SkipRecord) -> None:
         self._elsewhere.setdefault((name, file, line), SkippedFrame(name, file, line, skip))
 
-    def finish(self) -> None:
+    def finish(self, frames: Sequence[FrameRecord]) -> None:
         """Compilations that gave no frame and were not told of as skips: they failed, or torch is too old to tell."""
         told = torch_facts.find("skip_reasons") is not None
         for compilation in self._compilations.all:
-            if compilation.frame is not None or compilation.skip is not None or compilation.function is None:
+            if compilation.frame is not None or compilation.skip is not None:
                 continue
             if told and compilation.failure is None:
                 continue  # it was not seen to end
             fail_type = (compilation.failure or ("", ""))[0]
-            compilation.skip = _of_attempt(compilation, told or (fail_type not in _SOFT and not _suppresses_errors()))
-            name, file, line = compilation.function
-            key = self._functions.key_at(name, file, line)
+            skip = _of_attempt(compilation, told or (fail_type not in _SOFT and not _suppresses_errors()))
+            key = self._key_of(compilation, frames)
             if key is not None:
-                self._functions.add_skip(key, compilation.skip)
+                compilation.skip = skip
+                self._functions.add_skip(key, skip)
+        if not told:
+            self._add_silent({frame.function for frame in frames})
+
+    def _key_of(self, compilation: Compilation, frames: Sequence[FrameRecord]) -> str | None:
+        """The function that was to be compiled; at its limit of recompiles Dynamo does not say which it is."""
+        if compilation.function is not None:
+            return self._functions.key_at(*compilation.function)
+        number = compilation.compile_id.rpartition("/")[0]
+        return next((frame.function for frame in frames if frame.compile_id.rpartition("/")[0] == number), None)
+
+    def _add_silent(self, compiled: Container[str]) -> None:
+        """What an older torch skips before it begins: it is in the list of what Dynamo met, and nowhere else."""
+        started = {one.function for one in self._compilations.all}
+        for code in met_codes():
+            place = (code.co_name, code.co_filename, code.co_firstlineno)
+            if id(code) in self._met_before or place in started or is_library(code.co_filename):
+                continue
+            key = self._functions.key_of(code)
+            if key not in compiled and not self._functions.get(key).skips:
+                self._functions.add_skip(key, _read_skip("this torch does not say why", code, None))
 
 
 def _suppresses_errors() -> bool:
@@ -159,7 +182,7 @@ def _read_skip(reason: str, code: CodeType, attempt: Compilation | None) -> Skip
         return SkipRecord(kind, _WORDS.get(kind, shortened(reason)), compile_id)
     if attempt is not None and (attempt.failure is not None or attempt.breaks):
         return _of_attempt(attempt, raised=False)
-    if reason == _SUPPRESSED and code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
         hint = "Call a generator from inside of a non-generator Python function and compile that function instead."
         return SkipRecord("generator", "Generators cannot be compiled directly with `torch.compile`.", hints=(hint,))
     return SkipRecord("other", shortened(reason), compile_id)

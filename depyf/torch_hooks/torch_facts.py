@@ -128,7 +128,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "add_skip_reason",
         "each frame that Dynamo leaves to Python, and why",
         "2.12 and newer (2.13, 2.15 checked; 2.11 has no such function)",
-        "only what began to compile and gave no frame is told of, with the reason that the structured trace gives",
+        "the reasons are those of the structured trace; frames that never began to compile are listed without one",
     ),
     PrivateHook(
         "trace_file_names",
