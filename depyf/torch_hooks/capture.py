@@ -80,6 +80,7 @@ class Capture:
         with self.problems.shield("listening to the stages of custom backends"):
             self._stops.append(custom_stages.attach(self.on_custom_stage))
         with self.problems.shield("listening to why Dynamo skips frames"):
+            self._skips.begin()
             self._stops.append(skips.attach(self.on_skip))
 
     def _listen_to_autotuning(self) -> None:

@@ -94,6 +94,10 @@ class Skips:
         self._functions = functions
         self._compilations = compilations
         self._elsewhere: Dict[Tuple[str, str, int], SkippedFrame] = {}
+        self._met_before: Dict[int, CodeType] = {}  # keeps the ids valid
+
+    def begin(self) -> None:
+        """Note what Dynamo met before the session, and has told of to nobody."""
         self._met_before = {id(code): code for code in met_codes()}
 
     @property
