@@ -48,7 +48,12 @@ class LiveVersion:
     code: CodeType  # of the function
     new_code: CodeType  # that runs instead
     compile_id: str
-    guards: str  # the guard tree as torch prints it
+    guard_manager: Any = None
+
+    @property
+    def guards(self) -> str:
+        """The guard tree as torch prints it, which takes torch a while."""
+        return "" if self.guard_manager is None else str(self.guard_manager)
 
 
 def met_codes() -> Iterator[CodeType]:
@@ -66,8 +71,7 @@ def versions_of(code: CodeType) -> List[LiveVersion]:
     found = []
     for entry in entries(code) if entries is not None else ():
         compile_id = str(getattr(entry, "compile_id", None) or "?/?")
-        manager = getattr(entry, "guard_manager", None)
-        found.append(LiveVersion(code, entry.code, compile_id, "" if manager is None else str(manager)))
+        found.append(LiveVersion(code, entry.code, compile_id, getattr(entry, "guard_manager", None)))
     return sorted(found, key=lambda version: _numbers(version.compile_id))
 
 
