@@ -67,17 +67,18 @@ def with_regions(x):
     return region(region(x))
 
 
+class Sine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.saved_tensors[0].cos()
+
+
 def with_own_autograd(x):
-    class Sine(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.sin()
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * ctx.saved_tensors[0].cos()
-
     return Sine.apply(x) * 2
 
 
@@ -157,10 +158,12 @@ def test_an_exported_graph_is_not_filed_under_a_compiled_one_with_the_same_id(tm
     assert stages(compiled) == stages(exported) == ["Captured_Graph"]
     if TORCH >= (2, 13):  # torch 2.9 gives the export a number of its own
         assert compiled.compile_id == exported.compile_id
-    assert exported.name == "__compiled_fn_exported_0" and not compiled.without_frame
+    assert not compiled.without_frame
     assert "sin" in (tmp_path / compiled.stages[0].file).read_text()
     assert "cos" in (tmp_path / exported.stages[0].file).read_text()
-    assert first_line(tmp_path, exported.stages[0]).endswith("no frame calls it: torch.export captured it")
+    if len(record.frames) == 1:  # torch 2.9 makes a frame for what it exports, too
+        assert exported.name == "__compiled_fn_exported_0"
+        assert first_line(tmp_path, exported.stages[0]).endswith("no frame calls it: torch.export captured it")
 
 
 def test_what_a_failing_backend_was_given_is_on_disk(tmp_path, capsys):
