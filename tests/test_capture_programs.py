@@ -97,8 +97,10 @@ def test_graphs_with_graphs_inside_run_from_their_files(tmp_path, function):
     assert same(results, expected) and not record.problems
     tools.assert_all_parse(tmp_path / "d")
     (graph,) = record.graphs
-    running = [part for part in graph.stages if part.runs and part.linked is not AOT_EAGER_INTERPRETS]
+    running = [part for part in graph.stages if part.runs]
     assert {part.stage for part in running} == {"Forward_graph", "Backward_graph"}
+    for part in running:
+        assert part.linked or AOT_EAGER_INTERPRETS and "node by node" in first_line(tmp_path / "d", part)
 
 
 def test_modules_compiled_one_by_one_share_a_story_with_a_version_for_each_kind_of_input(tmp_path):
