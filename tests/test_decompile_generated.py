@@ -97,3 +97,11 @@ def test_a_parameter_whose_name_no_source_can_spell_names_the_value_that_is_hand
     result = decompile_frame(code, reference=code, hints={"__resume_at_30_2": ("@py_assert0",)})
     assert result.proved, result.verdict
     assert "return __resume_at_30_2(py_assert0)" in result.source
+
+
+def test_a_loop_that_goes_on_with_an_iterator_it_did_not_make_is_proved_assuming_that_it_is_one() -> None:
+    code = patched("def f(it, use):\n    for x in it:\n        use(x)", "GET_ITER", "NOP")
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert "for x in it:" in result.source
+    assert "its `__iter__` gives itself" in str(result.verdict)

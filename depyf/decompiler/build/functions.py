@@ -50,7 +50,6 @@ class Settings:
         self.constant_globals = constant_globals
         self.hints = {renames.get(name, name): parameters for name, parameters in hints.items()}
         self.placeholders = Placeholders()
-        self.bare_iterators = False  # whether a loop runs over an iterator that it did not make
         self.annotations_are_strings = False  # whether the text says `from __future__ import annotations`
 
 
@@ -184,9 +183,6 @@ class Builder(Generics):
     def is_private_cell(self, name: str) -> bool:
         return name in self.code.co_cellvars and name not in self.captured
 
-    def note_bare_iterator(self) -> None:
-        self.settings.bare_iterators = True
-
     # -- making functions
 
     def inner(self, code: CodeType, is_lazy: bool = False) -> List[s.Statement]:
@@ -206,8 +202,6 @@ class Builder(Generics):
         _, source = self.take(function, arguments[0])
         if isinstance(source, (IterOf, AiterOf)):
             source = source.args[0]
-        else:
-            raise Unstructured("a comprehension over something that was not made an iterator")
         program, tree = self.settings.structure(code)
         node = comprehension_node(code.co_name, ComprehensionBuilder(program, self.settings).build(tree), source)
         self.event(CoroutineComprehension(node) if code.co_flags & CO_COROUTINE else node)
@@ -217,15 +211,14 @@ class Builder(Generics):
         """A comprehension that was inlined: its loops are built apart, with the iterator to run over given."""
         found: Comprehension = op.arg
         (source,) = self.take(self.pop())
-        if not isinstance(source, (IterOf, AiterOf)):
-            raise Unstructured("a comprehension over something that was not made an iterator")
         for name in sorted(found.rebound):
             self.before_rebinding(name)
         inner = ComprehensionBuilder(self.program, self.settings)
         inner.names, inner.declared = self.names, self.declared
         inner.push(Marker("collection"))
         inner.push(Value(source))
-        self.event(comprehension_node(found.kind, inner.build(found.tree), source.args[0]))
+        over = source.args[0] if isinstance(source, (IterOf, AiterOf)) else source
+        self.event(comprehension_node(found.kind, inner.build(found.tree), over))
 
 
 class Element(s.Expression):

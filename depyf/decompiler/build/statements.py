@@ -172,8 +172,6 @@ class Statements(Ops):
         is_async = item.kind == "async for"
         if isinstance(node, AiterOf if is_async else IterOf):
             node = node.args[0]
-        else:
-            self.note_bare_iterator()
         self.flush()
         pattern = Pattern(1, -1, "for")
         make = s.AsyncFor if is_async else s.For
@@ -227,9 +225,6 @@ class Statements(Ops):
             return
         if len(base) != len(self.values) or not all(map(alike, base, self.values)):
             raise Unstructured("a loop changes the stack")
-
-    def note_bare_iterator(self) -> None:
-        """A loop over an iterator that was not made for it."""
 
     # -- try
 
