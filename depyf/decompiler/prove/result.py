@@ -27,7 +27,7 @@ class Assumption(enum.Enum):
     EARLY_RELEASE = "a value that the original kept only in temporaries of its own may be released earlier"
     HELD_DURING_LAST_USE = "a name of ours may hold a value while the operation that uses it last is running"
     HELD_WHILE_HANDLING = "after an exception, names of ours may hold values that the original lost with its stack"
-    ITERATORS_GIVE_THEMSELVES = "what the original takes the next value of is an iterator, and its `__iter__` gives itself"
+    ITERATORS_GIVE_THEMSELVES = "what a loop goes on with is an iterator, and its `__iter__` gives itself"
     RELEASE_ORDER = "between the same two operations values may be let go in another order, or a missing global noticed"
 
 
