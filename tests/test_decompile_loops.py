@@ -629,6 +629,114 @@ PROVED = {
             except UnboundLocalError:
                 return 1
     """,
+    "an endless loop in a finally": """
+        def f(x):
+            try:
+                a(0)
+            finally:
+                while True:
+                    if x:
+                        a(9)
+                    elif x:
+                        a(24)
+                    else:
+                        break
+    """,
+    "a while with break in a finally": """
+        def f(x):
+            try:
+                a(0)
+            finally:
+                while x:
+                    if x:
+                        break
+                    a(28)
+    """,
+    "a return in a try in two with": """
+        def f(x):
+            with a(6), a(7) as y:
+                if x:
+                    try:
+                        if x:
+                            return
+                    except F as e:
+                        a(23)
+            a(31)
+    """,
+    "a return in a for in an except clause": """
+        def f(x):
+            if b(5):
+                try:
+                    a(8)
+                except F as e:
+                    for x in a(17):
+                        return
+            a(21)
+    """,
+    "a return in a try with finally in an except clause": """
+        def f(x):
+            if x:
+                try:
+                    a(7)
+                except F as e:
+                    try:
+                        a(0)
+                    except (E, F):
+                        return x
+                    finally:
+                        a(15)
+                a(0)
+    """,
+    "continue and break in a try in a try in an endless loop": """
+        def f():
+            while True:
+                try:
+                    try:
+                        a(0)
+                    except (E, F):
+                        continue
+                    except:
+                        break
+                except (E, F):
+                    a(23)
+                else:
+                    a(27)
+            a(28)
+    """,
+    "a finally with break in a finally": """
+        def f(x):
+            for x in a(22):
+                try:
+                    try:
+                        a(0)
+                    finally:
+                        try:
+                            a(24)
+                        finally:
+                            break
+                except F as e:
+                    return
+    """,
+    "an endless loop whose first loop has one way out": """
+        def f(self):
+            while True:
+                a = b""
+                while True:
+                    b = self.read()
+                    a += b
+                    if not b.strip():
+                        break
+                if not a:
+                    break
+                c = self.feed(a)
+                if c is not None:
+                    if c < 0:
+                        raise ValueError("Max number of fields exceeded")
+                self.append(c)
+                if c.done or self.n >= self.length > 0:
+                    break
+            self.skip_lines()
+    """,
     "a with that rebinds what its manager was made of": """
         def f(a):
             with closing(a) as a:

@@ -82,6 +82,7 @@ NOT_HERE = {
     "break and continue in a finally",
     "continue and break in a finally in a finally",
     "break in a with in a finally under except*",
+    "a finally with break in a finally",
 }
 EVERYTHING: Dict[str, str] = {
     **test_decompile_async.PROVED,

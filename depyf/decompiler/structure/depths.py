@@ -13,7 +13,7 @@ from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump
 from ..fold import STRUCTURED
 from ..microops import stack_effect
 from ..undo import Region
-from .guards import SILENT, split_block
+from .guards import SILENT, made_of, split_block
 
 # What a stack entry is: the iterator of the loop with this header, the exception state of this region's handler.
 Entry = Union[None, Block, Region]
@@ -81,7 +81,7 @@ def _cut(graph: Graph, block: Block, position: int, may_return: bool) -> bool:
             ops = ops[3:]
     if not ops and isinstance(block.term, (Jump, End)):
         return False
-    if may_return and isinstance(block.term, End) and all(op.kind in SILENT for op in ops):
+    if may_return and isinstance(block.term, End) and made_of(ops, SILENT):
         return False
     split_block(graph, block, position)
     return True

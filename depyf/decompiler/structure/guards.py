@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, FrozenSet, List, Optional, Tuple
 
 from ..flow import Block, Branch, End, Graph, Guarded, Jump, Simple
 from ..microops import Op
@@ -19,20 +19,37 @@ SILENT = frozenset({
 RETURNING = frozenset({"CONST", "POP", "SWAP", "COPY", "RETURN", "POP_EXCEPT"})
 
 
+def made_of(ops: List[Op], kinds: FrozenSet[str]) -> bool:
+    """Whether the ops are of these kinds only, but for `e = None; del e` at the end of an `except` clause."""
+    position = 0
+    while position < len(ops):
+        three = ops[position : position + 3]
+        if len(three) == 3 and three[0].kind == "CONST" and three[0].arg is None and three[1].kind.startswith("STORE_"):
+            if three[2].kind == three[1].kind.replace("STORE", "DELETE") and three[1].arg == three[2].arg:
+                position += 3
+                continue
+        if three[0].kind not in kinds:
+            return False
+        position += 1
+    return True
+
+
 def draw_returns_in(graph: Graph) -> None:
     """A return that is reached only from inside a region belongs to it, though the compiler put it outside."""
-    changed = True
-    while changed:
-        changed = False
-        for block in graph.blocks:
-            if not isinstance(block.term, End) or not block.preds or not block.ops or block.ops[-1].kind != "RETURN":
-                continue
-            around = _common_regions(block.preds)
-            if len(around) <= len(block.regions):
-                continue
-            if all(op.kind in RETURNING for op in block.ops):
-                block.regions = around
-                changed = True
+    work = [block for block in graph.blocks if isinstance(block.term, End) and block.ops]
+    while work:
+        block = work.pop()
+        if not block.preds or block.ops[-1].kind != "RETURN" or not made_of(block.ops, RETURNING):
+            continue
+        around = _common_regions(block.preds)
+        if len(around) > len(block.regions):
+            block.regions = around
+        before = block.preds[0]
+        if len(block.preds) == 1 and isinstance(before.term, Jump) and before.regions == block.regions:
+            if before.ops and made_of(before.ops, RETURNING):
+                before.ops.extend(block.ops)
+                before.set_term(End())
+                work.append(before)
 
 
 def _common_regions(blocks: List[Block]) -> Tuple[Region, ...]:
@@ -60,8 +77,12 @@ def insert_guards(graph: Graph, regions: List[Region]) -> None:
         entry = entries[0]
         guard = graph.new_block(entry.offset, -1, entry.line)
         guard.regions = entry.regions[: entry.regions.index(region)]
-        for pred in list(entry.preds):
-            if region not in pred.regions:
+        outside = [pred for pred in entry.preds if region not in pred.regions]
+        # A loop around the statement: `continue` inside goes there, and not round a loop within.
+        backward = [pred for pred in outside if pred.offset >= entry.offset and not isinstance(pred.term, Guarded)]
+        is_in_loop = region.kind == "except" and bool(backward)
+        for pred in list(entry.preds) if is_in_loop else outside:
+            if pred is not entry or entry.ops:  # an empty loop can only be interrupted, and that inside
                 pred.retarget(entry, guard)
         guard.set_term(Guarded(region, entry, region.entry))
         region.guard = guard

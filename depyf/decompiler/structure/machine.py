@@ -66,6 +66,7 @@ class _Machines:
                 self.edges.setdefault(target, []).append(block)
         self.variables: Dict[Tuple[str, Any], int] = {}
         self.tasks: List[Task] = []
+        self.placed: Set[Block] = set()
 
     def run(self) -> Sequence:
         root = Sequence()
@@ -175,6 +176,7 @@ class _Machines:
 
     def place(self, block: Block, out: Sequence, context: Context) -> None:
         """Place a block, those that follow it alone, and the statement that they end in."""
+        self.note_placed(block)
         out.items.extend(block.ops)
         term = block.term
         while isinstance(term, Jump):
@@ -182,6 +184,7 @@ class _Machines:
                 self.go(term.target, out, context, block)
                 return
             block = term.target
+            self.note_placed(block)
             out.items.extend(block.ops)
             term = block.term
         if isinstance(term, Branch):
@@ -200,6 +203,12 @@ class _Machines:
             self.guarded(block, term, out, context)
         elif isinstance(term, End) and block.ops and block.ops[-1].kind == "RERAISE" and context.arms:
             self.end_of_final(block, out, context)
+
+    def note_placed(self, block: Block) -> None:
+        """Every block has one place."""
+        if block in self.placed:
+            raise Unstructured("a block is needed in two places of a state machine")
+        self.placed.add(block)
 
     def go(self, target: Block, out: Sequence, context: Context, source: Block) -> None:
         """Go to a block: say it here if nothing else leads to it, else set the state."""

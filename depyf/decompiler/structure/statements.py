@@ -194,7 +194,11 @@ class _Structurer:
         """
         if not joins or (len(joins) < 2 and not self.is_left_for(around.fall, block)):
             return joins
-        return [join for join in joins if not all(self.may_be_copied(join, pred) for pred in join.preds)]
+        return [join for join in joins if not self.is_said_again(join)]
+
+    def is_said_again(self, block: Block) -> bool:
+        """Whether a block may be said wherever control comes from."""
+        return all(self.may_be_copied(block, pred) for pred in block.preds)
 
     def is_left_for(self, target: Optional[Block], block: Block) -> bool:
         """Whether control goes to `target` from inside the statement that `block` begins."""
@@ -283,7 +287,7 @@ class _Structurer:
             if done in inside:
                 body, done = done, body
                 node.test = negated(term.test)
-        exits = self.exits(header, inside, done)
+        exits = self.exits(header, inside, done, around.fall)
         after = self.choose_after(header, done, exits, around)
         out.items.append(node)
         inner = Around(header, header, after)
@@ -316,7 +320,9 @@ class _Structurer:
             return self.transfer(after, out, around, header)
         return after
 
-    def exits(self, header: Block, inside: Set[Block], done: Optional[Block]) -> List[Block]:
+    def exits(
+        self, header: Block, inside: Set[Block], done: Optional[Block], fall: Optional[Block]
+    ) -> List[Block]:
         """Where control goes when it leaves the loop other than by `done`, in order.
 
         Code that can only be reached from inside counts as part of the loop, even if it never goes back.
@@ -324,20 +330,17 @@ class _Structurer:
         owned = set(inside)
         is_for = isinstance(header.term, ForIter)
         index = self.dominance.index
-        outside_children = [
-            c
-            for c in self.dominance.children[header]
-            if c not in inside and (is_for or c.depth <= header.depth)
-            and (c is done or c not in header.successors() or self.dominance.forward_preds[c] > 1)
-        ]
+        guarded = header.successors() if isinstance(header.term, Guarded) else ()
+        children = [c for c in self.dominance.children[header] if c not in inside and c not in guarded]
+        children = [c for c in children if is_for or c.depth <= header.depth]
+        # One that only the header leads to is said inside the loop, if there is another.
+        joins = [c for c in children if c not in header.successors() or self.dominance.forward_preds[c] > 1]
+        outside = {fall, done, *(joins or children)}
         work = [c for block in inside for c in self.dominance.children[block] if c not in inside]
-        for child in outside_children:
-            if child in work:
-                work.remove(child)
         while work:
             block = work.pop()
-            if is_for and 0 <= block.depth < header.depth:
-                continue  # the iterator is gone
+            if block in outside or (is_for and 0 <= block.depth < header.depth):
+                continue  # where the sequence around goes on, or the iterator is gone
             owned.add(block)
             work.extend(self.dominance.children[block])
         found: Set[Block] = set()
@@ -361,8 +364,10 @@ class _Structurer:
             return done
         if around.fall in exits:
             return around.fall
-        own = [block for block in exits if block not in (around.header, around.after)]
-        return [*own, *exits, done][0]
+        known = [block for block in exits if block in (around.header, around.after)]
+        returns = [block for block in exits if isinstance(block.term, End) and len(block.preds) == 1]
+        own = [block for block in exits if block not in known and block not in returns]
+        return [*own, *known, done][0]
 
     def lone_exit(self, header: Block) -> Optional[Block]:
         """An endless loop with one way out that is not just a return: what it leads to comes after the loop."""
