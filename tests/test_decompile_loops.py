@@ -737,6 +737,30 @@ PROVED = {
                     break
             self.skip_lines()
     """,
+    "an endless loop in a with that raises first": """
+        def f(self, a):
+            with self.g(a) as b:
+                while 1:
+                    c = a.read()
+                    if len(c) > self.d:
+                        raise E("got more than %d bytes" % self.d)
+                    if not c:
+                        break
+                    b.send(c)
+                if S is not None and h(b, S):
+                    b.unwrap()
+            return self.k()
+    """,
+    "a for whose else returns and whose break goes on": """
+        def f(self, a):
+            for b in a:
+                if b != "":
+                    break
+            else:
+                return ""
+            c = "|".join(g(d) for d in a)
+            return "%s)" % c
+    """,
     "a with that rebinds what its manager was made of": """
         def f(a):
             with closing(a) as a:

@@ -335,7 +335,7 @@ class _Structurer:
         children = [c for c in children if is_for or c.depth <= header.depth]
         # One that only the header leads to is said inside the loop, if there is another.
         joins = [c for c in children if c not in header.successors() or self.dominance.forward_preds[c] > 1]
-        outside = {fall, done, *(joins or children)}
+        outside = {fall, done, *(joins or [c for c in children if not isinstance(c.term, End)])}
         work = [c for block in inside for c in self.dominance.children[block] if c not in inside]
         while work:
             block = work.pop()
@@ -365,7 +365,7 @@ class _Structurer:
         if around.fall in exits:
             return around.fall
         known = [block for block in exits if block in (around.header, around.after)]
-        returns = [block for block in exits if isinstance(block.term, End) and len(block.preds) == 1]
+        returns = [b for b in exits if isinstance(b.term, End) and len(b.preds) == 1 and self.may_move_in(b)]
         own = [block for block in exits if block not in known and block not in returns]
         return [*own, *known, done][0]
 
