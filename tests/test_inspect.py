@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import capture_tools as tools  # noqa: E402
+from torch_probes import AOT_EAGER_INTERPRETS  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.errors import UserError  # noqa: E402
@@ -167,7 +168,9 @@ def test_a_later_context_shows_what_was_compiled_before_it(tmp_path, capsys):
     assert trained and all(graph.lost == ("Joint_graph",) for graph in trained)
     for graph in record.graphs:
         assert graph.running_files, graph
-        assert all(part.linked for part in graph.stages if part.runs)
+        assert all(part.linked or AOT_EAGER_INTERPRETS for part in graph.stages if part.runs)
+    if AOT_EAGER_INTERPRETS:
+        return
     forward = tmp_path / next(file for file in trained[0].running_files if "Forward_graph" in file)
     last = tools.statement_lines(forward, "forward")[-1]
     with tools.breakpoints((forward, last)) as debugger:

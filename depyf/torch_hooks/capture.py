@@ -305,7 +305,10 @@ class Capture:
                     with self.problems.shield("writing graphs that belong to no frame"):
                         compilation.graph = self._strays.graph_of(compilation)
                         self._write_waiting(compilation)
-                if compilation.graph is not None and not compilation.graph.running():
+                # torch 2.15 makes the module of an eager backward when it first runs: it is found only now
+                if compilation.graph is not None and (
+                    not compilation.graph.running() or compilation.graph.has_eager_backward()
+                ):
                     self._link(compilation)
             with self.problems.shield("linking graphs that belong to no frame"):
                 self._strays.finish()

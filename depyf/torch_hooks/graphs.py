@@ -101,6 +101,10 @@ class Graph:
         parts = [one for one in self.stages + self.kernels if one.runs and (part is None or _is_made_of(one, part))]
         return tuple(dict.fromkeys(one.same_as or one.file for one in parts))
 
+    def has_eager_backward(self) -> bool:
+        """Whether it has a backward that runs as a graph, not as a kernel."""
+        return not self.kernels and any(part.stage == BACKWARD for part in self.stages)
+
     def record(self) -> GraphRecord:
         """The graph as plain data."""
         return GraphRecord(
@@ -304,8 +308,9 @@ class Graphs:
             for part in sorted(parts, key=lambda part: (not self._is_linked(part, forward), part.linked)):
                 if self._link_forward(graph, part, forward, module):
                     part.runs = True
-                    part.interpreted = id(module) in interpreted
-                    part.linked = not part.interpreted
+                    # a graph inside an interpreted one runs by its forward, in the same file
+                    part.linked = part.linked or id(module) not in interpreted
+                    part.interpreted = not part.linked
                     break
             if all(part.runs and len(part.running) == len(self._forwards(graph, part)) for part in parts):
                 found.enough()
