@@ -146,10 +146,10 @@ def _plain(leaf: Leaf) -> tuple[Condition, ...]:
     if "<" in text:
         text = re.sub(r"<(\w+(?:\.\w+)+): [^<>]*>", r"\1", text)  # an enum member: <Color.RED: 1>
         text = re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text)
-    return (_python(_with_sorted_sets(readable(text))),)
+    return (_python(with_sorted_sets(readable(text))),)
 
 
-def _with_sorted_sets(text: str) -> str:
+def with_sorted_sets(text: str) -> str:
     """`text` with each set display sorted: the order in which a set prints varies from run to run."""
     if "{" not in text or "{" not in without_strings(text) or not is_expression(text):
         return text

@@ -15,7 +15,7 @@ from typing import Any, Dict, Mapping, Sequence, Tuple
 
 from depyf.record import FailedGuard, FrameRecord, GuardRecord, Location
 from depyf.torch_hooks.guard_names import readable
-from depyf.torch_hooks.guard_text import scrub, type_from_repr
+from depyf.torch_hooks.guard_text import scrub, type_from_repr, with_sorted_sets
 from depyf.torch_hooks.guards import location_of, split_origin
 from depyf.torch_hooks.names import stable_text
 from depyf.torch_hooks.reasons import recompile_texts, shortened
@@ -58,7 +58,8 @@ def read_failed_guards(payload: str, variables: Variables) -> Tuple[FailedGuard,
         version, separator, rest = text.partition(": ")
         if separator:
             condition, origin = split_origin(rest)
-            found[_failed(version, stable_text(condition), location_of(origin, variables.file), variables)] = None
+            condition = with_sorted_sets(stable_text(condition))
+            found[_failed(version, condition, location_of(origin, variables.file), variables)] = None
     return tuple(found)
 
 
