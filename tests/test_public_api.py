@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -153,3 +155,26 @@ def test_what_torch_compile_returns_is_decompiled_as_the_function_it_was_given()
     assert depyf.decompile(compiled) == depyf.decompile(f)
     assert "y=2" in depyf.decompile(compiled)
     assert "compiled(*args)" in depyf.decompile(mine)
+
+
+def test_every_opcode_that_a_compiler_writes_is_supported() -> None:
+    import dis
+
+    from depyf.decompiler import Decompiler
+
+    # above 255 are names inside the compiler; INSTRUMENTED ones the interpreter writes into code that is being traced
+    written = {name for name, code in dis.opmap.items() if code < 256 and not name.startswith("INSTRUMENTED_")}
+    assert written <= set(Decompiler.supported_opnames())
+
+
+def test_code_compiled_back_from_its_source_refers_to_the_file_with_that_source(tmp_path: Path) -> None:
+    from depyf.decompiler import Decompiler
+
+    def add(a, b):
+        return a + b
+
+    template = str(tmp_path / "code_%s.py")
+    code = Decompiler.decompile_and_compile_like(add.__code__, add.__code__, filepath_template=template)
+    assert code.co_filename == str(tmp_path / "code_0.py")
+    assert "return a + b" in (tmp_path / "code_0.py").read_text()
+    assert FunctionType(code, {})(1, 2) == 3

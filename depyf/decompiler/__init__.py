@@ -79,7 +79,11 @@ class Decompiler:
     def decompile(
         self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: Optional[str] = None
     ) -> str:
-        """Source text; see `decompile`."""
+        """Source text; see `decompile`.
+
+        `indentation` and `temp_prefix` are accepted and have no effect: texts are indented by four, and temporaries
+        are named after their values.
+        """
         text = decompile(self.code)
         if overwite_fn_name is not None:
             text = text.replace(f"def {self.code.co_name}(", f"def {overwite_fn_name}(", 1)
