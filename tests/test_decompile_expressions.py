@@ -115,6 +115,36 @@ SAME_TEXT = {
         def f(x):
             return lambda: [x for i in x if (z := i)], [[q := j for j in i] for i in x]
     """,
+    "known elements after unknown ones, unpacked or not": """
+        def f(n, a, b):
+            h(g(*n, *()), g(*n, *[a, b], *(1, 2), **n, **{}), g(*[*n]), g(*(*n,), **{**n}))
+            return [*n, *[]], [*n, *[a, b], *(1, 2), *()], (*n, *[]), {*n, *[], *()}, [*n, [*n, *[]], *(n, g(n))]
+    """,
+    "known pairs after unknown ones, unpacked or not": """
+        def f(n, k, v):
+            g({**n, k: v}, {**n, 'n': 1, **{}}, **n, a=1, **{'b': 2}, **{k: 3}, c=4)
+            return {**n, 'a': 1, **{'b': 2}, k: 1, **n, k: v, **{k: v}}
+    """,
+    "more pairs after a mapping than the compiler inserts at once": """
+        def f(n, a):
+            return {
+                **n,
+                PAIRS
+                **{'b': 2},
+            }
+    """.replace("PAIRS", "\n                ".join(f"{number}: a," for number in range(40))),
+    "a display to iterate over that the compiler did not turn into a constant": """
+        def f(n):
+            for x in [*()]:
+                g(x)
+            for x in {*(1, 2)}:
+                g(x)
+            return [x for x in [*(n, 1)]], (x for x in [*(1, 2)])
+    """,
+    "a generator that only dropped code makes a closure": """
+        def f(c, y):
+            return any(1 if True else (c,) for z in y)
+    """,
     "infinity": """
         def f(x):
             return 1e309, -1e309, x

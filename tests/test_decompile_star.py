@@ -6,6 +6,23 @@ import pytest
 from decompile_tools import assert_proved
 
 PROVED = {
+    "an except* around a comprehension": """
+        def f(a):
+            try:
+                g([z for z in y if a])
+            except* ValueError:
+                h()
+    """,
+    "an except* after a comprehension": """
+        def f(a):
+            g({z: a for z in y if a or z})
+            try:
+                g(a)
+            except* ValueError as e:
+                h(e)
+            finally:
+                g([z for z in y])
+    """,
     "an except* with a name and one without": """
         def f():
             try:

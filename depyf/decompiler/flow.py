@@ -224,8 +224,15 @@ class Graph:
         return self.block_at[self.program.handlers[handler].target]
 
     def handler_entries(self) -> Dict[int, Block]:
-        """All handlers in use and their first blocks."""
-        return {number: self.handler_block(number) for number in range(len(self.program.handlers))}
+        """The handlers of this graph's blocks and their first blocks; the program may have more than a part of it."""
+        found: Dict[int, Block] = {}
+        work = {block.handler for block in self.blocks}
+        while work:
+            number = work.pop()
+            if number >= 0 and number not in found:
+                found[number] = self.handler_block(number)
+                work.add(found[number].handler)
+        return dict(sorted(found.items()))
 
     def reachable(self) -> List[Block]:
         """Blocks reachable from the entry, handlers included, in reverse postorder."""

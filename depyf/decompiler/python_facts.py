@@ -87,3 +87,4 @@ RUNNING = facts_for(RUNNING_VERSION)
 # versions, STACK_USE_GUIDELINE in Python/compile.c (3.13: codegen's).
 MOST_PAIRS_AT_ONCE = 15
 MOST_ELEMENTS_AT_ONCE = 30
+MOST_PAIRS_IN_TURN = 17  # what comes after these is a dict of its own, which updates the first

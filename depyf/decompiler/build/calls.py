@@ -89,6 +89,8 @@ class Calls(Displays):
 
     def spread(self, sequence: Value) -> List[Any]:
         """(value, is starred) for each positional argument."""
+        if isinstance(sequence, Fresh) and is_unpacked(sequence):
+            return [(sequence, True)]
         if isinstance(sequence, Fresh) and sequence.name is None and sequence.refs == 0:
             for item in sequence.items:
                 item.refs -= 1
@@ -159,3 +161,9 @@ class Calls(Displays):
             raise Unstructured("IMPORT_STAR of something that was not just imported")
         value.aliases.append(s.alias("*"))
         self.finish_import(value)
+
+
+def is_unpacked(sequence: Fresh) -> bool:
+    """Whether positional arguments were put together in a list, or a tuple of one `*x`, before they were unpacked."""
+    starred = [item for item in sequence.items if isinstance(item.node, s.Starred)]
+    return bool(starred) and (sequence.kind == "list" or len(sequence.items) == 1)

@@ -11,6 +11,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from .. import syntax as s
 from ..undo import Unstructured
+from .forms import mentioning
 from .private import mangled
 from .signature import CO_OPTIMIZED, annotation, parameters
 from .statements import Statements
@@ -147,9 +148,7 @@ def starred(node: s.Expression) -> s.Expression:
 def as_expression(body: Sequence[s.Statement]) -> s.Expression:
     """A lambda's body: its returns, joined by conditional expressions."""
     if body and isinstance(body[0], s.Nonlocal):
-        # Variables that only code mentions which the compiler dropped: so does this.
-        mentioned = [s.Name(name) for name in body[0].names]
-        return s.IfExp(s.Constant(True), as_expression(body[1:]), s.Tuple(mentioned))
+        return mentioning(as_expression(body[1:]), body[0].names)
     if len(body) >= 1 and isinstance(body[0], s.If):
         then = as_expression(body[0].body)
         orelse = as_expression(body[0].orelse or body[1:])

@@ -116,14 +116,16 @@ class Displays(Targets):
         if not isinstance(target, Fresh) or target.name is not None:
             self.mutate(target, "extend", value)
             return
-        if isinstance(value, Fresh) and value.name is None:
+        # Where what is in it is known, the elements just join those before; else this is an operation of its own.
+        is_known = not any(isinstance(item.node, s.Starred) for item in target.items)
+        if isinstance(value, Fresh) and value.name is None and is_known:
             added = list(value.items)
             for item in added:
                 item.refs += 1
             target.items.extend(added)
             self.discard(value)
             return
-        constant = constant_items(value)
+        constant = constant_items(value) if is_known else None
         if constant is not None:
             for item in constant:
                 entry = Value(constant_node(item, self.placeholders), op.offset)
@@ -182,7 +184,7 @@ class Displays(Targets):
         value = self.pop()
         target = self.values[-op.arg]
         if isinstance(target, FreshDict) and target.name is None:
-            can_merge = isinstance(value, FreshDict) and (op.kind == "DICT_UPDATE" or None not in value.keys)
+            can_merge = isinstance(value, FreshDict) and takes_pairs(target, value, op.kind)
             if isinstance(value, FreshDict) and can_merge and value.name is None and value.refs == 0:
                 target.keys.extend(value.keys)
                 target.items.extend(value.items)
@@ -229,3 +231,14 @@ class Displays(Targets):
         if isinstance(value.node, s.Placeholder):
             return value.node.value
         raise Unstructured("a constant was expected on the stack")
+
+
+def takes_pairs(target: FreshDict, added: FreshDict, kind: str) -> bool:
+    """Whether the pairs of a dict that is unpacked into another can be written as pairs of that one.
+
+    After a mapping whose pairs are not known each dict is unpacked by an operation of its own: the compiler makes one
+    for the pairs up to the next `**`. (In displays that is said in the end, see `spread`.)
+    """
+    if None not in target.keys:
+        return kind == "DICT_UPDATE" or None not in added.keys
+    return kind == "DICT_MERGE" and target.keys[-1] is None and bool(added.keys) and None not in added.keys

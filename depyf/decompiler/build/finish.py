@@ -6,6 +6,7 @@ import re
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .. import syntax as s
+from ..python_facts import MOST_PAIRS_IN_TURN
 from ..undo import Unstructured
 from .constants import Placeholders
 from .forms import AiterOf, AssertionErrorName, CoroutineComprehension, Flipped, Inplace, IterOf, flips, is_none, negate
@@ -19,6 +20,8 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
     work: List[Any] = list(body)
     while work:
         node = work.pop()
+        if isinstance(node, s.Dict) and None in node.keys:
+            spread(node, placeholders)
         for slot in node.__slots__:
             child = getattr(node, slot, None)
             if isinstance(child, s.Node):
@@ -38,6 +41,25 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
                     setattr(node, slot, new)
                     work.extend(item for item in new if isinstance(item, s.Node) and not isinstance(item, s.Constant))
     return body
+
+
+def spread(node: s.Dict, placeholders: Placeholders) -> None:
+    """`{**x, **{y: z}}` -> `{**x, y: z}`: the compiler puts what comes after a `**` into a dict of its own, too.
+
+    If that is long it makes several, each of as many pairs as it does in turn.
+    """
+    pairs: List[Tuple[Optional[s.Expression], s.Expression]] = []
+    written = 1  # pairs since the last `**`; those at the beginning of the display are not in a dict of their own
+    for key, value in zip(node.keys, node.values):
+        can_be_spread = key is None and written % MOST_PAIRS_IN_TURN == 0
+        inner = _resolved(value, placeholders) if can_be_spread else None
+        if isinstance(inner, s.Dict) and 0 < len(inner.keys) <= MOST_PAIRS_IN_TURN and None not in inner.keys:
+            pairs.extend(zip(inner.keys, inner.values))
+            written += len(inner.keys)
+        else:
+            pairs.append((key, value))
+            written = 0 if key is None else 1
+    node.keys, node.values = [key for key, _ in pairs], [value for _, value in pairs]
 
 
 def _as_written(node: Flipped) -> s.Compare:

@@ -59,6 +59,21 @@ class AssertionErrorName(s.Name):
     __slots__ = ()
 
 
+def unfolded(node: s.Expression) -> s.Expression:
+    """A display to iterate over, as the compiler leaves it: it would make `[x]` a tuple, and a frozenset of `{1, 2}`."""
+    if isinstance(node, s.List) and not any(isinstance(element, s.Starred) for element in node.elts):
+        return s.List([s.Starred(s.Tuple(node.elts))])
+    if isinstance(node, s.Set) and all(isinstance(element, s.Constant) for element in node.elts):
+        return s.Set([s.Starred(s.Tuple(node.elts))])
+    return node
+
+
+def mentioning(node: s.Expression, names: Sequence[str]) -> s.Expression:
+    """An expression that mentions variables in code which the compiler drops, as the original must have done."""
+    mentioned: List[s.Expression] = [s.Name(name) for name in names]
+    return s.IfExp(s.Constant(True), node, s.Tuple(mentioned)) if names else node
+
+
 def is_entered(value: Value) -> bool:
     """Whether a value is what an `async with` has entered and awaits."""
     return isinstance(value, Slot) and value.pattern.source == "async with"

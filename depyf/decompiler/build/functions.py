@@ -11,7 +11,7 @@ from ..undo import Comprehension, Unstructured
 from .constants import Placeholders
 from .definitions import CO_COROUTINE
 from .finish import finish_body, named_after, rename, resolve, telling_names
-from .forms import AiterOf, CoroutineComprehension, IterOf, negate
+from .forms import AiterOf, CoroutineComprehension, IterOf, mentioning, negate
 from .generics import Generics
 from .names import Names, spelled
 from .namespaces import drop_returns, future_imports
@@ -203,7 +203,7 @@ class Builder(Generics):
         if isinstance(source, (IterOf, AiterOf)):
             source = source.args[0]
         program, tree = self.settings.structure(code)
-        node = comprehension_node(code.co_name, ComprehensionBuilder(program, self.settings).build(tree), source)
+        node = comprehension_of(program, tree, self.settings, source)
         self.event(CoroutineComprehension(node) if code.co_flags & CO_COROUTINE else node)
         return True
 
@@ -279,8 +279,20 @@ class ComprehensionBuilder(Builder):
         trampoline(self.sequence(tree))
         return resolve(self.out, self.placeholders)
 
+    def unmentioned(self) -> List[str]:
+        """Free variables that only code mentions which the compiler dropped."""
+        return [spelled(name) for name in self.code.co_freevars if not self.rebinds(name) and not self.mentions(name)]
 
-def comprehension_node(kind: str, body: Sequence[s.Statement], source: s.Expression) -> s.Expression:
+
+def comprehension_of(program: Program, tree: Any, settings: Settings, source: s.Expression) -> s.Expression:
+    """The comprehension that a code object of its own computes."""
+    builder = ComprehensionBuilder(program, settings)
+    return comprehension_node(program.code.co_name, builder.build(tree), source, builder.unmentioned())
+
+
+def comprehension_node(
+    kind: str, body: Sequence[s.Statement], source: s.Expression, unmentioned: Sequence[str] = ()
+) -> s.Expression:
     """`[element for ... in source if ...]` from the loops that compute it."""
     generators: List[s.comprehension] = []
     statements: Sequence[s.Statement] = body
@@ -311,15 +323,15 @@ def comprehension_node(kind: str, body: Sequence[s.Statement], source: s.Express
         element = Element(s.Constant(None))
     if not isinstance(element, Element) or not generators:
         raise Unstructured("a comprehension of an unknown form")
+    value = mentioning(element.value, unmentioned)
     if kind == "<dictcomp>":
-        return s.DictComp(element.key or s.Constant(None), element.value, generators)
-    return COMPREHENSIONS[kind](element.value, generators)  # type: ignore[no-any-return]
+        return s.DictComp(element.key or s.Constant(None), value, generators)
+    return COMPREHENSIONS[kind](value, generators)  # type: ignore[no-any-return]
 
 
 def standalone_comprehension(program: Program, tree: Any, settings: Settings) -> s.Expression:
     """A comprehension's code object by itself: it runs over an iterator that it is given."""
-    statements = ComprehensionBuilder(program, settings).build(tree)
-    return comprehension_node(program.code.co_name, statements, s.Name("__iterator"))
+    return comprehension_of(program, tree, settings, s.Name("__iterator"))
 
 
 __all__ = ["Builder", "Settings"]

@@ -22,6 +22,7 @@ from .forms import (
     is_entered,
     is_none,
     negate,
+    unfolded,
     would_be_fstring,
 )
 from .names import Names
@@ -288,7 +289,7 @@ class Ops(Calls):
 
     def op_get_iter(self, op: Op) -> None:
         (node,) = self.take(self.pop())
-        self.event(IterOf(node))
+        self.event(IterOf(unfolded(node)))
 
     def op_get_aiter(self, op: Op) -> None:
         (node,) = self.take(self.pop())
