@@ -120,6 +120,10 @@ SAME_TEXT = {
             h(g(*n, *()), g(*n, *[a, b], *(1, 2), **n, **{}), g(*[*n]), g(*(*n,), **{**n}))
             return [*n, *[]], [*n, *[a, b], *(1, 2), *()], (*n, *[]), {*n, *[], *()}, [*n, [*n, *[]], *(n, g(n))]
     """,
+    "a list with a variable that it is then stored to": """
+        def f(a, c):
+            g(h(c, 1), a := [a, *h(3, 2)], c := {**c, a: c})
+    """,
     "known pairs after unknown ones, unpacked or not": """
         def f(n, k, v):
             g({**n, k: v}, {**n, 'n': 1, **{}}, **n, a=1, **{'b': 2}, **{k: 3}, c=4)

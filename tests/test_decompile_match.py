@@ -6,6 +6,14 @@ import pytest
 from decompile_tools import assert_proved, assert_same_text
 
 PROVED = {
+    "a guard that never holds, on a subject that is computed": """
+        def f(a):
+            match g(98) < 1 != 3:
+                case 0 if g(77) and 0:
+                    x()
+                case [a, *_]:
+                    y()
+    """,
     "a match of values": """
         def f(x):
             match x:
@@ -378,6 +386,34 @@ def test_is_proved(source: str) -> None:
 
 
 SAME_TEXT = {
+    "guards of values, on a subject that is computed": """
+        def f(a, b):
+            match g(a):
+                case 0 if h(a):
+                    x()
+                case 1 if not h(a):
+                    x()
+                case 2 if h(a) or a and b:
+                    y()
+                case None if not a and b:
+                    z()
+                case 3 if 1 < a < 2:
+                    z()
+                case [a, *_]:
+                    z()
+                case 4 if not (a and b):
+                    z()
+    """,
+    "cases that end a function, and one that does so at once": """
+        def f(a):
+            match a:
+                case [b]:
+                    g(b)
+                case {}:
+                    pass
+                case int():
+                    g()
+    """,
     "patterns of every kind": '''
         def f(x):
             match x:

@@ -9,7 +9,18 @@ from .. import syntax as s
 from ..python_facts import MOST_PAIRS_IN_TURN
 from ..undo import Unstructured
 from .constants import Placeholders
-from .forms import AiterOf, AssertionErrorName, CoroutineComprehension, Flipped, Inplace, IterOf, flips, is_none, negate
+from .forms import (
+    WILDCARD,
+    AiterOf,
+    AssertionErrorName,
+    CoroutineComprehension,
+    Flipped,
+    Inplace,
+    IterOf,
+    flips,
+    is_none,
+    negate,
+)
 from .names import suggestion
 from .unpacking import Dropped
 from .values import FunctionValue, Value
@@ -256,6 +267,7 @@ def _join_try(statement: s.Try) -> None:
 def _drop_final_returns(body: List[s.Statement]) -> None:
     """`return None` where the function ends anyway need not be said."""
     work = [body]
+    matches: List[s.Match] = []
     while work:
         current = work.pop()
         if current and _is_bare_return(current[-1]):
@@ -270,10 +282,25 @@ def _drop_final_returns(body: List[s.Statement]) -> None:
             work.extend([last.body, last.orelse])
             if not last.body and not last.orelse:
                 last.body.append(s.Pass())
+        elif isinstance(last, s.Match):
+            work.extend(case.body for case in last.cases)
+            matches.append(last)
         elif isinstance(last, (s.With, s.AsyncWith)) or (
             isinstance(last, s.Try) and last.finalbody and not last.handlers and len(last.body) > 1
         ):
             work.append(last.body)
+    for match in matches:
+        _fill_cases(match)
+
+
+def _fill_cases(match: s.Match) -> None:
+    """Cases that have nothing left to say."""
+    final = match.cases[-1]
+    if not final.body and final.guard is None and final.pattern is WILDCARD and len(match.cases) > 1:
+        match.cases.pop()
+    for case in match.cases:
+        if not case.body:
+            case.body.append(s.Pass())
 
 
 __all__ = ["bodies", "ends", "finish_body", "is_none", "resolve"]

@@ -14,6 +14,9 @@ from .values import (
 )
 
 
+WILDCARD = s.MatchAs()  # `case _` that the text need not have
+
+
 class Inplace(s.BinOp):
     """`left op= right` before it is known where the result goes."""
 

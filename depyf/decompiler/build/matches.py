@@ -9,6 +9,7 @@ from ..microops import Op
 from ..structure import CaseNode
 from ..structure.patterns import HIDDEN, STORES, Place
 from ..undo import Unstructured
+from .forms import WILDCARD
 from .values import Marker, Value, fork
 
 if TYPE_CHECKING:
@@ -25,15 +26,15 @@ def match_statement(builder: Statements, item: CaseNode) -> Generator[Any, None,
     (subject,) = builder.take(value, final=True)
     killed, builder.killed = builder.killed, []
     builder.flush()
-    if killed:
-        raise Unstructured("the subject of a match statement needs a temporary")
+    # A temporary goes where the subject would be popped: when a case is chosen.
+    released = [s.Delete([s.Name(name)], origin=item.offset) for name in dict.fromkeys(killed)]
     cases: List[s.match_case] = []
     builder.out.append(s.Match(subject, cases, origin=item.offset))
     base = builder.values
     ways = []
     while True:
         kept: List[Value] = [Marker(SUBJECT)] if item.case.keeps else []
-        body: List[s.Statement] = []
+        body: List[s.Statement] = [*released]
         builder.values = fork(base)
         cases.append(s.match_case(pattern_node(builder, item.case.pattern), guard_node(builder, item), body))
         yield builder.part(item.body, [*fork(base), *kept], body)
@@ -42,7 +43,7 @@ def match_statement(builder: Statements, item: CaseNode) -> Generator[Any, None,
         if len(items) != 1 or not isinstance(items[0], CaseNode) or not item.case.keeps:
             break
         item = items[0]
-    body = []
+    body = [*released]
     pattern, rest = _last(builder, item)
     kept = [Marker(SUBJECT)] if item.case.keeps and rest is item.orelse else []
     yield builder.part(rest, [*fork(base), *kept], body)
@@ -53,9 +54,6 @@ def match_statement(builder: Statements, item: CaseNode) -> Generator[Any, None,
     for case in cases:
         if not case.body:
             case.body.append(s.Pass())
-
-
-WILDCARD = s.MatchAs()
 
 
 def _last(builder: Statements, item: CaseNode) -> Any:

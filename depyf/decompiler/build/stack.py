@@ -59,11 +59,15 @@ class Stack:
 
     def push(self, value: Value) -> None:
         """Push a value."""
+        self.note_birth(value)
+        value.refs += 1
+        self.values.append(value)
+
+    def note_birth(self, value: Value) -> None:
+        """Number the values in the order in which they come to be."""
         if value.born < 0:
             self.births += 1
             value.born = self.births
-        value.refs += 1
-        self.values.append(value)
 
     def pop(self) -> Value:
         """Pop a value."""
@@ -93,6 +97,7 @@ class Stack:
 
     def add_pending(self, value: Value) -> None:
         """Note that `value` was computed just now."""
+        self.note_birth(value)
         value.pending = True
         self.pending.append(value)
 

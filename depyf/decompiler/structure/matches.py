@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Tuple
 
-from ..flow import Block, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
+from ..flow import Block, Both, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
 from ..fold import effect
 from ..microops import Op, depth_needed
 from ..undo import same_op
@@ -115,6 +115,7 @@ class _Case:
         self.keeps = keeps
         self.fails: List[Fail] = []
         self.has_stored = False  # names are bound only after all tests
+        self.joined: Optional[Tuple[List[Op], Test, bool]] = None  # the guard, where it was joined with the last test
 
     def parse(self) -> Found:
         """The case, or NoPattern."""
@@ -163,12 +164,25 @@ class _Case:
         term = block.term
         if isinstance(term, Jump):
             return term.target
-        if not isinstance(term, Branch) or not isinstance(term.test, Simple) or self.has_stored:
+        if not isinstance(term, Branch) or self.has_stored or self.joined:
             raise NoPattern("a pattern that ends")
-        outcome = succeed(stack.pop(), term.test.kind == "none") != term.test.negate
+        test = term.test.first if isinstance(term.test, Both) else term.test
+        if not isinstance(test, Simple):
+            raise NoPattern("a test that no pattern has")
+        outcome = succeed(stack.pop(), test.kind == "none") != test.negate
+        if isinstance(term.test, Both):
+            outcome = self.split(term.test, outcome, len(stack))
         success, failure = (term.true, term.false) if outcome else (term.false, term.true)
         self.fails.append(_after_pops((failure, 0), len(stack), int(self.keeps)))
         return success
+
+    def split(self, test: Both, outcome: bool, height: int) -> bool:
+        """The last test and the guard were joined: `0 == subject and guard`. Returns the outcome if both hold."""
+        if outcome != (test.op == "and") or height != int(self.keeps):
+            raise NoPattern("a compound test in a pattern")
+        ops, first = test.rest[-1]
+        self.joined = ops, Both(test.op, first, test.rest[:-1]) if len(test.rest) > 1 else first, outcome
+        return outcome != test.negate
 
     def alternatives(self, cursor: Cursor, stack: Stack) -> Optional[Cursor]:
         """Run an or-pattern on the top of the stack; None if there is none here."""
@@ -214,7 +228,11 @@ class _Case:
         is_body = position < len(block.ops) and block.ops[position].kind == "POP"
         guard: Optional[Tuple[List[Op], Test, bool]] = None
         otherwise = self.fails[0].cursor if self.fails else None
-        if (self.keeps and not is_body) or (otherwise is not None and not self.keeps):
+        if self.joined is not None:
+            if self.keeps and not is_body:
+                raise NoPattern("the subject is still there when the body begins")
+            guard = self.joined
+        elif (self.keeps and not is_body) or (otherwise is not None and not self.keeps):
             guarded = self.guard(block, position, otherwise)
             if guarded is not None:
                 guard, (block, position), otherwise = guarded
