@@ -297,7 +297,7 @@ def _fill_cases(match: s.Match) -> None:
     """Cases that have nothing left to say."""
     final = match.cases[-1]
     if not final.body and final.guard is None and final.pattern is WILDCARD and len(match.cases) > 1:
-        match.cases.pop()
+        match.cases = match.cases[:-1]
     for case in match.cases:
         if not case.body:
             case.body.append(s.Pass())

@@ -13,7 +13,6 @@ from .values import (
     Value,
 )
 
-
 WILDCARD = s.MatchAs()  # `case _` that the text need not have
 
 
@@ -63,7 +62,7 @@ class AssertionErrorName(s.Name):
 
 
 def unfolded(node: s.Expression) -> s.Expression:
-    """A display to iterate over, as the compiler leaves it: it would make `[x]` a tuple, and a frozenset of `{1, 2}`."""
+    """A display to iterate over that was not folded: the compiler makes `[x]` a tuple, `{1, 2}` a frozenset."""
     if isinstance(node, s.List) and not any(isinstance(element, s.Starred) for element in node.elts):
         return s.List([s.Starred(s.Tuple(node.elts))])
     if isinstance(node, s.Set) and all(isinstance(element, s.Constant) for element in node.elts):
