@@ -14,6 +14,16 @@ import depyf
 from depyf.decompiler import DecompilationError, decompile_frame
 
 SAME_TEXT = {
+    "a local that only code sets that is never reached": """
+        def f(a):
+            if False:
+                i = None
+            return a, i
+    """,
+    "dicts whose keys are numbers and tuples, with others unpacked into them": """
+        def f(a, b, c):
+            return {**b, 4.0: c}, {'a': 3, **b, 4.0: c, (1, 2): a()}, {**b, True: 1, **c, 5.0: 3}, {1.5: a, **b}
+    """,
     "a read of a local that may have no value is a statement": """
         def f(a):
             if a:

@@ -105,3 +105,21 @@ def test_a_loop_that_goes_on_with_an_iterator_it_did_not_make_is_proved_assuming
     assert result.proved, result.verdict
     assert "for x in it:" in result.source
     assert "its `__iter__` gives itself" in str(result.verdict)
+
+
+def test_a_dict_whose_keys_run_code_is_made_before_what_comes_after_it() -> None:
+    source = "def f(make, between, use):\n    return use({(1, 2.5): make(), 'a': 1} + between())"
+    result = decompile_frame(patched(source, "BINARY_OP", "POP_TOP", "NOP"))
+    assert result.proved, result.verdict
+    assert result.source.index("{(1, 2.5): make(), 'a': 1}") < result.source.index("between()")
+
+
+def test_a_variable_that_is_cleared_where_it_has_no_value_is_read_as_one_that_never_gets_one() -> None:
+    result = decompile_frame(patched("def f(r):\n    i = None\n    return r, i", "LOAD_CONST", "PUSH_NULL"))
+    assert result.proved, result.verdict
+    assert result.source.strip() == "def f(r):\n    if False:\n        i = None\n    return r, i"
+
+
+def test_a_variable_that_is_cleared_where_it_has_a_value_is_not_shown_as_if_nothing_happened() -> None:
+    result = decompile_frame(patched("def f(i):\n    i = None\n    return i", "LOAD_CONST", "PUSH_NULL"))
+    assert not result.proved

@@ -36,7 +36,13 @@ from .prove import Grade, Verdict, prove
 from .python_facts import RUNNING_VERSION
 from .recompile import CannotRecompile, compile_like, own_global, share_nested
 from .reprs import describe
-from .simplify import drop_final_deletes, drop_unread_locals, read_through_aliases, store_before_deletes
+from .simplify import (
+    drop_clears_of_unbound,
+    drop_final_deletes,
+    drop_unread_locals,
+    read_through_aliases,
+    store_before_deletes,
+)
 from .structure import Sequence, as_machine, structure
 from .structure.guards import draw_returns_in, insert_guards
 from .structure.matches import recognise_matches
@@ -108,7 +114,7 @@ WITH_TEMPORARIES = Rung("temporaries", True, True, names_values=True)  # before 
 
 def is_installed_by_dynamo(name: str) -> bool:
     """Globals that Dynamo puts into the function's module for the frames it makes."""
-    return name.startswith(("__compiled_fn_", "__resume_at_", "__import_"))
+    return name.startswith(("__compiled_fn_", "__resume_at_", "__import_", "__comprehension_"))
 
 
 def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
@@ -254,7 +260,7 @@ class _Attempt:
 
     def tree(self) -> Tuple[s.Module, Settings]:
         """The text's syntax tree: the definition of the function or class, or the whole module."""
-        program = self.program
+        program = drop_clears_of_unbound(self.program)
         if self.rung.drops_locals:
             program = drop_unread_locals(read_through_aliases(program, self.invented), self.invented)
             program = store_before_deletes(drop_final_deletes(program, self.invented), self.invented)
@@ -331,7 +337,7 @@ class _Attempt:
 
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
         """For code objects inside this one."""
-        program = decode(code)
+        program = drop_clears_of_unbound(decode(code))
         if code in self.inner_rungs:
             return program, region_tree(program, self.inner_rungs[code])
         if self.rung.is_machine:

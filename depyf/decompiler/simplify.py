@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Collection, List
 
-from .microops import Handler, Op, Program, parameters
+from .microops import ENDS, JUMPS, Handler, Op, Program, parameters
 
 _SILENT = frozenset({"CONST", "SWAP", "COPY", "POP", "BUILD_LIST", "BUILD_TUPLE", "LOAD_LOCAL", "JUMP", "PUSH_NULL"})
 
@@ -41,6 +41,26 @@ def read_through_aliases(program: Program, invented: Collection[str]) -> Program
         for op in ops
     ]
     return Program(tuple(new), program.handlers, program.code, program.version)
+
+
+def drop_clears_of_unbound(program: Program) -> Program:
+    """The program without `PUSH_NULL; STORE_LOCAL x` at its beginning, where x has no value anyway.
+
+    A resume function of Dynamo begins so if its user's local had none where the graph broke.
+    """
+    ops = program.ops
+    bound = set(parameters(program.code))
+    gone: List[int] = []
+    for index, op in enumerate(ops):
+        if op.kind in JUMPS or op.kind in ENDS:
+            break
+        if op.kind == "STORE_LOCAL":
+            if index and ops[index - 1].kind == "PUSH_NULL" and op.arg not in bound:
+                gone += [index - 1, index]
+            bound.add(op.arg)
+    if not gone or any(0 <= op.target <= gone[-1] for op in ops):
+        return program
+    return without(program, gone)
 
 
 def drop_final_deletes(program: Program, invented: Collection[str]) -> Program:

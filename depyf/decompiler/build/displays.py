@@ -13,6 +13,7 @@ from .forms import (
     as_spec,
     constant_items,
     is_plain,
+    is_plain_key,
     is_set,
     none_if_none,
     set_elements,
@@ -51,7 +52,7 @@ class Displays(Targets):
     def op_build_map(self, op: Op) -> None:
         values = self.pop_many(2 * op.arg)
         keys = values[0::2]
-        if all(is_plain(key) for key in keys):
+        if all(is_plain(key) and is_plain_key(key.node) for key in keys):
             items = values[1::2]
             for item in items:
                 item.refs += 1
@@ -65,9 +66,12 @@ class Displays(Targets):
     def op_build_const_key_map(self, op: Op) -> None:
         keys = self.constant(self.pop())
         items = self.pop_many(op.arg)
+        nodes: List[Optional[s.Expression]] = [constant_node(key, self.placeholders) for key in keys]
+        if not all(node is not None and is_plain_key(node) for node in nodes):
+            self.event(s.Dict(nodes, self.take(*items)))
+            return
         for item in items:
             item.refs += 1
-        nodes: List[Optional[s.Expression]] = [constant_node(key, self.placeholders) for key in keys]
         self.push(FreshDict(nodes, items, op.offset))
 
     def op_build_slice(self, op: Op) -> None:

@@ -154,6 +154,11 @@ def is_plain(value: Value) -> bool:
     return not value.pending and value.name is None and isinstance(value.node, s.Constant) and value.items is None
 
 
+def is_plain_key(node: s.Expression) -> bool:
+    """Whether a dict takes this key without running code, and equal keys are the same: no floats, bools or tuples."""
+    return isinstance(node, s.Constant) and type(node.value) in (str, int, bytes, type(None))
+
+
 def as_index(node: s.Expression) -> s.Expression:
     """What stands between the brackets."""
     return node

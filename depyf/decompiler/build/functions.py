@@ -18,7 +18,7 @@ from .namespaces import drop_returns, future_imports
 from .private import class_around
 from .signature import docstring_of
 from .statements import trampoline
-from .unbound import maybe_unbound, unread_before_store
+from .unbound import maybe_unbound, never_set, unread_before_store
 from .values import FunctionValue, Marker, Value
 
 GENERATORS = 0x20 | 0x200  # flags of generators and of asynchronous ones
@@ -144,11 +144,14 @@ class Builder(Generics):
         return False
 
     def unused_locals(self) -> List[str]:
-        """Locals that only dropped code names, in a function that looks at its own names: it keeps them."""
-        if self.is_namespace or not sees_local_names(self.program):
+        """Locals that only dropped code sets: those that are read, and all if the function looks at its own names."""
+        if self.is_namespace:
             return []
-        used = {op.arg for op in self.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(self.code))
-        return [spelled(name) for name in self.code.co_varnames if name not in used]
+        found = set(never_set(self.program, self.maybe_unbound))
+        if sees_local_names(self.program):
+            used = {op.arg for op in self.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(self.code))
+            found.update(set(self.code.co_varnames) - used)
+        return [spelled(name) for name in dict.fromkeys(self.code.co_varnames) if name in found]
 
     def suggest_names(self, call: Sequence[s.Expression]) -> None:
         callee = call[0]

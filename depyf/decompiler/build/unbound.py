@@ -11,6 +11,7 @@ from typing import Dict, FrozenSet, List, Set, Tuple
 from ..microops import ENDS, Op, Program, parameters
 
 _UNBINDS = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
+_SETS = frozenset({"STORE_LOCAL", "DELETE_LOCAL"})  # what makes a name of a text a local
 Read = Tuple[int, str]  # where it is in the code, and the local
 
 
@@ -31,6 +32,16 @@ def maybe_unbound(program: Program) -> FrozenSet[Read]:
         if op.kind == "LOAD_LOCAL" and op.arg in bits and known >= 0 and not known & bits[op.arg]:
             found.add((op.offset, op.arg))
     return frozenset(found)
+
+
+def never_set(program: Program, reads: FrozenSet[Read]) -> FrozenSet[str]:
+    """The locals among those that may have no value that never get one: only code that nothing leads to sets them."""
+    names = {name for _, name in reads}
+    if names:
+        stores = [op.kind in _SETS and op.arg in names for op in program.ops]
+        reached = _bound(program, {}, 0) if any(stores) else []
+        names -= {op.arg for op, is_store, known in zip(program.ops, stores, reached) if is_store and known >= 0}
+    return frozenset(names)
 
 
 def unread_before_store(program: Program) -> FrozenSet[str]:

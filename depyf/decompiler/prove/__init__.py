@@ -19,6 +19,7 @@ from .large_displays import one_by_one
 from .machine import Unsupported
 from .operations import SPECIAL
 from .plan import make_plan
+from .restoring import without_restoring
 from .result import Assumption, Divergence, Grade, Verdict
 from .state import Pair
 from .terms import Terms
@@ -65,22 +66,33 @@ class _Proof:
             program_a, program_b = one_by_one(program_a or decode(a), decode(b))
         except Exception as error:
             return Verdict(Grade.UNPROVED, reason=f"cannot be decoded: {error}")
+        first = self._attempts(program_a, program_b, nested)
+        bare = None if first.holds or program_a.handlers else without_restoring(program_b)
+        if bare is None:
+            return first
+        return self._attempts(program_a, bare, nested, (Assumption.NOT_SEEN_IN_TRACEBACKS,))
+
+    def _attempts(self, a: Program, b: Program, nested: bool, assumed: Tuple[Assumption, ...] = ()) -> Verdict:
+        """Without the assumption about globals, and with it if need be and if there are such globals."""
         own_names = frozenset() if nested else self.own_names
-        first = self._attempt(program_a, program_b, own_names, None)
+        first = self._attempt(a, b, own_names, None, assumed)
         # A nested function may run when the frame, and with it the assumption, is long gone.
         constant = None if nested else self.constant_globals
-        if first.holds or constant is None or not any(constant(name) for name in a.co_names):
+        if first.holds or constant is None or not any(constant(name) for name in a.code.co_names):
             return first
-        return self._attempt(program_a, program_b, own_names, constant)
+        return self._attempt(a, b, own_names, constant, (*assumed, Assumption.INSTALLED_GLOBALS_CONSTANT))
 
     def _attempt(
-        self, a: Program, b: Program, own_names: FrozenSet[str], constant: Callable[[str], bool] | None
+        self,
+        a: Program,
+        b: Program,
+        own_names: FrozenSet[str],
+        constant: Callable[[str], bool] | None,
+        given: Tuple[Assumption, ...],
     ) -> Verdict:
         terms = Terms()
-        assumed: Set[Assumption] = set()
+        assumed: Set[Assumption] = set(given)
         same: List[Tuple[CodeType, CodeType]] = []
-        if constant is not None:
-            assumed.add(Assumption.INSTALLED_GLOBALS_CONSTANT)
 
         def same_code(x: int, y: int) -> bool:
             inner = self._nested_verdict(terms.data[x], terms.data[y])

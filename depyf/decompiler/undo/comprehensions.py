@@ -14,6 +14,11 @@ All of it is taken out of the graph, the loop as a graph of its own, and one op 
 One that has no variables of its own, as `[f() for x.y in z]` has none, is written into the function without all that:
 
     iterator of z; BUILD_LIST 0; SWAP 2; the loop
+
+Where a graph breaks in a comprehension, Dynamo copies it into a function of its own, without the handlers. That begins
+with what had been put aside, which is NULL for a variable that had no value, and with the iterator:
+
+    PUSH_NULL; LOAD_LOCAL ___stack0; BUILD_LIST 0; SWAP 2; the loop; SWAP 2; STORE_LOCAL x
 """
 
 from __future__ import annotations
@@ -63,6 +68,8 @@ class _Opening(NamedTuple):
     kind: str
     first: Block  # where the loop begins
     handler: int  # the one that restores the variables; that of the code around if there are none
+    is_protected: bool = True  # whether there is such a handler
+    given: Tuple[Op, ...] = ()  # what pushes the values put aside, where Dynamo has cut there
 
 
 def fold_comprehensions(graph: Graph, tree_of: Callable[[Graph], Any]) -> None:
@@ -70,23 +77,23 @@ def fold_comprehensions(graph: Graph, tree_of: Callable[[Graph], Any]) -> None:
     openings = [block for block in graph.blocks if block.ops and block.ops[-1].kind == "SWAP"]
     gone: Set[Block] = set()
     for block in sorted(openings, key=lambda block: block.offset):
-        opening = None if block in gone else _opening(block)
+        opening = None if block in gone else _opening(graph, block)
         while opening is not None:
             taken = _take_out(graph, opening, tree_of)
             gone |= taken
-            opening = _opening(block) if taken else None
+            opening = _opening(graph, block) if taken else None
     if gone:
         graph.blocks[:] = [block for block in graph.blocks if block not in gone]
 
 
-def _opening(block: Block) -> Optional[_Opening]:
+def _opening(graph: Graph, block: Block) -> Optional[_Opening]:
     """The beginning of a comprehension at the end of a block."""
     position = len(block.ops) - 1
     while position > 0 and block.ops[position - 1].kind in PUTS_ASIDE:
         position -= 1
     names = tuple(op.arg for op in block.ops[position:-1])
     if not names:
-        return _bare_opening(block)
+        return _bare_opening(graph, block)
     if block.ops[-1].kind != "SWAP" or block.ops[-1].arg != len(names) + 1:
         return None
     if not isinstance(block.term, Jump):
@@ -100,8 +107,8 @@ def _opening(block: Block) -> Optional[_Opening]:
     return _Opening(block, position, names, DISPLAYS[display.kind], start, start.handler)
 
 
-def _bare_opening(block: Block) -> Optional[_Opening]:
-    """The beginning of a comprehension without variables at the end of a block."""
+def _bare_opening(graph: Graph, block: Block) -> Optional[_Opening]:
+    """The beginning of a comprehension without variables, or without handlers, at the end of a block."""
     if len(block.ops) < 2 or not isinstance(block.term, Jump):
         return None
     display, swap = block.ops[-2:]
@@ -110,20 +117,37 @@ def _bare_opening(block: Block) -> Optional[_Opening]:
         return None
     if loop.ops or not isinstance(loop.term, ForIter):
         return None
-    return _Opening(block, len(block.ops) - 2, (), DISPLAYS[display.kind], loop, block.handler)
+    position = len(block.ops) - 2
+    names = _put_aside(block.ops[:position])
+    given: Tuple[Op, ...] = ()
+    if names:
+        position -= len(names) + 1
+    elif position and all(op.kind in ("PUSH_NULL", "LOAD_LOCAL") for op in block.ops[:position]):
+        given = tuple(block.ops[: position - 1]) if block.preds == [graph.entry] else ()
+    return _Opening(block, position, names, DISPLAYS[display.kind], loop, block.handler, False, given)
+
+
+def _put_aside(ops: List[Op]) -> Tuple[str, ...]:
+    """The variables that the last of these ops put aside, under an iterator."""
+    size = ops[-1].arg - 1 if ops and ops[-1].kind == "SWAP" else 0
+    last = ops[-size - 1 : -1]
+    return tuple([op.arg for op in last]) if all(op.kind in PUTS_ASIDE for op in last) else ()
 
 
 def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) -> Set[Block]:
     """Put one op in the place of a comprehension, if all of it is as expected; returns the blocks that are gone."""
-    inside = _inside(graph, opening) if opening.names else _loop(graph, opening)
+    inside = _inside(graph, opening) if opening.is_protected else _loop(graph, opening)
     ends = {target for block in inside for target in block.successors() if target not in inside}
     if len(ends) != 1 or any(pred not in inside for block in inside - {opening.first} for pred in block.preds):
         return set()
     (end,) = ends
-    kept = _without_restoring(end.ops, opening.names) if opening.names else end.ops
-    if kept is None or (opening.names and any(pred not in inside for pred in end.preds)):
-        return set()
-    if opening.names:
+    if opening.names or opening.given:
+        kept = _without_restoring(end.ops, opening)
+        if kept is None or any(pred not in inside for pred in end.preds):
+            return set()
+    else:
+        kept = end.ops
+    if opening.is_protected:
         del opening.first.ops[:2]
     shape, stored = _shape(opening.first, end)
     own = frozenset(opening.names)
@@ -131,10 +155,11 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
     block = opening.block
     offset = block.ops[opening.position].offset
     del block.ops[opening.position :]
+    del block.ops[: len(opening.given)]
     block.ops.append(Op("COMPREHENSION", found, offset))
     block.set_term(End())
     part = _part(graph, opening, inside, end)
-    if opening.names and block.handler == end.handler:
+    if (opening.names or opening.given) and block.handler == end.handler:
         block.ops.extend(kept)
         block.set_term(end.term)
         end.set_term(End())
@@ -143,7 +168,7 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
         end.ops = kept
         block.set_term(Jump(end))
     found.tree = tree_of(part)
-    return inside | {graph.handler_block(opening.handler)} if opening.names else inside
+    return inside | {graph.handler_block(opening.handler)} if opening.is_protected else inside
 
 
 def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
@@ -189,15 +214,22 @@ def _loop(graph: Graph, opening: _Opening) -> Set[Block]:
     return seen
 
 
-def _without_restoring(ops: List[Op], names: Tuple[str, ...]) -> Optional[List[Op]]:
+def _without_restoring(ops: List[Op], opening: _Opening) -> Optional[List[Op]]:
     """What is left of the ops after a comprehension when they need not restore its variables."""
-    stack = [names[-1], *names[:-1], ""]  # "" is the result, which was swapped with the last of them
+    names = opening.names
+    stack: List[Any] = list(opening.given)
+    if names:
+        stack += [names[-1], *names[:-1]]
+    stack.append("")  # the result, which was swapped with the last of them
     kept: List[Op] = []
     for position, op in enumerate(ops):
         if not any(stack):
             return [*kept, *ops[position:]]
         if op.kind == "SWAP" and op.arg <= len(stack):
             stack[-1], stack[-op.arg] = stack[-op.arg], stack[-1]
+        elif isinstance(stack[-1], Op) and op.kind == "STORE_LOCAL":
+            given = stack.pop()
+            kept.extend(() if given.kind == "PUSH_NULL" else (given, op))
         elif stack[-1] and op.kind in RESTORES and op.arg == stack[-1]:
             stack.pop()
         elif not stack[-1] and (op.kind in STORES or op.kind == "POP"):
