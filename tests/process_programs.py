@@ -44,6 +44,13 @@ def reduced(x):
     return x
 
 
+def summed_over_ranks(x):
+    x = x * 2
+    dist.all_reduce(x)
+    torch._dynamo.graph_break()
+    return x + 1
+
+
 def ddp(folder):
     """DistributedDataParallel on all ranks; one rank gets another batch, one breaks a graph, one swaps the order."""
     dist.init_process_group("gloo")
@@ -58,6 +65,15 @@ def ddp(folder):
         for function in functions:
             torch.compile(function, backend="eager")(torch.ones(3))
     print("grad", rank, net.module.first.weight.grad.norm().item())
+    dist.destroy_process_group()
+
+
+def two(folder):
+    """All ranks compile the same: a function with a collective, and one that breaks."""
+    dist.init_process_group("gloo")
+    with depyf.prepare_debug(folder):
+        summed = torch.compile(summed_over_ranks, backend="aot_eager")(torch.full((3,), dist.get_rank() + 1.0))
+    print("sum", dist.get_rank(), summed.tolist())
     dist.destroy_process_group()
 
 
@@ -91,6 +107,21 @@ def spawn(folder):
     with depyf.prepare_debug(folder):
         _compile_other()
         mp.spawn(_late_rank, (folder, port), nprocs=2)
+
+
+def workers(folder):
+    """Inductor's pools of worker processes, of both kinds, are started inside the context and end with the program."""
+    from torch._inductor import config
+    from torch._inductor.async_compile import AsyncCompile
+
+    config.compile_threads = 2
+    with depyf.prepare_debug(folder):
+        for method in ("fork", "subprocess"):
+            config.worker_start_method = method
+            AsyncCompile.process_pool.cache_clear()
+            assert AsyncCompile.process_pool().submit(os.getpid).result(120) != os.getpid(), method
+        assert torch.compile(other, backend="inductor")(torch.ones(3)).tolist() == [0.0] * 3
+    print("ended")
 
 
 def _compile_other():

@@ -103,6 +103,18 @@ def test_graphs_with_graphs_inside_run_from_their_files(tmp_path, function):
         assert part.linked or AOT_EAGER_INTERPRETS and "node by node" in first_line(tmp_path / "d", part)
 
 
+def test_a_backward_that_only_waits_to_be_compiled_is_not_said_to_run(tmp_path):
+    x = torch.linspace(-1, 1, 4, requires_grad=True)
+    record = session(tmp_path, lambda: torch.compile(lambda x: x.sin() * 2, backend="aot_eager")(x))
+    (graph,) = record.graphs
+    assert {part.stage: part.runs for part in graph.stages if part.stage in ("Forward_graph", "Backward_graph")} == {
+        "Forward_graph": True,
+        "Backward_graph": False,
+    }
+    (backward,) = [part for part in graph.stages if part.stage == "Backward_graph"]
+    assert first_line(tmp_path, backward).endswith("nothing that was made of it has run so far")
+
+
 def test_modules_compiled_one_by_one_share_a_story_with_a_version_for_each_kind_of_input(tmp_path):
     class Block(torch.nn.Module):
         def __init__(self):

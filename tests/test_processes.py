@@ -98,6 +98,25 @@ class TestRanks:
         assert all(one.text in told for one in merged.differences)
         assert broken.text in err and err.count("side by side") == 1, "the last to leave says it once"
 
+    def test_two_ranks_that_compile_the_same_end_clean_with_one_manifest_that_says_so(self, tmp_path):
+        out, err = run(*TORCHRUN, 2, PROGRAMS, "two", tmp_path)
+        assert sorted(line for line in out.splitlines() if line.startswith("sum")) == [
+            "sum 0 [7.0, 7.0, 7.0]", "sum 1 [7.0, 7.0, 7.0]"
+        ]  # fmt: skip
+        assert {path.name for path in tmp_path.iterdir()} == {
+            "manifest.json", "ranks.txt", "timings.json", "rank_0", "rank_1"
+        }  # fmt: skip
+        merged = record_in(tmp_path)
+        assert [(one.folder, one.rank, one.frames, one.complete) for one in merged.processes] == [
+            ("rank_0", 0, 2, True), ("rank_1", 1, 2, True)
+        ]  # fmt: skip
+        assert merged.differences == () and not merged.problems
+        for rank in (0, 1):
+            assert_whole(tmp_path / f"rank_{rank}")
+            record = record_in(tmp_path / f"rank_{rank}")
+            assert not record.problems and all(frame.installed == "replaced" for frame in record.frames)
+        assert err.count("All 2 ranks compiled the same.") == 1 and "Traceback" not in err
+
     def test_a_job_that_hangs_is_killed_and_then_tells_which_collective_differs(self, tmp_path, capsys):
         process = start(*TORCHRUN, 2, PROGRAMS, "hang", tmp_path)
         try:
@@ -129,6 +148,18 @@ class TestRanks:
         for rank in (0, 1):
             assert_whole(tmp_path / f"rank_{rank}")
         assert_whole(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_worker_processes_of_inductor_leave_nothing_behind_and_the_program_ends(tmp_path):
+    out, err = run(sys.executable, PROGRAMS, "workers", tmp_path)
+    assert out == "ended\n" and "Traceback" not in err
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()], "no worker compiled a frame"
+    assert_whole(tmp_path)
+    record = record_in(tmp_path)
+    assert record.processes == () and not record.problems
+    (graph,) = record.graphs
+    assert [part.linked for part in graph.kernels] == [True]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -7,6 +7,7 @@ import inspect
 import torch
 from torch._dynamo import guards, symbolic_convert
 from torch._dynamo.backends import debugging
+from torch._functorch import aot_autograd
 
 TORCH = tuple(int(number) for number in torch.__version__.split(".")[:2])
 # torch 2.9: aot_eager interprets its graphs node by node; 2.13: it calls their forward
@@ -15,3 +16,5 @@ AOT_EAGER_INTERPRETS = "Interpreter(fx_g).boxed_run" in inspect.getsource(debugg
 NAMES_FIRST_BREAK = "graph break in loop" in inspect.getsource(symbolic_convert)
 # torch 2.13: a guard on a type names it; 2.9 prints its id alone
 NAMES_TYPES = "type=" in inspect.getsource(guards.GuardBuilder.TYPE_MATCH)
+# torch 2.13: a graph that is found in AOTAutograd's cache skips the pre-grad passes; 2.9 and 2.11 run them before they look
+SKIPS_PRE_GRAD = "pre_grad_passes" in inspect.signature(aot_autograd.aot_module_simplified).parameters

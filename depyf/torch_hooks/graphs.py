@@ -44,7 +44,7 @@ KERNEL = "inductor_output_code"
 PROGRAM = "graph_dump"  # code in another language that AOTInductor made
 TRIED = "depyf_autotuning"  # of our own: what autotuning tried for one operation
 # AOTAutograd looks for the graph in its cache, and finds it or not.  Where it does, the pre-grad passes do not
-# run (torch 2.13; all other stages come from the cache and are in the trace).
+# run (torch 2.13 and 2.15; 2.9 and 2.11 run them first; all other stages come from the cache and are in the trace).
 CACHE_HIT = "aotautograd_cache_hit"
 CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))
 EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL, PROGRAM, TRIED}  # what `Graphs.add_event` takes

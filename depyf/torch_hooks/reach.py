@@ -12,6 +12,8 @@ from collections import deque
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Deque, Dict, Iterable, Iterator, List, Tuple
 
+from depyf.torch_hooks import torch_facts
+
 _MOST_OBJECTS = 8_000  # an entry point leads to a few hundred; more means a path into the user's data
 _NEARBY = 300
 _ATOMS = (str, bytes, bytearray, int, float, complex, type(None), CodeType, ModuleType)
@@ -36,7 +38,7 @@ class reachable:
         import torch
 
         operators = (type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor))
-        dead_ends = _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node) + operators
+        dead_ends = _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node) + operators + _never_run()
         is_dead_end: Dict[type, bool] = {}
         seen = {id(self.alive[0])}
         queue: Deque[Any] = deque(self.alive)
@@ -53,6 +55,12 @@ class reachable:
                     seen.add(id(item))
                     self.alive.append(item)
                     queue.append(item)
+
+
+def _never_run() -> Tuple[type, ...]:
+    """Types that hold code which does not run: a copy of it does, once it is compiled."""
+    waiting = torch_facts.find("backward_to_compile")
+    return (waiting,) if isinstance(waiting, type) else ()
 
 
 def interpreted_by(function: FunctionType) -> List[Any]:

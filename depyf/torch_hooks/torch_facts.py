@@ -163,6 +163,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "explain.enable_debugging.patched_load_by_key_path cannot be called",
     ),
     PrivateHook(
+        "backward_to_compile",
+        "torch._functorch._aot_autograd.runtime_wrappers",
+        "AutogradLazyBackwardCompileInfo",
+        "tell the backward graph that waits to be compiled from the copy of it that runs, when it has been",
+        "2.1 and newer (2.9, 2.11, 2.13, 2.15 checked)",
+        "a backward that has not run yet is said to, and one that aot_eager of torch 2.9 interprets to be linked",
+    ),
+    PrivateHook(
         "suppress_errors",
         "torch._dynamo.config",
         "suppress_errors",
