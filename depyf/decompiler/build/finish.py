@@ -114,7 +114,10 @@ _WORDS = {"record_pregraph_bytecode_enter_result": "pregraph_timer"}
 
 
 def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[str, str]:
-    """For variables of a code generator that say nothing (`tmp_3`), a name from the one value that they get."""
+    """For variables of a code generator that say nothing (`tmp_3`), a name from the one value that they get.
+
+    None does not count: it stands for a value that is not there yet.
+    """
     found: Dict[str, Set[str]] = {}
     plain = [name for name in generated if _GENERATED_NAME.match(name)]
     if not plain:
@@ -124,12 +127,18 @@ def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[s
             if isinstance(node, s.Assign):
                 for target in node.targets:
                     for part in s.walk(target):
-                        if isinstance(part, s.Name) and part.id in plain:
+                        if isinstance(part, s.Name) and part.id in plain and not is_none(node.value):
                             found.setdefault(part.id, set()).add(suggestion(node.value) if part is target else "value")
     only = {name: next(iter(names)) for name, names in found.items() if len(names) == 1}
     for name, wanted in only.items():  # in the order of the text: a name may be made of one before it
-        only[name] = _WORDS.get(wanted) or after_renaming(wanted, only)
+        only[name] = _WORDS.get(wanted) or _module(wanted) or after_renaming(wanted, only)
     return {name: wanted for name, wanted in only.items() if wanted != "value" and len(wanted) <= _LONGEST_NAME}
+
+
+def _module(name: str) -> str:
+    """A module that Dynamo put into the globals: `__import_torch_dot__dynamo_dot_utils` is called `dynamo_utils`."""
+    parts = name[len("import_") :].split("_dot_") if name.startswith("import_") else []
+    return "_".join(part.strip("_") for part in parts[-2:])
 
 
 def after_renaming(name: str, renamed: Mapping[str, str]) -> str:
