@@ -9,6 +9,7 @@ from typing import Sequence
 import pytest
 from decompile_tools import function_code
 
+from depyf.decompiler import DecompilationError, decompile
 from depyf.decompiler.pipeline import decompile_frame
 
 
@@ -123,3 +124,36 @@ def test_a_variable_that_is_cleared_where_it_has_no_value_is_read_as_one_that_ne
 def test_a_variable_that_is_cleared_where_it_has_a_value_is_not_shown_as_if_nothing_happened() -> None:
     result = decompile_frame(patched("def f(i):\n    i = None\n    return i", "LOAD_CONST", "PUSH_NULL"))
     assert not result.proved
+
+
+def one_that_no_source_says(source: str, name: str) -> CodeType:
+    """The code of a function with one inside that updates a dict in place, as code generators do."""
+    code = function_code(source)
+    (inner,) = [const for const in code.co_consts if isinstance(const, CodeType) and const.co_name == name]
+    raw = bytearray(inner.co_code)
+    operation = next(i.offset for i in dis.get_instructions(inner) if i.opname == "BINARY_OP")
+    raw[operation : operation + 4] = bytes([dis.opmap["DICT_UPDATE"], 1, dis.opmap["NOP"], 0])
+    changed = inner.replace(co_code=bytes(raw))
+    return code.replace(co_consts=tuple([changed if const is inner else const for const in code.co_consts]))
+
+
+def test_a_function_inside_that_no_source_says_is_listed_and_kept_and_the_rest_is_source() -> None:
+    source = """
+        def f(given, k):
+            def update(a, b):
+                return a + b, k
+            def other(a):
+                return -a
+            return update({}, given), other(k)
+    """
+    code = one_that_no_source_says(source, "update")
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert result.rung == "listings inside"
+    assert result.source.startswith("# Not self-contained")
+    assert "# update: no source of it was proved; it keeps its own code" in result.source
+    assert "DICT_UPDATE" in result.source and "return -a" in result.source
+    assert result.code is not None
+    assert FunctionType(result.code, {})({"a": 1}, 2) == FunctionType(code, {})({"a": 1}, 2) == (({"a": 1}, 2), -2)
+    with pytest.raises(DecompilationError, match="update"):
+        decompile(code, strict=True)

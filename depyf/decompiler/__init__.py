@@ -34,6 +34,7 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     The text is proved equal to the bytecode; where that fails, a comment at its top says so and why. A text that is
     proved may still not be self-contained: code that no compiler made can hold objects that no source can spell, and
     a default value can be such an object; `__constant_0` stands for it then, and comments at the top say what it is.
+    A function inside for which there is no source is shown as instructions, and the comments say that, too.
     With `strict`, either is a DecompilationError instead: the text can be run as it is, given the globals that it
     names. Raises TypeError for what has no Python bytecode.
     """

@@ -15,6 +15,7 @@ from typing import List, Mapping, Tuple
 from .reprs import stable_repr
 
 Lines = Tuple[Tuple[int, int], ...]
+DOCSTRING = "Instructions as they run; no source was found that is proved to equal them."
 CO_OPTIMIZED = 0x1  # of a function: its first constant may be a docstring
 
 
@@ -29,18 +30,27 @@ def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: st
     first = code.co_consts[0] if code.co_consts else None
     if isinstance(first, str) and code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<"):
         text.append(f"    {first!r}")
-    text.append('    """Instructions as they run; no source was found that is proved to equal them."""')
+    text.append(f'    """{DOCSTRING}"""')
     lines: List[Tuple[int, int]] = []
     source_line = None
     for instruction in dis.get_instructions(code):
         if instruction.starts_line is not None and instruction.starts_line is not source_line:
             source_line = _line_number(instruction)
             text.append(f"    # line {source_line} of the original file")
-        mark = ">>" if instruction.is_jump_target else "  "
-        shown = f"{mark} {instruction.offset:4d} {instruction.opname:<24} {_argument(instruction, renames)}"
-        text.append("    " + repr(shown.rstrip()))
+        text.append("    " + repr(_shown(instruction, renames)))
         lines.append((instruction.offset, len(text)))
     return "\n".join(text) + "\n", tuple(lines)
+
+
+def instructions_as_text(code: CodeType, renames: Mapping[str, str]) -> List[str]:
+    """What the listing of a function inside another has in place of its statements; the first is the docstring."""
+    return [DOCSTRING, *[_shown(instruction, renames) for instruction in dis.get_instructions(code)]]
+
+
+def _shown(instruction: dis.Instruction, renames: Mapping[str, str]) -> str:
+    mark = ">>" if instruction.is_jump_target else "  "
+    text = f"{mark} {instruction.offset:4d} {instruction.opname:<24} {_argument(instruction, renames)}"
+    return text.rstrip()
 
 
 def _line_number(instruction: dis.Instruction) -> object:

@@ -29,7 +29,7 @@ from .build.names import spelled
 from .decode import decode
 from .flow import Graph, build_graph
 from .fold import drop_unreachable, fold
-from .listing import annotated_disassembly
+from .listing import annotated_disassembly, instructions_as_text
 from .microops import Program
 from .printer import Printed, SyntaxLimits, Unspellable, max_depth, print_source
 from .prove import Grade, Verdict, prove
@@ -74,7 +74,7 @@ class Decompilation:
     source: str  # valid Python; for a proved one, the text that was compiled
     code: Optional[CodeType]  # recompiled from `source`, like the reference; None unless proved
     verdict: Verdict
-    rung: str  # "idioms", "statements", "state machine", "disassembly"
+    rung: str  # "idioms", "statements", "state machine", "listings inside", "disassembly"
     lines: Tuple[Tuple[int, int], ...]  # (offset in the input code, line in source), sorted
     bugs: Tuple[str, ...] = ()  # unexpected exceptions inside the stages: worth a report
     stand_ins: Tuple[str, ...] = ()  # what the names are that stand in the text for constants without a spelling
@@ -109,6 +109,8 @@ RUNGS = (
 )
 
 
+# After all others: functions inside that no rung can say are shown as instructions, and keep their own code.
+WITH_LISTINGS = Rung("listings inside", True, True)
 WITH_TEMPORARIES = Rung("temporaries", True, True, names_values=True)  # before all others, if it is asked for
 
 
@@ -167,6 +169,8 @@ def decompile_frame(
             attempt = _Attempt(code, rung, invented, renames, hints, constant_globals, function)
             if is_mixed:
                 attempt.inner_rungs = rungs_inside(code, constant_globals)
+            if rung is WITH_LISTINGS:
+                attempt.listings = listed_inside(code, attempt.inner_rungs, renames)
             result = attempt.run(filename)
         except (Unstructured, Unspellable, CannotRecompile, SyntaxError) as error:
             failures.append(f"{rung.name}: {error}")
@@ -195,6 +199,8 @@ def _ladder(code: CodeType, has_invented: bool) -> Iterator[Tuple[Rung, bool]]:
             yield rung, False
         if rung is IDIOMS and any(isinstance(const, CodeType) for const in code.co_consts):
             yield rung, True
+    if any(isinstance(const, CodeType) for const in code.co_consts):
+        yield WITH_LISTINGS, True
 
 
 def rungs_inside(code: CodeType, constant_globals: Optional[Callable[[str], bool]]) -> Dict[CodeType, Rung]:
@@ -214,6 +220,20 @@ def rungs_inside(code: CodeType, constant_globals: Optional[Callable[[str], bool
                     break
             except Exception:  # the next rung is tried; the caller tells what fails everywhere
                 continue
+    return found
+
+
+def listed_inside(
+    code: CodeType, rungs: Mapping[CodeType, Rung], renames: Mapping[str, str]
+) -> Dict[CodeType, List[str]]:
+    """The functions inside this code that are shown as instructions: those that no rung can say."""
+    found: Dict[CodeType, List[str]] = {}
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType) and inner not in rungs:
+            if inner.co_flags & CO_OPTIMIZED and not inner.co_name.startswith("<"):
+                found[inner] = instructions_as_text(inner, renames)
+            else:
+                found.update(listed_inside(inner, rungs, renames))
     return found
 
 
@@ -254,6 +274,7 @@ class _Attempt:
         self.constant_globals = constant_globals
         self.of = function
         self.inner_rungs: Mapping[CodeType, Rung] = {}  # where code objects inside take another rung
+        self.listings: Mapping[CodeType, List[str]] = {}  # those inside that are shown as instructions
         self.program = decode(code)
         # How the text is compiled: only interactive code prints what expressions give.
         self.mode = "single" if any(op.kind == "PRINT_EXPR" for op in self.program.ops) else "exec"
@@ -266,6 +287,7 @@ class _Attempt:
             program = store_before_deletes(drop_final_deletes(program, self.invented), self.invented)
         is_constant = self.constant_globals or (lambda name: False)
         settings = Settings(self.nested, self.renames, is_constant, self.hints)
+        settings.listings = self.listings
         is_module = self.code.co_name == "<module>"
         settings.annotations_are_strings = is_module and bool(self.code.co_flags & CO_FUTURE_ANNOTATIONS)
         tree = region_tree(program, self.rung)
@@ -331,7 +353,7 @@ class _Attempt:
 
     def worst_rung(self) -> Rung:
         """The least pretty rung that the text needed, its functions included."""
-        if self.rung is WITH_TEMPORARIES:
+        if self.rung in (WITH_TEMPORARIES, WITH_LISTINGS):
             return self.rung
         return max((self.rung, *self.inner_rungs.values()), key=RUNGS.index)
 
@@ -352,7 +374,8 @@ class _Attempt:
         tree, settings = self.tree()
         if max_depth(tree) > DEEPEST_INDENTATION:
             raise Unstructured("nested too deeply for Python's parser")
-        stand_ins = _stand_ins(settings.placeholders.values)
+        listed = [f"{code.co_name}: no source of it was proved; it keeps its own code" for code in self.listings]
+        stand_ins = (*_stand_ins(settings.placeholders.values), *listed)
         notes = [s.Comment(note) for note in (*([NOT_SELF_CONTAINED] if stand_ins else []), *stand_ins)]
         if self.mode == "single":
             notes.insert(0, s.Comment(INTERACTIVE))
@@ -370,6 +393,7 @@ class _Attempt:
             names=back,
             print_width=WIDTH,
             shown=printed.text if scope is None and not notes else None,
+            kept=self.listings,
         )
         verdict = self.prove(recompiled)
         if verdict.nested:

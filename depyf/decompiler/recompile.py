@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from types import CodeType
-from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import syntax as s
 from .decode import decode
@@ -47,11 +47,13 @@ def compile_like(
     names: Mapping[str, str] = {},
     print_width: Optional[int] = None,
     shown: Optional[str] = None,
+    kept: Collection[CodeType] = (),
 ) -> CodeType:
     """Compile the text, one definition or a whole module, to a code object like `original`.
 
     `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones. `shown`
-    is the text of `tree` if it was printed already, with nothing around it.
+    is the text of `tree` if it was printed already, with nothing around it. `kept`: code objects inside `original` that
+    the text does not say; they are put back as they are.
     """
     body: List[s.Statement] = tree.body
     is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
@@ -78,7 +80,7 @@ def compile_like(
     shift = shown_line - code.co_firstlineno
     stand_ins = {stand_in(name): value for name, value in constants.items()}
     prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
-    put_back = PutBack(dict(names), stand_ins, shift, prefix, original)
+    put_back = PutBack(dict(names), stand_ins, shift, prefix, original, kept)
     code = put_back.code(code, original)
     return _like(code, original)
 
@@ -178,10 +180,12 @@ class PutBack:
         shift: int,
         prefix: Tuple[str, str],
         original: CodeType,
+        kept: Collection[CodeType] = (),
     ) -> None:
         self.names = names
         self.constants = constants
         self.shift = shift
+        self.kept = kept
         self.prefix = prefix  # how qualified names begin, and how they should
         self.flags = original.co_flags & FUTURE_FLAGS  # which all the code has
         # Two sets of the same elements may iterate in different order; the text cannot say in which.
@@ -213,7 +217,12 @@ class PutBack:
     def _constant(self, value: Any, theirs: Dict[str, List[CodeType]]) -> Any:
         if isinstance(value, CodeType):
             same_name = theirs.get(value.co_name)
-            return self.code(value, same_name.pop(0) if same_name else None)
+            like = same_name.pop(0) if same_name else None
+            if like in self.kept and like is not None:
+                if like.co_freevars != value.co_freevars:
+                    raise CannotRecompile(f"the free variables of {like.co_name} are in another order")
+                return like
+            return self.code(value, like)
         if isinstance(value, bytes) and value in self.constants:
             return self.constants[value]
         if isinstance(value, frozenset) and self.sets:

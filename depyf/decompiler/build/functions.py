@@ -50,6 +50,7 @@ class Settings:
         self.constant_globals = constant_globals
         self.hints = {renames.get(name, name): parameters for name, parameters in hints.items()}
         self.placeholders = Placeholders()
+        self.listings: Mapping[CodeType, Sequence[str]] = {}  # functions inside that are shown as instructions
         self.annotations_are_strings = False  # whether the text says `from __future__ import annotations`
 
 
@@ -189,6 +190,10 @@ class Builder(Generics):
     # -- making functions
 
     def inner(self, code: CodeType, is_lazy: bool = False) -> List[s.Statement]:
+        if code in self.settings.listings:
+            texts = [s.Expr(s.Constant(text)) for text in self.settings.listings[code]]
+            free = [spelled(name) for name in code.co_freevars]
+            return [texts[0], *([s.Nonlocal(free)] if free else []), *texts[1:]]
         program, tree = self.settings.structure(code)
         builder = Builder(program, self.settings, self.class_name)
         return builder.statements(tree) if is_lazy else builder.build(tree)
