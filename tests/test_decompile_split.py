@@ -120,3 +120,31 @@ def test_a_handler_that_does_more_counts(handler: list[Op]) -> None:
 def test_a_handler_that_leads_to_itself_counts() -> None:
     ops = [Op(op.kind, op.arg) for op in RESTORING]
     assert without_restoring(program(*ops, outer=0)) is None
+
+
+RESUME = """
+    def torch_dynamo_resume_in_f_at_3(___stack0, x):
+        __is_tracing_resume_prologue = True
+        y = ___stack0
+        __is_tracing_resume_prologue = False
+        return y + x{}
+"""
+
+
+def test_marks_that_dynamo_sets_for_itself_are_not_shown_in_resume_functions() -> None:
+    result = decompile_frame(function_code(RESUME.format("")))
+    assert result.proved, result.verdict
+    assert [line.strip() for line in result.source.splitlines()[1:]] == ["y = ___stack0", "return y + x"]
+    outer = function_code("def f(a):\n" + RESUME.format("") + "\n    return torch_dynamo_resume_in_f_at_3(a, 1)")
+    result = decompile_frame(outer)
+    assert result.proved, result.verdict
+    assert "__is_tracing" not in result.source
+    assert result.code is not None
+    assert [const for const in outer.co_consts if isinstance(const, CodeType)][0] in result.code.co_consts
+
+
+def test_marks_that_the_function_itself_can_see_are_shown() -> None:
+    for source in (RESUME.format(" + len(locals())"), "def f(a):\n" + RESUME.format(" + len(locals())") + "    return a"):
+        result = decompile_frame(function_code(source))
+        assert result.proved, result.verdict
+        assert result.source.count("__is_tracing_resume_prologue") == 2

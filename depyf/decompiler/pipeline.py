@@ -30,7 +30,7 @@ from .decode import decode
 from .flow import Graph, build_graph
 from .fold import drop_unreachable, fold
 from .listing import annotated_disassembly, instructions_as_text
-from .microops import Program
+from .microops import Program, sees_local_names
 from .printer import Printed, SyntaxLimits, Unspellable, max_depth, print_source
 from .prove import Grade, Verdict, prove
 from .python_facts import RUNNING_VERSION
@@ -119,6 +119,11 @@ def is_installed_by_dynamo(name: str) -> bool:
     return name.startswith(("__compiled_fn_", "__resume_at_", "__import_", "__comprehension_"))
 
 
+def marks_of_dynamo(code: CodeType) -> Tuple[str, ...]:
+    """Locals that Dynamo sets in resume functions for itself, while it traces them: no code reads them."""
+    return tuple([name for name in code.co_varnames[code.co_argcount :] if name == "__is_tracing_resume_prologue"])
+
+
 def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
     """decode's result -> region tree"""
     return _tree(build_graph(program), rung)
@@ -157,7 +162,7 @@ def decompile_frame(
     `renames`: global name in the code -> name to show. `hints`: global name of a function -> its parameters.
     `function`: the function whose code this is; its default values and annotations are shown.
     """
-    invented: Collection[str] = ()
+    invented: Collection[str] = marks_of_dynamo(code)
     if reference is not None:
         known = {*reference.co_varnames, *reference.co_cellvars, *reference.co_freevars}
         invented = [name for name in code.co_varnames if name not in known]
@@ -213,7 +218,7 @@ def rungs_inside(code: CodeType, constant_globals: Optional[Callable[[str], bool
         found.update(rungs_inside(inner, constant_globals))
         for rung in RUNGS:
             try:
-                attempt = _Attempt(inner, rung, (), {}, {}, constant_globals)
+                attempt = _Attempt(inner, rung, marks_of_dynamo(inner), {}, {}, constant_globals)
                 attempt.inner_rungs = found
                 if rung.drops_locals and attempt.run("<depyf>").proved:
                     found[inner] = rung
@@ -360,6 +365,8 @@ class _Attempt:
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
         """For code objects inside this one."""
         program = drop_clears_of_unbound(decode(code))
+        if self.rung.drops_locals and not sees_local_names(program):
+            program = drop_unread_locals(program, marks_of_dynamo(code))
         if code in self.inner_rungs:
             return program, region_tree(program, self.inner_rungs[code])
         if self.rung.is_machine:
@@ -410,6 +417,7 @@ class _Attempt:
             recompiled,
             constant_globals=self.constant_globals,
             own_names=self.invented,
+            own_names_inside=marks_of_dynamo,
             program_a=self.program,
         )
 

@@ -33,24 +33,32 @@ def prove(
     *,
     constant_globals: Callable[[str], bool] | None = None,
     own_names: Collection[str] = (),
+    own_names_inside: Callable[[CodeType], Collection[str]] | None = None,
     program_a: Program | None = None,
 ) -> Verdict:
     """Whether `b`, recompiled from our text, is the same program as `a`, the original.
 
     `constant_globals` tells the names of globals that may be taken to keep their values while the frame
     runs; that is done, and noted as an assumption, only if there is no proof without it. `own_names` are
-    locals of `a` that its generator invented: `b` may lack or rename them. `program_a` saves decoding `a`
-    again. Never raises for code that it cannot handle: the grade is UNPROVED then.
+    locals of `a` that its generator invented: `b` may lack or rename them; `own_names_inside` tells those of
+    codes nested in `a`. `program_a` saves decoding `a` again. Never raises for code that it cannot handle:
+    the grade is UNPROVED then.
     """
-    return _Proof(constant_globals, frozenset(own_names)).verdict(a, b, program_a, nested=False)
+    return _Proof(constant_globals, frozenset(own_names), own_names_inside).verdict(a, b, program_a, nested=False)
 
 
 class _Proof:
     """The proof of one pair of codes and of those nested in them."""
 
-    def __init__(self, constant_globals: Callable[[str], bool] | None, own_names: FrozenSet[str]) -> None:
+    def __init__(
+        self,
+        constant_globals: Callable[[str], bool] | None,
+        own_names: FrozenSet[str],
+        own_names_inside: Callable[[CodeType], Collection[str]] | None,
+    ) -> None:
         self.constant_globals = constant_globals
         self.own_names = own_names
+        self.own_names_inside = own_names_inside or (lambda code: ())
         self.nested: Dict[Tuple[int, int], Verdict] = {}
 
     def verdict(self, a: CodeType, b: CodeType, program_a: Program | None, nested: bool) -> Verdict:
@@ -74,7 +82,7 @@ class _Proof:
 
     def _attempts(self, a: Program, b: Program, nested: bool, assumed: Tuple[Assumption, ...] = ()) -> Verdict:
         """Without the assumption about globals, and with it if need be and if there are such globals."""
-        own_names = frozenset() if nested else self.own_names
+        own_names = frozenset(self.own_names_inside(a.code)) if nested else self.own_names
         first = self._attempt(a, b, own_names, None, assumed)
         # A nested function may run when the frame, and with it the assumption, is long gone.
         constant = None if nested else self.constant_globals
