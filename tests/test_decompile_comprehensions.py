@@ -6,6 +6,14 @@ import pytest
 from decompile_tools import assert_proved, assert_same_text
 
 SAME_TEXT = {
+    "with conditions that constants make shorter": """
+        def f(a, c, y):
+            return [x for x in y if (a if a else c or True)], [x for x in y if a or (c or True) and False if a]
+    """,
+    "with a condition that always holds": """
+        def f(a, y):
+            return [a for z in y if g(z) or True], any(a for z in y if z and a or True if a)
+    """,
     "over one value, to give it a name": """
         def f(y):
             return [w for v in y for w in [v * 2]], {w: z for v in y if v for w, z in [(v, v.b)] if w}

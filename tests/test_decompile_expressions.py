@@ -134,6 +134,13 @@ SAME_TEXT = {
         def f(a, c):
             g(h(c, 1), a := [a, *h(3, 2)], c := {**c, a: c})
     """,
+    "a choice whose arms are tested again": """
+        def f(a, b, c, d, y):
+            g((a if c else b and d) or y, (a if c else b or d) or y, (a or b if c else d and a) and y)
+            (a if c else b and d) or y
+            x = [((a if c else b and d) or y) and d]
+            return lambda: (a if c else (b and d or a) and y) or y, lambda: (a if c else d or y) and x
+    """,
     "known pairs after unknown ones, unpacked or not": """
         def f(n, k, v):
             g({**n, k: v}, {**n, 'n': 1, **{}}, **n, a=1, **{'b': 2}, **{k: 3}, c=4)

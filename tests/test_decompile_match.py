@@ -404,6 +404,20 @@ SAME_TEXT = {
                 case 4 if not (a and b):
                     z()
     """,
+    "cases whose guards never hold": """
+        def f(a):
+            for i in a:
+                match g(i):
+                    case [a, *b] if False:
+                        pass
+                    case 0 if g() and False:
+                        pass
+                    case C(1, a) if (a or b) and False:
+                        pass
+                    case None:
+                        h()
+            return 1
+    """,
     "cases that end a function, and one that does so at once": """
         def f(a):
             match a:

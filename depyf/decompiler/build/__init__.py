@@ -1,7 +1,8 @@
 """Build: a region tree -> a syntax tree. The symbolic stack gives expressions, the tree gives statements."""
 
 from .definitions import as_expression
-from .functions import COMPREHENSIONS, Builder, Settings, standalone_comprehension
+from .comprehensions import COMPREHENSIONS
+from .functions import Builder, Settings, standalone_comprehension
 from .generics import type_parameters
 from .namespaces import own_statements
 from .signature import docstring_of, parameters

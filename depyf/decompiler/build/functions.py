@@ -8,10 +8,11 @@ from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Seq
 from .. import syntax as s
 from ..microops import Op, Program, parameters, sees_local_names
 from ..undo import Comprehension, Unstructured
+from .comprehensions import COMPREHENSIONS, Element, comprehension_node
 from .constants import Placeholders
 from .definitions import CO_COROUTINE
 from .finish import finish_body, named_after, rename, resolve, telling_names
-from .forms import AiterOf, CoroutineComprehension, IterOf, mentioning, negate
+from .forms import AiterOf, CoroutineComprehension, IterOf
 from .generics import Generics
 from .names import Names, spelled
 from .namespaces import drop_returns, future_imports
@@ -27,12 +28,6 @@ USES_OF_LOCALS = frozenset({
     "SAVE_CELL", "RENEW_CELL", "LOAD_CLOSURE",
 })  # fmt: skip
 READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
-COMPREHENSIONS: Dict[str, Any] = {
-    "<listcomp>": s.ListComp,
-    "<setcomp>": s.SetComp,
-    "<dictcomp>": s.DictComp,
-    "<genexpr>": s.GeneratorExp,
-}
 
 
 class Settings:
@@ -229,16 +224,6 @@ class Builder(Generics):
         self.event(comprehension_node(found.kind, inner.build(found.tree), over))
 
 
-class Element(s.Expression):
-    """What a comprehension collects: `key` only for dicts."""
-
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: s.Expression, key: Optional[s.Expression] = None) -> None:
-        self.value = value
-        self.key = key
-
-
 class ComprehensionBuilder(Builder):
     """Builds the body of a comprehension: what it collects becomes `Element` statements."""
 
@@ -296,45 +281,6 @@ def comprehension_of(program: Program, tree: Any, settings: Settings, source: s.
     """The comprehension that a code object of its own computes."""
     builder = ComprehensionBuilder(program, settings)
     return comprehension_node(program.code.co_name, builder.build(tree), source, builder.unmentioned())
-
-
-def comprehension_node(
-    kind: str, body: Sequence[s.Statement], source: s.Expression, unmentioned: Sequence[str] = ()
-) -> s.Expression:
-    """`[element for ... in source if ...]` from the loops that compute it."""
-    generators: List[s.comprehension] = []
-    statements: Sequence[s.Statement] = body
-    while True:
-        first = statements[0] if statements else None
-        if isinstance(first, (s.For, s.AsyncFor)) and not first.orelse:
-            iterable = source if not generators else first.iter
-            generators.append(s.comprehension(first.target, iterable, [], int(isinstance(first, s.AsyncFor))))
-            statements = first.body
-        elif isinstance(first, s.If) and generators and len(statements) == 1:
-            test, then = first.test, first.body
-            if first.orelse:
-                if then and not isinstance(then[0], s.Continue):
-                    raise Unstructured("a comprehension with an else")
-                test, then = negate(test), first.orelse
-            generators[-1].ifs = [*generators[-1].ifs, test]
-            statements = then
-        elif isinstance(first, s.Assign) and generators and len(first.targets) == 1:
-            # `for x in [value]`, where it is not the first: the compiler makes an assignment of it.
-            generators.append(s.comprehension(first.targets[0], s.List([first.value]), [], 0))
-            statements = statements[1:]
-        else:
-            break
-    element = first.value if isinstance(first, s.Expr) else None
-    if generators and (first is None or isinstance(first, (s.Pass, s.Continue))):
-        # A condition that is never true: the compiler dropped what would have been collected.
-        generators[-1].ifs = [*generators[-1].ifs, s.Constant(False)]
-        element = Element(s.Constant(None))
-    if not isinstance(element, Element) or not generators:
-        raise Unstructured("a comprehension of an unknown form")
-    value = mentioning(element.value, unmentioned)
-    if kind == "<dictcomp>":
-        return s.DictComp(element.key or s.Constant(None), value, generators)
-    return COMPREHENSIONS[kind](value, generators)  # type: ignore[no-any-return]
 
 
 def standalone_comprehension(program: Program, tree: Any, settings: Settings) -> s.Expression:

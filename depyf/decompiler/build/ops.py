@@ -230,7 +230,7 @@ class Ops(Calls):
 
     def op_bool(self, op: Op) -> None:
         operator, test, rest = op.arg
-        first = self.test(test)
+        first = self.test(test, is_kept=True)
         operands = [self.nested(ops) for ops in reversed(rest)]
         tested = [s.Apart(node) if isinstance(node, s.BoolOp) else node for node in operands[:-1]]
         self.event(bool_op(operator, [first, *tested, operands[-1]]))
@@ -242,15 +242,19 @@ class Ops(Calls):
 
     # -- tests
 
-    def test(self, test: Test) -> s.Expression:
-        """The expression for a test whose first operand is on the stack."""
+    def test(self, test: Test, is_kept: bool = False, is_followed: bool = True) -> s.Expression:
+        """The expression for a test whose first operand is on the stack.
+
+        `is_kept`: the value that is tested may stay on the stack. `is_followed`: the test comes right after the value;
+        after the first arm of a conditional expression it does not, so no compiler tests the operands in its place.
+        """
         if isinstance(test, Simple):
             (node,) = self.take(self.pop())
             if test.kind == "none":
                 return s.Compare(node, ["is not" if test.negate else "is"], [s.Constant(None)])
             if test.negate and isinstance(node, s.Compare) and flips(node):
                 return Flipped(node.left, negate(node).ops, node.comparators)  # type: ignore[attr-defined]
-            if isinstance(node, s.BoolOp):
+            if isinstance(node, s.BoolOp) and is_followed:
                 node = s.Apart(node)
             return negate(node) if test.negate else node
         node = self.test(test.first)
@@ -259,16 +263,19 @@ class Ops(Calls):
             node = bool_op(test.op, values)
         else:
             assert isinstance(test, Choice)
-            node = s.IfExp(node, self.nested_test(*test.then), self.nested_test(*test.orelse))
+            then = self.nested_test(*test.then, is_kept, not is_kept)
+            node = s.IfExp(node, then, self.nested_test(*test.orelse, is_kept))
         return negate(node) if test.negate else node
 
     def nested(self, ops: Sequence[Op]) -> s.Expression:
         """An expression that is computed only on some paths: nothing may be written for it."""
         return self.isolated(ops, lambda: self.take(self.pop())[0])
 
-    def nested_test(self, ops: Sequence[Op], test: Test) -> s.Expression:
+    def nested_test(
+        self, ops: Sequence[Op], test: Test, is_kept: bool = False, is_followed: bool = True
+    ) -> s.Expression:
         """A test that is computed only on some paths."""
-        return self.isolated(ops, lambda: self.test(test))
+        return self.isolated(ops, lambda: self.test(test, is_kept, is_followed))
 
     def isolated(self, ops: Sequence[Op], finish: Callable[[], s.Expression]) -> s.Expression:
         """Run ops that must come out as one expression."""

@@ -10,7 +10,7 @@ from ..undo.copies import Unstructured
 from .blocks import swallows, take_over
 from .chains import ends_in_chain, join_chain
 from .conditions import join_choice, join_kept_tests, join_tests
-from .values import join_select, join_value
+from .values import join_operand, join_select, join_value, spread_test
 
 
 def fold(graph: Graph, expressions: bool = True) -> None:
@@ -23,17 +23,21 @@ def fold(graph: Graph, expressions: bool = True) -> None:
         _prepare(graph, block)
     order = drop_unreachable(graph)
     work = list(order)  # popped from the end: successors before predecessors
-    queued = set(work)
     while work:
-        block = work.pop()
-        queued.discard(block)
-        if block.number < 0:
-            continue
-        while any(rule(block) for rule in rules):
-            for pred in block.preds:
-                if pred not in queued:
-                    queued.add(pred)
-                    work.append(pred)
+        queued = set(work)
+        while work:
+            block = work.pop()
+            queued.discard(block)
+            if block.number < 0:
+                continue
+            while any(rule(block) for rule in rules):
+                for pred in block.preds:
+                    if pred not in queued:
+                        queued.add(pred)
+                        work.append(pred)
+        if expressions:
+            work = [pred for block in graph.blocks for pred in spread_test(block)]
+            work = work or [block for block in graph.blocks if block.number >= 0 and join_operand(block)]
     for block in graph.blocks:
         _unfold_keep(graph, block)
 

@@ -107,6 +107,19 @@ def _one_line(*blocks: Block) -> bool:
 def join_value(block: Block) -> bool:
     """a, kept if false, else dropped for b -> a and b; likewise for `or`, and for chained comparisons"""
     term = block.term
+    if not isinstance(term, Keep) or is_joined(block):
+        return False
+    return join_operand(block)
+
+
+def is_joined(block: Block) -> bool:
+    """Whether what a block tests was computed in several others."""
+    return not block.ops and len(block.preds) > 1
+
+
+def join_operand(block: Block) -> bool:
+    """The same, wherever the value comes from."""
+    term = block.term
     if not isinstance(term, Keep):
         return False
     ops = _arm_to(block, term.drop, term.keep)
@@ -135,6 +148,29 @@ def _join_keeps(block: Block, term: Keep) -> bool:
     other.number = -1
     block.set_term(Keep(test, inner.when, keep, drop))
     return True
+
+
+def spread_test(block: Block) -> List[Block]:
+    """(a if b else c and d) or e, where the test of c leads past the one of what the choice gives
+
+    What is tested is the value of a or that of d: each is, where it is computed. Returns the blocks to look at again.
+    """
+    term, preds = block.term, list(block.preds)
+    if block.number < 0 or block.ops or not isinstance(term, (Keep, Branch)) or not isinstance(term.test, Simple):
+        return []
+    if len(preds) < 2 or not all(isinstance(pred.term, Jump) and pred.regions == block.regions for pred in preds):
+        return []
+    if not all(pred.ops and effect(pred.ops) == 1 for pred in preds):
+        return []
+    for pred in preds:
+        test = Simple(term.test.kind, term.test.negate)
+        if isinstance(term, Keep):
+            pred.set_term(Keep(test, term.when, term.keep, term.drop))
+        else:
+            pred.set_term(Branch(test, term.true, term.false))
+    block.set_term(End())
+    block.number = -1
+    return [*(before for pred in preds for before in pred.preds), *preds]
 
 
 def _operands(operator: str, ops: List[Op]) -> List[List[Op]]:

@@ -33,7 +33,7 @@ class Found(NamedTuple):
     pattern: Place
     guard: Optional[Tuple[List[Op], Test, bool]]  # the bool: it must be true
     keeps: bool
-    body: Cursor
+    body: Optional[Cursor]  # None: the guard never holds, and the compiler dropped the body
     otherwise: Cursor
 
 
@@ -227,7 +227,10 @@ class _Case:
         block, position = _skip(block, position)
         is_body = position < len(block.ops) and block.ops[position].kind == "POP"
         guard: Optional[Tuple[List[Op], Test, bool]] = None
+        body: Optional[Cursor] = (block, position)
         otherwise = self.fails[0].cursor if self.fails else None
+        if self.keeps and not is_body and otherwise is not None and _same_place((block, position), otherwise):
+            return Found(self.start, pattern, _never(self.joined), True, None, otherwise)
         if self.joined is not None:
             if self.keeps and not is_body:
                 raise NoPattern("the subject is still there when the body begins")
@@ -235,21 +238,23 @@ class _Case:
         elif (self.keeps and not is_body) or (otherwise is not None and not self.keeps):
             guarded = self.guard(block, position, otherwise)
             if guarded is not None:
-                guard, (block, position), otherwise = guarded
+                guard, body, otherwise = guarded
             elif self.keeps:
                 raise NoPattern("the subject is still there when the body begins")
         if otherwise is None or any(not _same_place(otherwise, fail.cursor) for fail in self.fails):
             raise NoPattern("tests that fail to different places")
-        return Found(self.start, pattern, guard, self.keeps, (block, position), otherwise)
+        return Found(self.start, pattern, guard, self.keeps, body, otherwise)
 
     def guard(
         self, block: Block, position: int, otherwise: Optional[Cursor]
-    ) -> Optional[Tuple[Tuple[List[Op], Test, bool], Cursor, Cursor]]:
+    ) -> Optional[Tuple[Tuple[List[Op], Test, bool], Optional[Cursor], Cursor]]:
         """(the guard, the body, the next case)"""
         term = block.term
         ops = block.ops[position:]
         if not isinstance(term, Branch) or effect(ops) != 1 or (position == 0 and len(block.preds) > 1):
             return None
+        if self.keeps and otherwise is not None and all(_same_place(_skip(b, 0), otherwise) for b in block.successors()):
+            return _never((ops, term.test, True)), None, otherwise
         for body, failure, is_true in ((term.true, term.false, True), (term.false, term.true, False)):
             if otherwise is not None and not _same_place(_skip(failure, 0), otherwise):
                 continue
@@ -291,7 +296,7 @@ def _apply(graph: Graph, chain: List[Found]) -> None:
     following: Optional[Block] = None
     for found in reversed(chain):
         otherwise = following if following is not None else _cut(graph, found.otherwise)
-        body = _cut(graph, found.body)
+        body = _nothing(graph, found.start[0]) if found.body is None else _cut(graph, found.body)
         block, position = found.start
         head = block if found is chain[0] else _cut(graph, found.start)
         del head.ops[position if found is chain[0] else 0 :]
@@ -303,6 +308,20 @@ def _apply(graph: Graph, chain: List[Found]) -> None:
         head.set_term(Case(found.pattern, guard, found.keeps, body, otherwise))
         _forget(gone)
         following = head
+
+
+def _never(guard: Optional[Tuple[List[Op], Test, bool]]) -> Tuple[List[Op], Test, bool]:
+    """A guard that never holds, whatever its first part gives."""
+    false, test = [Op("CONST", False, -1)], Simple("true")
+    return (false, test, True) if guard is None else (guard[0], Both("and", guard[1], [(false, test)]), True)
+
+
+def _nothing(graph: Graph, start: Block) -> Block:
+    """The body of a case that is never chosen: it pops the subject."""
+    body = graph.new_block(start.offset, start.handler, start.line)
+    body.regions = start.regions
+    body.ops = [Op("POP", None, start.offset)]
+    return body
 
 
 def _forget(blocks: List[Block]) -> None:

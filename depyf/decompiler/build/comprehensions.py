@@ -1,0 +1,118 @@
+"""Comprehensions: the loops that compute one -> the expression."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from .. import syntax as s
+from ..undo import Unstructured
+from .forms import bool_op, mentioning, negate
+
+COMPREHENSIONS: Dict[str, Any] = {
+    "<listcomp>": s.ListComp,
+    "<setcomp>": s.SetComp,
+    "<dictcomp>": s.DictComp,
+    "<genexpr>": s.GeneratorExp,
+}
+
+
+class Element(s.Expression):
+    """What a comprehension collects: `key` only for dicts."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: s.Expression, key: Optional[s.Expression] = None) -> None:
+        self.value = value
+        self.key = key
+
+
+def comprehension_node(
+    kind: str, body: Sequence[s.Statement], source: s.Expression, unmentioned: Sequence[str] = ()
+) -> s.Expression:
+    """`[element for ... in source if ...]` from the loops that compute it."""
+    generators: List[s.comprehension] = []
+    statements: Sequence[s.Statement] = body
+    while True:
+        first = statements[0] if statements else None
+        if isinstance(first, (s.For, s.AsyncFor)) and not first.orelse:
+            iterable = source if not generators else first.iter
+            generators.append(s.comprehension(first.target, iterable, [], int(isinstance(first, s.AsyncFor))))
+            statements = first.body
+        elif isinstance(first, s.If) and generators:
+            condition, statements = _condition(first, statements[1:])
+            generators[-1].ifs = [*generators[-1].ifs, condition]
+        elif isinstance(first, s.Assign) and generators and len(first.targets) == 1:
+            # `for x in [value]`, where it is not the first: the compiler makes an assignment of it.
+            generators.append(s.comprehension(first.targets[0], s.List([first.value]), [], 0))
+            statements = statements[1:]
+        else:
+            break
+    element = first.value if isinstance(first, s.Expr) else None
+    if generators and (first is None or isinstance(first, (s.Pass, s.Continue))):
+        # A condition that is never true: the compiler dropped what would have been collected.
+        generators[-1].ifs = [*generators[-1].ifs, s.Constant(False)]
+        element = Element(s.Constant(None))
+    if not isinstance(element, Element) or not generators:
+        raise Unstructured("a comprehension of an unknown form")
+    value = mentioning(element.value, unmentioned)
+    if kind == "<dictcomp>":
+        return s.DictComp(element.key or s.Constant(None), value, generators)
+    return COMPREHENSIONS[kind](value, generators)  # type: ignore[no-any-return]
+
+
+def _condition(first: s.If, rest: Sequence[s.Statement]) -> Tuple[s.Expression, Sequence[s.Statement]]:
+    """What has to hold so that something is collected, and the statements that do it.
+
+    A constant in a condition makes the compiler drop what would decide: what is left of it is tested all the same.
+    """
+    if rest:
+        return _outcome([first], True), rest
+    then, orelse = _collects(first.body), _collects(first.orelse)
+    if then and orelse:
+        raise Unstructured("a comprehension with an else")
+    if then:
+        return _choice(first.test, s.Constant(True), _outcome(first.orelse, False)), first.body
+    if orelse:
+        return _choice(first.test, _outcome(first.body, False), s.Constant(True)), first.orelse
+    return _outcome([first], True), []
+
+
+def _collects(body: Sequence[s.Statement]) -> bool:
+    """Whether statements lead to what is collected."""
+    while body:
+        last = body[-1]
+        if not isinstance(last, s.If):
+            return not isinstance(last, (s.Pass, s.Continue))
+        if _collects(last.body):
+            return True
+        body = last.orelse
+    return False
+
+
+def _outcome(body: Sequence[s.Statement], end: bool) -> s.Expression:
+    """Tests that only decide whether to go on, as one expression; at the end of `body` one does if `end` says so."""
+    found: List[s.Expression] = []
+    for statement in body:
+        if isinstance(statement, s.Continue):
+            end = False
+            break
+        if isinstance(statement, s.If):
+            found.append(_choice(statement.test, _outcome(statement.body, True), _outcome(statement.orelse, True)))
+        elif not isinstance(statement, s.Pass):
+            raise Unstructured("a comprehension of an unknown form")
+    if not end or not found:
+        found.append(s.Constant(end))
+    return found[0] if len(found) == 1 else bool_op("and", found)
+
+
+def _choice(test: s.Expression, then: s.Expression, orelse: s.Expression) -> s.Expression:
+    """`then if test else orelse`, where only the truth counts."""
+    if isinstance(then, s.Constant) and isinstance(orelse, s.Constant):
+        if then.value == orelse.value:
+            return bool_op("or" if then.value else "and", [test, then])
+        return test if then.value else negate(test)
+    if isinstance(then, s.Constant):
+        return bool_op("or", [test, orelse]) if then.value else bool_op("and", [negate(test), orelse])
+    if isinstance(orelse, s.Constant):
+        return bool_op("or", [negate(test), then]) if orelse.value else bool_op("and", [test, then])
+    return s.IfExp(test, then, orelse)
