@@ -1,7 +1,7 @@
 """Build: a region tree -> a syntax tree. The symbolic stack gives expressions, the tree gives statements."""
 
-from .definitions import as_expression
 from .comprehensions import COMPREHENSIONS
+from .definitions import as_expression
 from .functions import Builder, Settings, standalone_comprehension
 from .generics import type_parameters
 from .namespaces import own_statements

@@ -253,8 +253,9 @@ class _Case:
         ops = block.ops[position:]
         if not isinstance(term, Branch) or effect(ops) != 1 or (position == 0 and len(block.preds) > 1):
             return None
-        if self.keeps and otherwise is not None and all(_same_place(_skip(b, 0), otherwise) for b in block.successors()):
-            return _never((ops, term.test, True)), None, otherwise
+        if self.keeps and otherwise is not None:
+            if _same_place(_skip(term.true, 0), otherwise) and _same_place(_skip(term.false, 0), otherwise):
+                return _never((ops, term.test, True)), None, otherwise
         for body, failure, is_true in ((term.true, term.false, True), (term.false, term.true, False)):
             if otherwise is not None and not _same_place(_skip(failure, 0), otherwise):
                 continue
