@@ -146,3 +146,24 @@ def test_a_function_inside_that_only_hands_a_free_variable_on_leaves_a_text_that
     assert "nonlocal between" in text
     compile(text, "<text>", "exec", dont_inherit=True)
     assert decompile_frame(outer.__code__).code.co_freevars == ("between",)
+
+
+@pytest.mark.parametrize("length", range(80, 100))
+def test_lines_are_those_of_the_text_also_where_a_scope_around_it_makes_it_narrower(length: int) -> None:
+    name = "x" * (length - 60)
+    arguments = ", ".join(["first_argument", "second_argument", "third_argument", name])
+    text = f"""
+def around(count):
+    def step({arguments}):
+        nonlocal count
+        count = first_argument({arguments})
+        return count
+    return step
+"""
+    namespace: dict = {}
+    exec(compile(text, "given", "exec"), namespace)
+    result = decompile_frame(namespace["around"](0).__code__)
+    assert result.code is not None
+    (scope,) = [const for const in compile(result.source, "shown", "exec").co_consts if hasattr(const, "co_lines")]
+    (shown,) = [const for const in scope.co_consts if hasattr(const, "co_lines")]
+    assert list(result.code.co_lines()) == list(shown.co_lines())

@@ -13,7 +13,7 @@ import types
 
 import pytest
 
-from depyf.torch_hooks.guard_text import Leaf, conditions_of, readable
+from depyf.torch_hooks.guard_text import Leaf, _conditions, conditions_of, readable
 from depyf.torch_hooks.guards import describe_guards
 
 # ---------------------------------------------------------------- one line of torch's at a time
@@ -291,3 +291,48 @@ def test_file_names_that_torch_cut_are_made_whole_again(shortened, full):
     from depyf.torch_hooks.guards import _full_name
 
     assert _full_name(shortened, "/tmp/project/model.py") == full
+
+
+# ---------------------------------------------------------------- many guards of few forms
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "L['x']",
+        "L['self']._modules['layers']._modules['0']._parameters['weight']",
+        "L['self']._modules['a b']._buffers['0']",
+        "L['self'].__dict__['f'].__code__",
+        "G['__builtins_dict___0']['len']",
+        "G['__builtins_dict___0']",
+        "G['obj_140332533783168']",
+        "L['LOOKED_AT']",
+        "L['x'][0].y",
+        "list(dict.keys(L['self']._modules))[0]",
+        "L['d'][\"it's\"]",
+        "",
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("TYPE_MATCH", "___check_type_id({}, 94004335554816), type=<class 'm.f.<locals>.Model'>"),
+        ("TYPE_MATCH", "___check_type_id({}, 94004335554816)"),
+        ("EQUALS_MATCH", "{} == 'L'"),
+        ("EQUALS_MATCH", "{} == {{3, 1, 2}}"),
+        ("DICT_CONTAINS", "not ___dict_contains('forward', {}.__dict__)"),
+        ("DICT_CONTAINS", "not ___dict_contains('forward', {})"),
+        ("DICT_LENGTH", "len({}) == 3"),
+        ("OTHER", "{0} is {0}.x and {0}[1]"),
+        (
+            "TENSOR_MATCH",
+            "check_tensor({}, Tensor, DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU), torch.float32, "
+            "device=None, requires_grad=False, size=[4, 16], stride=[16, 1])",
+        ),
+        ("ODD", "not any(hasattr({}, f'_dynamo_{{mark}}_indices') for mark in ('dynamic', 'weak_dynamic'))"),
+    ],
+)
+def test_a_guard_reads_the_same_whether_others_of_its_form_were_read_before_or_not(source, kind, text):
+    leaf = Leaf(kind, text.format(source), source, "torch.Tensor")
+    conditions_of(Leaf(kind, text.format("L['before']"), "L['before']", "torch.Tensor"))
+    assert conditions_of(leaf) == _conditions(leaf)

@@ -399,7 +399,8 @@ class _Attempt:
             constants=settings.placeholders.values,
             names=back,
             print_width=WIDTH,
-            shown=printed.text if scope is None and not notes else None,
+            shown=printed.text if not notes else None,
+            has_scope=scope is not None,
             kept=self.listings,
         )
         verdict = self.prove(recompiled)

@@ -47,13 +47,15 @@ def compile_like(
     names: Mapping[str, str] = {},
     print_width: Optional[int] = None,
     shown: Optional[str] = None,
+    has_scope: bool = False,
     kept: Collection[CodeType] = (),
 ) -> CodeType:
     """Compile the text, one definition or a whole module, to a code object like `original`.
 
     `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones. `shown`
-    is the text of `tree` if it was printed already, with nothing around it. `kept`: code objects inside `original` that
-    the text does not say; they are put back as they are.
+    is the text of `tree` if it was printed already: then that is compiled, and not printed again. Nothing is around
+    it there but, where it `has_scope`, a function that binds its free variables.
+    `kept`: code objects inside `original` that the text does not say; they are put back as they are.
     """
     body: List[s.Statement] = tree.body
     is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
@@ -61,11 +63,15 @@ def compile_like(
     if wrapped:
         empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
         body = [s.FunctionDef("__around__", s.arguments(), [*own_global(body, original), empty, *body])]
+        if shown is not None and not has_scope and not constants:
+            shown = _indented_in(s.Module(body), tree, shown)
+    is_printed = shown is not None
     if RUNNING.super_calls_are_fused and original.co_name != "<module>" and _has_plain_super(original):
         body = [s.Expr(s.Name("super")), *body]  # a module that names `super` keeps its calls as they are
-    width = None if print_width is None else print_width + (4 if wrapped else 0)
-    text = shown
-    if text is None or body is not tree.body or constants:
+        is_printed = False
+    width = None if print_width is None else print_width + (4 if wrapped and not has_scope else 0)
+    text = shown or ""
+    if not is_printed or constants:
         text = print_source(
             _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
         ).text
@@ -83,6 +89,17 @@ def compile_like(
     put_back = PutBack(dict(names), stand_ins, shift, prefix, original, kept)
     code = put_back.code(code, original)
     return _like(code, original)
+
+
+def _indented_in(around: s.Module, inner: s.Module, shown: str) -> Optional[str]:
+    """The text of a definition inside the function around it; None where lines of it are in a text constant."""
+    if '"""' in shown or "'''" in shown:
+        return None
+    (function,) = around.body
+    assert isinstance(function, s.FunctionDef)
+    head = s.FunctionDef(function.name, function.args, function.body[: -len(inner.body)])
+    text = print_source(s.Module([head]), features=SyntaxLimits.of(RUNNING_VERSION)).text
+    return text + "".join([f"    {line}\n" for line in shown[:-1].split("\n")])
 
 
 def own_global(body: Sequence[s.Statement], original: CodeType) -> List[s.Statement]:

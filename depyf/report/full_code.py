@@ -263,7 +263,7 @@ def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
     name = _code_name(frame)
     renamed = _with_name(frame.source, name)
     if renamed is not None:
-        return renamed.strip("\n").split("\n")
+        return list(map(python_text.Checked, renamed.strip("\n").split("\n")))
     lines = [f"def {name}({signature.parameters}):"]
     lines += ["    # Not decompiled: this is Dynamo's bytecode."]
     return lines + python_text.comment(frame.source.strip("\n"), "    ") + ["    ..."]
@@ -275,9 +275,13 @@ _DEFINITION = re.compile(r"^(?:async )?def (\w+)(?=\()", re.MULTILINE)
 def _with_name(source: str, name: str) -> str | None:
     """`source` with its one function called `name`; None when it is no such text."""
     heads = _DEFINITION.findall(source)
-    if len(heads) == 1 and not heads[0].startswith(python_text.ENCLOSING):  # the usual form: no need to parse
-        text = _DEFINITION.sub(lambda head: head[0][: -len(heads[0])] + name, source, count=1)
-        return text if python_text.is_module(text) else None
+    if len(heads) == 1:  # the usual forms: no need to parse
+        (head,) = heads
+        text = _DEFINITION.sub(lambda found: found[0][: -len(head)] + name, source, count=1)
+        if head.startswith(python_text.ENCLOSING):
+            text = _with_inner_name(source, head[len(python_text.ENCLOSING) :], name)
+        if text:
+            return text if python_text.is_module(text) else None
     node = python_text.definition(source)
     if node is None:
         return None
@@ -293,6 +297,15 @@ def _with_name(source: str, name: str) -> str | None:
         lines = [end + name if one == end + node.name else one for one in lines]
     text = "\n".join(lines)
     return text if python_text.is_module(text) else None
+
+
+def _with_inner_name(source: str, old: str, new: str) -> str:
+    """The function inside its enclosing scope, which returns it, called `new`; empty where that is not as usual."""
+    inner = re.compile(rf"^(    (?:async )?def ){re.escape(old)}(?=\()", re.MULTILINE)
+    returned = f"\n    return {old}\n"
+    if len(inner.findall(source)) != 1 or source.count(returned) != 1:
+        return ""
+    return inner.sub(lambda found: found[1] + new, source).replace(returned, f"\n    return {new}\n")
 
 
 def _dispatcher(

@@ -13,6 +13,8 @@ import re
 import warnings
 from typing import Iterable, List, Sequence, Union
 
+from depyf.report.thinning import thinned
+
 WIDTH = 100
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
@@ -31,7 +33,7 @@ def is_module(text: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(text, "<text>", "exec", dont_inherit=True)
+            compile(thinned(text), "<text>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -158,15 +160,35 @@ def conjunction(condition: str) -> list[str]:
 
     `condition` is an expression on one line; an operand that binds less tightly than `and` comes in parentheses.
     """
-    simple = simple_tests(condition)
-    if simple:
-        return simple
+    pieces = condition.split(" and ")
+    if not _is_loose(condition) and (len(pieces) == 1 or all(map(_is_closed, pieces))):
+        return pieces
     tree = ast.parse(condition, mode="eval").body
     if not isinstance(tree, ast.BoolOp) or not isinstance(tree.op, ast.And):
         return [condition if _binds_tightly(tree) else f"({condition})"]
     # A segment leaves the parentheses around it behind; on one line its tokens mean the same without them.
-    pieces = [(segment(condition, node), node) for node in tree.values]
-    return [piece if _binds_tightly(node) else f"({piece})" for piece, node in pieces]
+    segments = [(segment(condition, node), node) for node in tree.values]
+    return [piece if _binds_tightly(node) else f"({piece})" for piece, node in segments]
+
+
+_LOOSER = (" or ", " if ", "lambda", ":=", "yield")  # what binds less tightly than `and`, or reads so
+_SIZES = re.compile(r"\([0-9, ]*\)")  # a comma elsewhere may be one of a tuple without parentheses
+
+
+def _is_loose(condition: str) -> bool:
+    """Whether something in `condition` may bind less tightly than `and`."""
+    return any(word in condition for word in _LOOSER) or ("," in condition and "," in _SIZES.sub("", condition))
+
+
+def _is_closed(piece: str) -> bool:
+    """Whether no bracket and no text constant is open at the end of what stands between two `and`."""
+    return (
+        piece.count("(") == piece.count(")")
+        and piece.count("[") == piece.count("]")
+        and piece.count("{") == piece.count("}")
+        and piece.count("'") % 2 == 0
+        and piece.count('"') % 2 == 0
+    )
 
 
 def segment(text: str, node: ast.expr) -> str:

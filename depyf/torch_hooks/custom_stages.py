@@ -35,10 +35,10 @@ def attach(receive: Callable[[str, str], None]) -> Callable[[], None]:
 def _bind(old: Any, new: Any) -> None:
     """Bind the name anew at its homes, and in modules outside torch that imported it."""
     homes = {torch_facts.hook(name).module for name in ("graph_formatter", "graph_formatter_of_fx")}
-    for name, module in list(sys.modules.items()):
+    names = [name for name in list(sys.modules) if not name.startswith("torch.") or name in homes]
+    for module in map(sys.modules.get, names):
         if isinstance(module, ModuleType) and vars(module).get(_NAME) is old:
-            if name in homes or not name.startswith("torch."):
-                setattr(module, _NAME, new)
+            setattr(module, _NAME, new)
 
 
 def _announcing(original: Any, receive: Callable[[str, str], None]) -> Any:

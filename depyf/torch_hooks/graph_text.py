@@ -18,6 +18,8 @@ _ODD_CLASS_NAME = re.compile(r"^(?P<head>\s*class )<(?P<name>\w+)>(?=\()", re.MU
 
 def with_plain_class_names(text: str) -> str:
     """`text` with the class names that torch makes up, `class <lambda>(...)`, as Python takes them."""
+    if "class <" not in text:
+        return text
     return _ODD_CLASS_NAME.sub(lambda match: f"{match.group('head')}_{match.group('name')}_", text)
 
 

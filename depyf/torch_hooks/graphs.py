@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 from depyf.record import GraphRecord, StageRecord
 from depyf.torch_hooks import link
 from depyf.torch_hooks.folder import OutputFolder
-from depyf.torch_hooks.graph_text import as_python, like_running, with_plain_class_names
+from depyf.torch_hooks.graph_text import as_python, like_running
 from depyf.torch_hooks.names import file_stem, stable_text
 from depyf.torch_hooks.pieces import PRE_GRAD, Pieces
 from depyf.torch_hooks.problems import Problems
@@ -186,9 +186,7 @@ class Graphs:
         """Write the file for the graph at some stage; what is no Python becomes comments."""
         stem = f"{graph.name}.{file_stem(stage.replace(' ', '_'))}"
         index = self._folder.number(stem.replace("{", "").replace("}", "") + ".{}.py")
-        part = Part(stage, index, f"{stem}.{index}.py", with_plain_class_names(stable_text(text)), piece=piece)
-        if not self._forwards(graph, part):  # else it was compiled just now
-            part.text = as_python(part.text)
+        part = Part(stage, index, f"{stem}.{index}.py", as_python(stable_text(text)), piece=piece)
         self._folder.write(part.file, _with_first_line(graph, part))
         graph.stages.append(part)
 

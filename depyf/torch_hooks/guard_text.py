@@ -38,11 +38,51 @@ class Condition(NamedTuple):
     is_python: bool
 
 
+# A model with many layers has the same few guards on the values of each: they are worded once, for this name.
+_VALUE = "LOOKED_AT"
+_PLAIN_SOURCE = re.compile(r"[LG](?:\['[^'\\\n]*'\]|\[\d+\]|\.[^\W\d]\w*)+$")
+_BOUND_TO_ONE_VALUE = ("ID_MATCH", "NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "LAMBDA_GUARD")
+
+
 def conditions_of(leaf: Leaf) -> tuple[Condition, ...]:
     """The conditions that `leaf` stands for, most telling first; never empty, never raises for odd text."""
+    shown = "" if leaf.kind in _BOUND_TO_ONE_VALUE else _shown_source(leaf.source)
+    if shown:
+        before, found, after = leaf.text.partition(leaf.source)
+        # a value of its own, not a part of another one
+        is_whole = found and (not before or before[-1] in "( ") and (not after or after[0] in ",) ")
+        if is_whole and leaf.source not in after and _VALUE not in leaf.text:
+            conditions = _worded(leaf.kind, before + _VALUE + after, leaf.type_name)
+            return tuple([Condition(text.replace(_VALUE, shown), python) for text, python in conditions])
+    return _conditions(leaf)
+
+
+_LAST_STEP = re.compile(r".*(?=\.(?:_modules|_parameters|_buffers)\[)", re.DOTALL)
+
+
+@functools.lru_cache(maxsize=4096)
+def _shown_source(source: str) -> str:
+    """How a value is shown, if it can stand for `_VALUE` in any condition; else empty."""
+    if _PLAIN_SOURCE.match(source) is None:
+        return ""
+    step = _LAST_STEP.match(source)
+    if step is None:
+        shown = readable(source)
+    else:  # few modules have many parts, of few names
+        holder = _shown_source(step[0])
+        shown = holder and holder + readable(source[step.end() :])
+    return "" if _MAY_VARY.search(shown) is not None or _VALUE in shown else shown
+
+
+@functools.lru_cache(maxsize=1024)
+def _worded(kind: str, text: str, type_name: str) -> tuple[Condition, ...]:
+    return _conditions(Leaf(kind, text, _VALUE, type_name))
+
+
+def _conditions(leaf: Leaf) -> tuple[Condition, ...]:
     speak = _SPEAKERS.get(leaf.kind, _plain)
     try:
-        return tuple(_checked(condition, leaf) for condition in speak(leaf))
+        return tuple([_checked(condition, leaf) for condition in speak(leaf)])
     except (ValueError, KeyError, IndexError, SyntaxError, TypeError):
         # A torch that prints this guard differently: its own words are better than none.
         return (_in_words(leaf.text),)

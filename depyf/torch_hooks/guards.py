@@ -31,16 +31,10 @@ _ORIGIN = re.compile(
     r"  # (?:(?P<code>.*)  # )?(?P<file>[^#]*?):(?P<line>\d+) in (?P<function>[^()]+?)(?P<note> \(.*\))?$",
     re.DOTALL,
 )
-_MANAGER = re.compile(
-    r"(?:KeyManager: |ValueManager: )?\w*GuardManager: source=(?P<source>.*?), (?:accessed_by|type)="
-)
+_MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager: source=")
 _LEAF = re.compile(r"(?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<text>.*))?$", re.DOTALL)
 _ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
 _ROOT = re.compile(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]")
-_NODE = re.compile(
-    r"^(?P<depth>(?:\| )*)\+- (?P<rest>.*(?:\n(?!(?:\| )*\+- |TREE_GUARD_MANAGER|Guard latency).*)*)", re.MULTILINE
-)
-
 # Guards that torch hangs on the first of the values they relate.
 _ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
 
@@ -59,51 +53,55 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     records: list[tuple[tuple[int, int, str, int], GuardRecord]] = []
     names = code.co_varnames + code.co_freevars + code.co_cellvars
     places: dict[str, tuple[Location | None, bool]] = {}  # many guards have few origins
-    for position, (leaf, origin) in enumerate(_leaves(str(guard_manager))):
-        said = "" if origin is None else origin[0]
+    for position, (leaf, said) in enumerate(_leaves(str(guard_manager))):
         if said not in places:
-            found = location_of(origin, code.co_filename)
+            found = location_of(_origin_in(said), code.co_filename)
             places[said] = found, found is not None and _is_in_torch(found.file)
         location, in_torch = places[said]
-        for condition in conditions_of(leaf):
-            record = GuardRecord(
-                condition.text, condition.is_python, leaf.source, leaf.kind, location, in_torch
-            )
-            records.append((_reading_order(leaf, names, position), record))
+        order = _reading_order(leaf, names, position)
+        for text, is_python in conditions_of(leaf):
+            records.append((order, GuardRecord(text, is_python, leaf.source, leaf.kind, location, in_torch)))
     records.sort(key=lambda item: item[0])
     return _without_repetition([record for _, record in records])
 
 
-def _leaves(text: str) -> list[tuple[Leaf, re.Match[str] | None]]:
-    """The leaves of a printed guard tree, with the value each looks at and where it was asked for."""
-    found: list[tuple[Leaf, re.Match[str] | None]] = []
+def _leaves(text: str) -> list[tuple[Leaf, str]]:
+    """The leaves of a printed guard tree, with the value each looks at and the comment where it was asked for."""
+    found: list[tuple[Leaf, str]] = []
     # For each depth, the source and type of the manager that the lines below it belong to.
     managers: list[tuple[str, str]] = []
     marks: list[str] = []  # names of dimension marks that are absent, gathered while they are about one value
     for depth, line in _logical_lines(text):
-        manager = _MANAGER.match(line) if "GuardManager: source=" in line else None
-        if manager is not None:
+        if "GuardManager: source=" in line and _MANAGER.match(line) is not None:
             del managers[depth:]
             managers += [("", "")] * (depth - len(managers))
-            managers.append((manager["source"], type_from_repr(line.rpartition(", type=")[2])))
+            managers.append(_manager(line))
             continue
         match = _LEAF.match(line)
         if match is None or match["text"] is None:
             # The root's own line, a pair of dict managers, or a guard on several values printed before.
             continue
         source, type_name = managers[depth - 1] if 0 < depth <= len(managers) else ("", "")
-        mark = _ABSENT_MARK.match(match["text"]) if "_dynamo_" in line else None
+        kind, said = match.groups()
+        mark = _ABSENT_MARK.match(said) if "_dynamo_" in said else None
         if mark is not None:
             marks.append(mark["mark"])
             if len(marks) > 1:
-                found[-1] = (Leaf(match["kind"], _no_marks(source, marks), source, type_name), found[-1][1])
+                found[-1] = (Leaf(kind, _no_marks(source, marks), source, type_name), found[-1][1])
                 continue
         else:
             marks = []
-        condition, origin = split_origin(match["text"])
-        condition = condition if mark is None else _no_marks(source, marks)
-        found.append((Leaf(match["kind"], condition, source, type_name), origin))
+        cut = _end_of_condition(said)
+        condition = said[:cut].strip() if mark is None else _no_marks(source, marks)
+        found.append((Leaf(kind, condition, source, type_name), said[cut:]))
     return found
+
+
+def _manager(line: str) -> tuple[str, str]:
+    """The value that a manager looks at, and its type."""
+    rest = line[line.index("source=") + len("source=") :]
+    ends = [end for end in (rest.find(", accessed_by="), rest.find(", type=")) if end >= 0]
+    return rest[: min(ends, default=len(rest))], type_from_repr(rest.rpartition(", type=")[2])
 
 
 def _no_marks(source: str, marks: list[str]) -> str:
@@ -114,22 +112,32 @@ def _no_marks(source: str, marks: list[str]) -> str:
 def _logical_lines(text: str) -> list[tuple[int, str]]:
     """(depth, text) of each node of the tree; the value of a guard may print on many lines."""
     lines: list[tuple[int, str]] = []
-    for match in _NODE.finditer(text):
-        rest = match["rest"]
-        if "\n" in rest:
-            rest = "\n".join([line for line in rest.split("\n") if line.strip()])
-        lines.append((len(match["depth"]) // 2, rest))
+    for line in text.split("\n"):
+        start = line.find("+- ")
+        if start >= 0 and line[:start] == "| " * (start // 2):
+            lines.append((start // 2, line[start + 3 :]))
+        elif lines and line.strip() and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency")):
+            depth, first = lines[-1]
+            lines[-1] = depth, f"{first}\n{line}"
     return lines
 
 
 def split_origin(text: str) -> tuple[str, re.Match[str] | None]:
     """A printed guard -> its condition, and the origin that torch appended to it."""
+    cut = _end_of_condition(text)
+    return text[:cut].strip(), _origin_in(text[cut:])
+
+
+def _end_of_condition(text: str) -> int:
+    """Where the comment begins that torch appended to a guard; the whole length where there is none."""
     cut = text.find("  # ")
     while cut >= 0 and opens_string(text[:cut]) and text.find("  # ", cut + 1) >= 0:
         cut = text.find("  # ", cut + 1)  # the mark was inside a text constant
-    if cut < 0:
-        return text.strip(), None
-    return text[:cut].strip(), _ORIGIN.match(text, cut) or _ORIGIN.search(text, cut)
+    return cut if cut >= 0 else len(text)
+
+
+def _origin_in(comment: str) -> re.Match[str] | None:
+    return _ORIGIN.match(comment) or _ORIGIN.search(comment)
 
 
 def location_of(origin: re.Match[str] | None, file: str) -> Location | None:
@@ -183,15 +191,21 @@ def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[i
     """Sort key: parameters in order, globals, conditions on several values, then torch's own state."""
     if leaf.kind in _ON_SEVERAL_VALUES:
         return (2, 0, "", position)
-    root = _ROOT.match(leaf.source)
-    if root is not None and root.group(1) == "L":
-        name = root.group(2) or root.group(3) or ""
+    scope, name = _root(leaf.source)
+    if scope == "L":
         return (0, names.index(name) if name in names else len(names), "", position)
-    if root is not None:
+    if scope:
         return (1, 0, readable(leaf.source), position)
     if leaf.kind == "LAMBDA_GUARD" and re.search(r"\b[LG]\[", leaf.text):
         return (2, 1, "", position)
     return (3, 0, "", position)
+
+
+@functools.lru_cache(maxsize=4096)
+def _root(source: str) -> tuple[str, str]:
+    """Whether a source begins in the locals (L) or globals (G), and with which name; empty where neither."""
+    root = _ROOT.match(source)
+    return ("", "") if root is None else (root.group(1), root.group(2) or root.group(3) or "")
 
 
 def _without_repetition(records: list[GuardRecord]) -> tuple[GuardRecord, ...]:

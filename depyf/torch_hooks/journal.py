@@ -1,8 +1,8 @@
 """Keeps the journal of a session up to date: what a process that is killed leaves behind.
 
 Each time something is known about a compilation, what changed is appended: the cost is that of the news, however long
-the record has become.  The manifest itself is written anew only when the number of frames has doubled, so all of those
-together cost about as much as the last one; it says `"complete": false`.
+the record has become.  The manifest itself is written anew only when there are four times as many frames, so all of
+those together cost less than half of the last one; it says `"complete": false`.
 """
 
 from __future__ import annotations
@@ -74,5 +74,5 @@ class Journal:
         """Whether enough has been added since the manifest was last written."""
         if len(self._kept_frames) < self._due:
             return False
-        self._due = 2 * len(self._kept_frames)
+        self._due = 4 * len(self._kept_frames)
         return True

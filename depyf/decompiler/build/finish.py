@@ -119,7 +119,7 @@ def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[s
     None does not count: it stands for a value that is not there yet.
     """
     found: Dict[str, Set[str]] = {}
-    plain = [name for name in generated if _GENERATED_NAME.match(name)]
+    plain = {name for name in generated if _GENERATED_NAME.match(name)}
     if not plain:
         return {}
     for statement in body:

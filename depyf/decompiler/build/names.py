@@ -26,7 +26,7 @@ class Names:
         """A new name, as near to `base` as can be."""
         if not base.isidentifier():  # pytest's `@py_assert1`, a comprehension's `.0`
             base = _clean(base)
-        name, number = base, self._next.get(base, 0)
+        name, number = base, self._next.get(base, 1)
         while name in self.taken or keyword.iskeyword(name) or not name.isidentifier():
             name = f"{base}_{number}"
             number += 1

@@ -48,6 +48,7 @@ class Stack:
         self.pending: List[Value] = []
         self.out: List[s.Statement] = []
         self.killed: List[str] = []  # temporaries that are not used after the statement being written
+        self.own_targets: List[s.Expression] = []  # of the last `del` that was written, if all of them are ours
         self.offset = -1
         self.births = 0
         self.temporaries: List[str] = []
@@ -265,14 +266,12 @@ class Stack:
         """Unbind temporaries after their last use, as the original's stack would let go of them."""
         targets: List[s.Expression] = [s.Name(name) for name in dict.fromkeys(names)]
         last = self.out[-1] if self.out else None
-        if isinstance(last, s.Delete) and all(self.is_ours(target) for target in (*last.targets, *targets)):
-            last.targets = [*last.targets, *targets]
+        are_ours = all(name in self.temporaries or name in self.generated for name in names)
+        if are_ours and isinstance(last, s.Delete) and last.targets is self.own_targets:
+            self.own_targets.extend(targets)
         else:
             self.out.append(s.Delete(targets, origin=self.offset))
-
-    def is_ours(self, target: s.Expression) -> bool:
-        """Whether a variable is a temporary or a code generator's."""
-        return isinstance(target, s.Name) and (target.id in self.temporaries or target.id in self.generated)
+            self.own_targets = targets if are_ours else []
 
     def flush(self) -> None:
         """Write everything pending."""

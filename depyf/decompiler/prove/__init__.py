@@ -9,7 +9,7 @@ codes that are the same.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Callable, Collection, Dict, FrozenSet, List, Set, Tuple
+from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from ..decode import decode
 from ..microops import Program, parameters, sees_local_names
@@ -83,12 +83,16 @@ class _Proof:
     def _attempts(self, a: Program, b: Program, nested: bool, assumed: Tuple[Assumption, ...] = ()) -> Verdict:
         """Without the assumption about globals, and with it if need be and if there are such globals."""
         own_names = frozenset(self.own_names_inside(a.code)) if nested else self.own_names
-        first = self._attempt(a, b, own_names, None, assumed)
         # A nested function may run when the frame, and with it the assumption, is long gone.
         constant = None if nested else self.constant_globals
-        if first.holds or constant is None or not any(constant(name) for name in a.code.co_names):
-            return first
-        return self._attempt(a, b, own_names, constant, (*assumed, Assumption.INSTALLED_GLOBALS_CONSTANT))
+        if constant is None or not any(constant(name) for name in a.code.co_names):
+            return self._attempt(a, b, own_names, None, assumed)
+        under = (*assumed, Assumption.INSTALLED_GLOBALS_CONSTANT)
+        tries = [(None, assumed), (constant, under)]
+        if _reads_in_another_order(a, b):  # no use in trying without
+            tries.reverse()
+        found = self._attempt(a, b, own_names, *tries[0])
+        return found if found.holds else self._attempt(a, b, own_names, *tries[1])
 
     def _attempt(
         self,
@@ -147,6 +151,24 @@ class _NestedDiffers(Exception):
             event_a, event_b = inside + found.event_a, inside + found.event_b
             found = Divergence(found.offset_a, found.offset_b, event_a, event_b)
         self.verdict = Verdict(inner.grade, divergence=found, reason=inner.reason and inside + inner.reason)
+
+
+def _reads_in_another_order(a: Program, b: Program) -> bool:
+    """Whether the programs read globals and attributes in different order before the first branch.
+
+    Each such read is an event, so there is no proof then, unless some globals are taken to keep their values.
+    """
+    return any(x != y for x, y in zip(_first_reads(a), _first_reads(b)))
+
+
+def _first_reads(program: Program) -> List[Tuple[str, Any]]:
+    found: List[Tuple[str, Any]] = []
+    for op in program.ops:
+        if op.target >= 0:
+            break
+        if op.kind in ("LOAD_GLOBAL", "LOAD_ATTR"):
+            found.append((op.kind, op.arg))
+    return found
 
 
 def _bound_names(program: Program) -> List[str]:

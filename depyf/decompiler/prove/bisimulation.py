@@ -325,9 +325,7 @@ class Bisimulation:
         rest_b = b.stack[: len(b.stack) - event_b[2]]
         if a.temps == b.temps and (rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)):
             return
-        if used is None:
-            used = self.correspondence.held(a, event_a[1], through_lists=False)
-        value = self.correspondence.kept_too_long(pair, rest_a, rest_b, used)
+        value = self.correspondence.kept_too_long(pair, rest_a, rest_b, event_a[1], used)
         if value:
             text = self.terms.text(value)
             raise self.diverged(pair, f"has let go of {text}", f"still holds {text}")

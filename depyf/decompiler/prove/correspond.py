@@ -171,16 +171,22 @@ class Correspondence:
                 only_b = [value for value in only_b if value not in inside]
         return only_a, only_b
 
-    def kept_too_long(self, pair: Pair, rest_a: List[int], rest_b: List[int], used: Dict[int, None]) -> int:
+    def kept_too_long(
+        self, pair: Pair, rest_a: List[int], rest_b: List[int], operands: Iterable[int], used: Dict[int, None] | None
+    ) -> int:
         """A value that B still holds at an event when A does not, or 0. Notes what has to be assumed.
 
-        `rest_*` is the stack without the operands, `used` what the operands hold. The user's locals agree, so
-        they count for both.
+        `rest_*` is the stack without the operands, `used` what those hold, if it is known already. The user's locals
+        agree, so they count for both.
         """
         a, b = pair.a, pair.b
         early, late = self.held_by_one(a, b, {*rest_a, *a.temps.values()}, {*rest_b, *b.temps.values()})
+        kinds = self.terms.kinds
+        early = [value for value in early if not kinds[value] & GLOBAL]
         if not early and not late:
             return 0
+        if used is None:
+            used = self.held(a, operands, through_lists=False)
         users = self.held(a, a.locals.values())
         for value in late:
             if value in users:
@@ -191,8 +197,7 @@ class Correspondence:
                 self.assumed.add(Assumption.HELD_WHILE_HANDLING)
             else:
                 return value
-        kinds = self.terms.kinds
-        if any(value not in users and not kinds[value] & GLOBAL for value in early):
+        if any(value not in users for value in early):
             self.assumed.add(Assumption.EARLY_RELEASE)
         return 0
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any, Iterator, List, Tuple
 
 from .base import Node
+from .expressions import Constant, Name
+
+_LEAVES = (Name, Constant)  # most nodes
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -25,7 +28,10 @@ def walk(root: Node) -> Iterator[Node]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(list(children(node))))
+        if not isinstance(node, _LEAVES):
+            below = list(children(node))
+            below.reverse()
+            stack += below
 
 
 def same(left: Node, right: Node) -> bool:

@@ -1,0 +1,69 @@
+"""A long generated text, and a short one that compiles exactly when the long one does.
+
+The graph of a model with many layers says the same few lines over and over, with other numbers.  Whether it is Python
+is seen from one line of each shape: a complete line that follows a complete line at the same indentation, and that
+differs from a line seen before in nothing but numbers (`07` is none, so leading zeros count), can be left out.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Dict, List
+
+_SHORT = 4000  # below this compiling costs no more than looking
+_DIGITS = str.maketrans("23456789", "11111111")
+# What goes on in the next line, or means something else in another place: such texts are left alone.
+_ODD = ('"""', "'''", "\\\n", "\r", "\f", "yield", "await")
+_FIRST_WORD = re.compile(r"\s*([^\W\d]\w*)")
+_BRACKETS = re.compile(r"[][(){}]")
+
+
+def thinned(text: str) -> str:
+    """`text` without lines that are like others; itself where that cannot be told."""
+    if len(text) < _SHORT or any(sign in text for sign in _ODD):
+        return text
+    kept: List[str] = []
+    complete: Dict[str, bool] = {}  # shape of a line -> whether it is a whole statement, or a comment
+    depth = 0  # of brackets that are open
+    indentation, follows_complete = "", False
+    for line, shape in zip(text.split("\n"), _shaped(text).split("\n")):
+        body = shape.lstrip(" ")
+        if not body:
+            continue
+        if body[0] == "#":
+            continue
+        own = shape[: len(shape) - len(body)]
+        if depth == 0:
+            known = complete.get(shape)
+            if known and follows_complete and own == indentation:
+                continue
+            if known is None:
+                known = complete[shape] = _is_complete(body)
+            follows_complete, indentation = known, own
+        if depth or not follows_complete:
+            depth += sum([1 if bracket in "([{" else -1 for bracket in _BRACKETS.findall(body)])
+        kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
+def _shaped(text: str) -> str:
+    """`text` with one digit for each number: 0 for those that begin with one, else 1."""
+    text = text.translate(_DIGITS)
+    while "11" in text or "10" in text:
+        text = text.replace("11", "1").replace("10", "1")
+    return text
+
+
+def _is_complete(line: str) -> bool:
+    """Whether the line is one or more simple statements, by signs that cannot mislead where the line compiles."""
+    word = _FIRST_WORD.match(line)
+    if word is None or keyword.iskeyword(word[1]) or line[-1] in ":\\,":
+        return False
+    return (
+        line.count("(") == line.count(")")
+        and line.count("[") == line.count("]")
+        and line.count("{") == line.count("}")
+        and line.count("'") % 2 == 0
+        and line.count('"') % 2 == 0
+    )
