@@ -7,11 +7,16 @@ own with cold caches. Printed for each: the CPU time of torch's compilation (wha
 depyf's part), depyf's own CPU time (its bytecode hook, its handlers of torch's events, entering and leaving the
 context: the clock runs whenever one of these is on the stack), the ratio, and the CPU time of the same program
 without depyf, so that work that torch does only because somebody listens is seen too.
+
+Into whose part a full garbage collection falls is chance: it goes through everything that torch has loaded, and takes
+longer than all that depyf does.  The clock stands still meanwhile, and what it took is printed (collections of the
+young generations count).
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import shutil
@@ -31,7 +36,18 @@ class Clock:
         self.seconds = 0.0
         self.parts: Dict[str, float] = {}
         self.calls = 0
+        self.collecting = 0.0  # full garbage collections meanwhile, not in `seconds`
         self._depth = 0
+        self._collection_began = 0.0
+        gc.callbacks.append(self._at_collection)
+
+    def _at_collection(self, phase: str, info: Dict[str, int]) -> None:
+        if info["generation"] < 2 or not self._depth:
+            return
+        if phase == "start":
+            self._collection_began = time.process_time()
+        else:
+            self.collecting += time.process_time() - self._collection_began
 
     def watch(self, owner: Any, name: str) -> None:
         """Let the clock run inside a method."""
@@ -43,11 +59,11 @@ class Clock:
                 return method(*args, **kwargs)
             self._depth += 1
             self.calls += 1
-            begin = time.process_time()
+            begin, collecting = time.process_time(), self.collecting
             try:
                 return method(*args, **kwargs)
             finally:
-                spent = time.process_time() - begin
+                spent = time.process_time() - begin - (self.collecting - collecting)
                 self._depth -= 1
                 self.seconds += spent
                 self.parts[label] = self.parts.get(label, 0.0) + spent
@@ -143,7 +159,8 @@ def child(options: argparse.Namespace) -> None:
             frames = len(json.load(stream)["frames"])
     shutil.rmtree(folder, ignore_errors=True)
     own = clock.seconds if clock is not None else 0.0
-    print(json.dumps({"total": total, "own": own, "frames": frames, "parts": clock.parts if clock else {}}))
+    parts, collecting = (clock.parts, clock.collecting) if clock is not None else ({}, 0.0)
+    print(json.dumps({"total": total, "own": own, "frames": frames, "parts": parts, "collecting": collecting}))
 
 
 def measure(options: argparse.Namespace, mode: str) -> Dict[str, Any]:
@@ -175,12 +192,13 @@ def main() -> None:
     ratios: List[float] = []
     for _ in range(options.repeat):
         on, off = measure(options, "on"), measure(options, "off")
-        compile_time = on["total"] - on["own"]
+        compile_time = on["total"] - on["own"] - on["collecting"]
         ratios.append(on["own"] / compile_time)
         parts = ", ".join(f"{name} {seconds * 1000:.0f}" for name, seconds in on["parts"].items())
         print(
             f"compile {compile_time:.3f} s, depyf {on['own'] * 1000:.0f} ms = {ratios[-1]:.1%} "
-            f"({on['frames']} frames; {parts}); without depyf {off['total']:.3f} s",
+            f"({on['frames']} frames; {parts}; full collections {on['collecting'] * 1000:.0f}); "
+            f"without depyf {off['total']:.3f} s",
             flush=True,
         )
     print(f"{options.backend}, {options.layers} {options.model} layers: median {sorted(ratios)[len(ratios) // 2]:.1%}")

@@ -319,6 +319,8 @@ def test_file_names_that_torch_cut_are_made_whole_again(shortened, full):
         ("TYPE_MATCH", "___check_type_id({}, 94004335554816), type=<class 'm.f.<locals>.Model'>"),
         ("TYPE_MATCH", "___check_type_id({}, 94004335554816)"),
         ("EQUALS_MATCH", "{} == 'L'"),
+        ("EQUALS_MATCH", "{} == 007"),
+        ("EQUALS_MATCH", "{} == 12"),
         ("EQUALS_MATCH", "{} == {{3, 1, 2}}"),
         ("DICT_CONTAINS", "not ___dict_contains('forward', {}.__dict__)"),
         ("DICT_CONTAINS", "not ___dict_contains('forward', {})"),

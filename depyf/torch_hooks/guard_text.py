@@ -16,6 +16,7 @@ import functools
 import json
 import re
 import sys
+from types import ModuleType
 from typing import Callable, NamedTuple
 
 from depyf.report.python_text import segment, simple_tests
@@ -40,7 +41,9 @@ class Condition(NamedTuple):
 
 # A model with many layers has the same few guards on the values of each: they are worded once, for this name.
 _VALUE = "LOOKED_AT"
-_PLAIN_SOURCE = re.compile(r"[LG](?:\['[^'\\\n]*'\]|\[\d+\]|\.[^\W\d]\w*)+$")
+_PLAIN = r"[LG](?:\['[^'\\\n]*'\]|\[\d+\]|\.[^\W\d]\w*)+"
+_PLAIN_SOURCE = re.compile(rf"(?:{_PLAIN}|list\(dict\.keys\({_PLAIN}\)\)\[\d+\])$")
+_PLAIN_VALUE = re.compile(r" == ('[^'\\\n]*'|0|[1-9]\d*)$")
 _BOUND_TO_ONE_VALUE = ("ID_MATCH", "NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "LAMBDA_GUARD")
 
 
@@ -51,6 +54,8 @@ def conditions_of(leaf: Leaf) -> tuple[Condition, ...]:
         before, found, after = leaf.text.partition(leaf.source)
         # a value of its own, not a part of another one
         is_whole = found and (not before or before[-1] in "( ") and (not after or after[0] in ",) ")
+        if is_whole and leaf.kind == "EQUALS_MATCH" and not before and leaf.type_name and _PLAIN_VALUE.match(after):
+            return (_python(f"{_type_test(shown, leaf.type_name)} and {shown}{after}"),)  # each has its own value
         if is_whole and leaf.source not in after and _VALUE not in leaf.text:
             conditions = _worded(leaf.kind, before + _VALUE + after, leaf.type_name)
             return tuple([Condition(text.replace(_VALUE, shown), python) for text, python in conditions])
@@ -237,13 +242,25 @@ def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
         return _plain(leaf)
     expression, identity, type_name = readable(match.group(1)), int(match.group(2)), _type_in(leaf)
     if type_name == "module":
-        name = _modules_by_id(len(sys.modules)).get(identity, "")
-        if id(sys.modules.get(name)) == identity:
+        name = _module_name(expression, identity)
+        if name:
             return (_python(f"{expression} is sys.modules[{name!r}]"),)
     if expression.endswith(".__code__"):
         function = expression[: -len(".__code__")]
         return (_in_words(f"{function} still has the body it had when this was compiled"),)
     return (_in_words(f"{expression} is still the object it was when this was compiled"),)
+
+
+def _module_name(expression: str, identity: int) -> str:
+    """The name of the loaded module with that id, which `expression` gave; empty when there is none."""
+    holder, _, attribute = expression.rpartition(".")
+    found = vars(sys.modules[holder]).get(attribute) if type(sys.modules.get(holder)) is ModuleType else None
+    known = vars(found).get("__name__") if type(found) is ModuleType else None
+    for name in (expression, known):
+        if isinstance(name, str) and id(sys.modules.get(name)) == identity:
+            return name
+    name = _modules_by_id(len(sys.modules)).get(identity, "")
+    return name if id(sys.modules.get(name)) == identity else ""
 
 
 @functools.lru_cache(maxsize=1)

@@ -59,7 +59,7 @@ class reachable:
 
 def _never_run() -> Tuple[type, ...]:
     """Types that hold code which does not run: a copy of it does, once it is compiled."""
-    waiting = torch_facts.find("backward_to_compile")
+    waiting = torch_facts.find_loaded("backward_to_compile")
     return (waiting,) if isinstance(waiting, type) else ()
 
 
