@@ -13,7 +13,7 @@ import re
 import warnings
 from typing import Iterable, List, Sequence, Union
 
-from depyf.report.thinning import thinned
+from depyf.report.thinning import remember, thinned
 
 WIDTH = 100
 
@@ -30,12 +30,14 @@ class Checked(str):
 @functools.lru_cache(maxsize=256)
 def is_module(text: str) -> bool:
     """Whether this interpreter compiles `text` as a module: a stray `return` or `nonlocal` will not do."""
+    thin, shapes = thinned(text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(thinned(text), "<text>", "exec", dont_inherit=True)
+            compile(thin, "<text>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
+    remember(shapes)
     return True
 
 

@@ -2,14 +2,15 @@
 
 The graph of a model with many layers says the same few lines over and over, with other numbers.  Whether it is Python
 is seen from one line of each shape: a complete line that follows a complete line at the same indentation, and that
-differs from a line seen before in nothing but numbers (`07` is none, so leading zeros count), can be left out.
+differs from a line seen before in nothing but numbers (`07` is none, so leading zeros count), can be left out.  The
+same holds for lines of texts that were compiled before.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-from typing import Dict, List
+from typing import Dict, List, Set, Tuple
 
 _SHORT = 4000  # below this compiling costs no more than looking
 _DIGITS = str.maketrans("23456789", "11111111")
@@ -18,24 +19,25 @@ _ODD = ('"""', "'''", "\\\n", "\r", "\f", "yield", "await")
 _FIRST_WORD = re.compile(r"\s*([^\W\d]\w*)")
 _BRACKETS = re.compile(r"[][(){}]")
 
+_MOST_KNOWN = 20_000
+_known: Set[str] = set()  # shapes of whole statements in texts that were compiled
 
-def thinned(text: str) -> str:
-    """`text` without lines that are like others; itself where that cannot be told."""
+
+def thinned(text: str) -> Tuple[str, List[str]]:
+    """`text` without lines that are like others, or itself where that cannot be told; and what to `remember`."""
     if len(text) < _SHORT or any(sign in text for sign in _ODD):
-        return text
+        return text, []
     kept: List[str] = []
-    complete: Dict[str, bool] = {}  # shape of a line -> whether it is a whole statement, or a comment
+    complete: Dict[str, bool] = {}  # shape of a line -> whether it is a whole statement
     depth = 0  # of brackets that are open
     indentation, follows_complete = "", False
     for line, shape in zip(text.split("\n"), _shaped(text).split("\n")):
         body = shape.lstrip(" ")
-        if not body:
-            continue
-        if body[0] == "#":
+        if not body or body[0] == "#":
             continue
         own = shape[: len(shape) - len(body)]
         if depth == 0:
-            known = complete.get(shape)
+            known = True if shape in _known else complete.get(shape)
             if known and follows_complete and own == indentation:
                 continue
             if known is None:
@@ -44,7 +46,13 @@ def thinned(text: str) -> str:
         if depth or not follows_complete:
             depth += sum([1 if bracket in "([{" else -1 for bracket in _BRACKETS.findall(body)])
         kept.append(line)
-    return "\n".join(kept) + "\n"
+    return "\n".join(kept) + "\n", [shape for shape, is_whole in complete.items() if is_whole]
+
+
+def remember(shapes: List[str]) -> None:
+    """A text was compiled: lines of these shapes are whole statements, wherever they follow others."""
+    if len(_known) < _MOST_KNOWN:
+        _known.update(shapes)
 
 
 def _shaped(text: str) -> str:

@@ -111,10 +111,10 @@ def _fold_closure_reads(ops: List[Op]) -> None:
 
     Source has no other way to say a cell; Dynamo's code handles cells as values.
     """
-    for index in range(len(ops) - 2):
-        code, make, read = ops[index : index + 3]
-        if make.kind == "MAKE_FUNCTION" and make.arg == CLOSURE and read.kind == "LOAD_ATTR" and code.kind == "CONST":
-            if read.arg == "__closure__":
+    for index in [index for index, op in enumerate(ops) if op.kind == "MAKE_FUNCTION" and op.arg == CLOSURE]:
+        if 0 < index < len(ops) - 1:
+            code, make, read = ops[index - 1 : index + 2]
+            if code.kind == "CONST" and read.kind == "LOAD_ATTR" and read.arg == "__closure__":
                 code.kind = make.kind = read.kind = _GONE
 
 

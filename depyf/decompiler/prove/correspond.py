@@ -183,7 +183,7 @@ class Correspondence:
         early, late = self.held_by_one(a, b, {*rest_a, *a.temps.values()}, {*rest_b, *b.temps.values()})
         kinds = self.terms.kinds
         early = [value for value in early if not kinds[value] & GLOBAL]
-        if not early and not late:
+        if not late and (not early or Assumption.EARLY_RELEASE in self.assumed):
             return 0
         if used is None:
             used = self.held(a, operands, through_lists=False)
