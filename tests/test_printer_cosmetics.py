@@ -83,7 +83,7 @@ def test_new_pythons_get_escapes_instead_of_line_breaks_in_fstrings():
 STATEMENTS = [
     (s.Return(s.Tuple([A, s.Starred(B)])), "return a, *b"),
     (s.Return(number((1, 2))), "return 1, 2"),
-    (s.Return(s.Tuple([A])), "return a,"),
+    (s.Return(s.Tuple([A])), "return (a,)"),
     (s.Return(s.Yield(A)), "return (yield a)"),
     (s.Assign([s.Tuple([A, B]), X], s.Yield(s.Tuple([A, B]))), "a, b = x = yield a, b"),
     (s.AugAssign(X, "//", number(2)), "x //= 2"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from types import CodeType
@@ -9,6 +10,7 @@ from typing import Dict, Iterable, Set
 
 from .. import syntax as s
 
+_BUILTINS = frozenset(dir(builtins))  # `set = a.set_` would puzzle a reader, and functions inside that use `set`
 
 class Names:
     """Hands out names for one function."""
@@ -27,7 +29,7 @@ class Names:
         if not base.isidentifier():  # pytest's `@py_assert1`, a comprehension's `.0`
             base = _clean(base)
         name, number = base, self._next.get(base, 1)
-        while name in self.taken or keyword.iskeyword(name) or not name.isidentifier():
+        while name in self.taken or name in _BUILTINS or keyword.iskeyword(name) or not name.isidentifier():
             name = f"{base}_{number}"
             number += 1
         self._next[base] = number

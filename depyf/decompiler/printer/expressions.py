@@ -204,10 +204,11 @@ def list_display(node: s.List, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def tuple_display(node: s.Tuple, level: int, limits: SyntaxLimits) -> Parts:
-    bare = level <= TUPLE and bool(node.elts)
+    # One element: the comma of `a,` is easily overlooked.
+    bare = level <= TUPLE and len(node.elts) > 1
     items = listed([(item, TEST if bare else NAMED) for item in node.elts])
     if len(items) == 1:
-        return [*items, ","] if bare else ["(", *items, ",)"]
+        return ["(", *items, ",)"]
     return [OPEN_OPTIONAL, *items, CLOSE_OPTIONAL] if bare else bracketed("(", items, ")")
 
 
