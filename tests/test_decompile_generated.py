@@ -157,3 +157,18 @@ def test_a_function_inside_that_no_source_says_is_listed_and_kept_and_the_rest_i
     assert FunctionType(result.code, {})({"a": 1}, 2) == FunctionType(code, {})({"a": 1}, 2) == (({"a": 1}, 2), -2)
     with pytest.raises(DecompilationError, match="update"):
         decompile(code, strict=True)
+
+
+def test_of_two_values_that_are_used_the_other_way_round_only_the_first_needs_a_name() -> None:
+    code = function_code("def f(make, find):\n    x = make() + find()\n    return x")
+    raw = bytearray(code.co_code)
+    start = next(i.offset for i in dis.get_instructions(code) if i.opname == "BINARY_OP")
+    end = next(i.offset for i in dis.get_instructions(code) if i.opname == "RETURN_VALUE")
+    words = [("SWAP", 2), ("BINARY_OP", raw[start + 1]), ("CACHE", 0), *[("NOP", 0)] * ((end - start) // 2 - 3)]
+    raw[start:end] = b"".join(bytes([dis.opmap[name], arg]) for name, arg in words)
+    result = decompile_frame(code.replace(co_code=bytes(raw)))
+    assert result.proved, result.verdict
+    assert [line.strip() for line in result.source.splitlines()[1:]] == [
+        "make_result = make()",
+        "return find() + make_result",
+    ]

@@ -333,3 +333,10 @@ def test_long_lines_break_inside_brackets_only():
     )
     string = s.JoinedStr([s.FormattedValue(call)])
     assert text_of(s.Expr(string), width=10).count("\n") == 1
+
+
+def test_a_long_list_of_deleted_names_does_not_run_out_of_the_window() -> None:
+    names = [s.Name("a" * 12), s.Name("b" * 12), s.Name("c" * 12)]
+    text = text_of(s.Delete(names), width=30)
+    assert max(map(len, text.splitlines())) <= 30
+    assert compile(text, "", "exec").co_code == compile(text_of(s.Delete(names)), "", "exec").co_code

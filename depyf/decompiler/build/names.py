@@ -59,7 +59,7 @@ def suggestion(node: s.Expression) -> str:
         return _clean(node.id)
     if isinstance(node, s.Call):
         inner = suggestion(node.func)
-        return inner if inner == "value" else f"{inner}_result"
+        return inner if inner == "value" or inner.endswith("_result") else f"{inner}_result"
     if isinstance(node, (s.List, s.ListComp)):
         return "items"
     return "value"

@@ -118,13 +118,7 @@ class Stack:
         for value in values:
             value.refs -= 1
             self._collect(value, used, names_containers)
-        spilled = [value for value in used if value.kills and not final]
-        last = used
-        if spilled:
-            last = used[used.index(spilled[-1]) + 1 :]
-        if last or spilled:
-            self._detach(used, last)
-        for value in last:
+        for value in self._detach(used, final) if used else ():
             self.killed.extend(value.kills)
             value.kills = []
         return [self.node(value) for value in values]
@@ -211,20 +205,33 @@ class Stack:
         if value.refs == 0 and value.name in self.temporaries:
             self.killed.append(value.name)
 
-    def _detach(self, used: List[Value], last: List[Value]) -> None:
-        """Take the values `last` off the end of `pending`; name what is in the way, and the rest of `used`."""
-        pending = self.pending
-        count = 0
-        while count < len(last) and count < len(pending) and pending[-1 - count] is last[-1 - count]:
-            count += 1
-        for value in used[: len(used) - count]:
-            if value.pending:
-                self.spill_until(value)
-            self.let_go(value)
-        if count:
-            del self.pending[-count:]
-            for value in last[len(last) - count :]:
+    def _detach(self, used: List[Value], final: bool) -> List[Value]:
+        """Take as many of the values as can be off the end of `pending`, in this order; name the rest.
+
+        A value that was computed before them may stand after them in the text if it has a name. One that is the last
+        to use temporaries gets a name, unless the statement ends here.
+        """
+        kept: List[Value] = []
+        position = len(used)
+        for value in reversed(self.pending):
+            while position and used[position - 1] is not value:
+                position -= 1
+            if not position or (value.kills and not final):
+                break
+            position -= 1
+            kept.append(value)
+        staying = {id(value) for value in kept}
+        for value in used:
+            if id(value) not in staying:
+                if value.pending:
+                    self.spill_until(value)
+                self.let_go(value)
+        if kept:
+            del self.pending[-len(kept) :]
+            for value in kept:
                 value.pending = False
+        kept.reverse()
+        return kept
 
     def node(self, value: Value) -> s.Expression:
         """The expression that stands for `value` in the text."""

@@ -39,7 +39,8 @@ def return_(node: s.Return, limits: SyntaxLimits) -> Parts:
 
 
 def delete(node: s.Delete, limits: SyntaxLimits) -> Parts:
-    return ["del ", *listed([(target, TEST) for target in node.targets], ", ")]
+    targets = listed([(target, TEST) for target in node.targets])
+    return ["del ", OPEN_OPTIONAL, *targets, CLOSE_OPTIONAL] if len(node.targets) > 1 else ["del ", *targets]
 
 
 def assign(node: s.Assign, limits: SyntaxLimits) -> Parts:
