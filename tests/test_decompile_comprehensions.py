@@ -8,11 +8,11 @@ from decompile_tools import assert_proved, assert_same_text
 SAME_TEXT = {
     "with conditions that constants make shorter": """
         def f(a, c, y):
-            return [x for x in y if (a if a else c or True)], [x for x in y if a or (c or True) and False if a]
+            return [x for x in y if not (a or c and False) or a], [x for x in y if (a or c and False) and a]
     """,
     "with a condition that always holds": """
         def f(a, y):
-            return [a for z in y if g(z) or True], any(a for z in y if z and a or True if a)
+            return [a for z in y if g(z) or True], any(a for z in y if z and a and False or a)
     """,
     "over one value, to give it a name": """
         def f(y):

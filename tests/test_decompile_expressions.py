@@ -141,6 +141,18 @@ SAME_TEXT = {
             x = [((a if c else b and d) or y) and d]
             return lambda: (a if c else (b and d or a) and y) or y, lambda: (a if c else d or y) and x
     """,
+    "conditions that constants made shorter": """
+        def f(a, b, c):
+            if a or b and False or c:
+                x()
+            while a and (b or True):
+                if a:
+                    pass
+                x()
+            if g(1) < (2 if a or True else None) != a:
+                z()
+            assert a, [2, *g(a if c or True else None, 2)]
+    """,
     "known pairs after unknown ones, unpacked or not": """
         def f(n, k, v):
             g({**n, k: v}, {**n, 'n': 1, **{}}, **n, a=1, **{'b': 2}, **{k: 3}, c=4)

@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 import pytest
-from decompile_tools import assert_proved
+from decompile_tools import assert_proved, assert_same_text
 
 PROVED = {
+    "a loop that a finally leaves before it runs twice": """
+        def f(a):
+            while True:
+                try:
+                    x()
+                    if a:
+                        break
+                    w()
+                finally:
+                    y()
+                    break
+            while a:
+                try:
+                    x()
+                finally:
+                    y()
+                    break
+            z()
+    """,
     "for else continue with a break inside": """
         def f(a):
             for x, y in a:
@@ -776,3 +795,33 @@ PROVED = {
 @pytest.mark.parametrize("source", PROVED.values(), ids=PROVED.keys())
 def test_is_proved(source: str) -> None:
     assert_proved(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        """
+        def f(a):
+            try:
+                g()
+            except a:
+                h()
+            else:
+                i()
+            finally:
+                j()
+        """,
+        """
+        def f(a, b):
+            try:
+                g()
+            except a:
+                if b:
+                    h()
+            except b:
+                pass
+        """,
+    ],
+)
+def test_the_end_of_a_function_is_not_said_in_its_last_statement(source: str) -> None:
+    assert_same_text(source)

@@ -418,6 +418,37 @@ SAME_TEXT = {
                         h()
             return 1
     """,
+    "a match in a case, on a subject that is computed": """
+        def f(a):
+            match a:
+                case str(c):
+                    match g(1):
+                        case 1:
+                            x()
+                        case C(1):
+                            y()
+                case {'k': c}:
+                    match c.d:
+                        case 1 as b if g(c for z in a):
+                            x()
+                        case C(1) if False:
+                            pass
+                        case 2 if b and False:
+                            pass
+                        case [_]:
+                            y()
+    """,
+    "a case in an except clause whose guard never holds": """
+        def f(a, b):
+            try:
+                g()
+            except a:
+                match b:
+                    case 1 | 2 if b and False:
+                        pass
+                    case {'k': a}:
+                        y()
+    """,
     "cases that end a function, and one that does so at once": """
         def f(a):
             match a:

@@ -6,6 +6,57 @@ import pytest
 from decompile_tools import assert_proved
 
 PROVED = {
+    "an except* with a with block that always raises": """
+        def f(a):
+            try:
+                g()
+            except* ValueError:
+                with a:
+                    raise KeyError
+    """,
+    "break after an except*, in a finally and without one": """
+        def f(a, b, c):
+            for a in a:
+                try:
+                    x()
+                except* a:
+                    y()
+                finally:
+                    break
+            for a in b:
+                if a:
+                    try:
+                        x()
+                    except* a:
+                        y()
+                    except* b as c:
+                        y(c)
+                    else:
+                        z()
+                    break
+            while a:
+                try:
+                    x()
+                except* a:
+                    y()
+                if a:
+                    return 1
+                elif b:
+                    continue
+                z()
+    """,
+    "continue in the body of an except* that a break follows": """
+        def f(a):
+            for c in a:
+                try:
+                    try:
+                        continue
+                    finally:
+                        x()
+                except* ValueError:
+                    a
+                break
+    """,
     "an except* around a comprehension": """
         def f(a):
             try:

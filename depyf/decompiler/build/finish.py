@@ -96,6 +96,20 @@ def _resolved(node: Any, placeholders: Placeholders) -> Any:
     return node
 
 
+def spell_assertion_errors(body: List[s.Statement], placeholders: Placeholders) -> None:
+    """The interpreter's own AssertionError where no assert statement says it: a constant without a spelling."""
+    work: List[s.Node] = list(body)
+    while work:
+        node = work.pop()
+        if isinstance(node, s.Call) and isinstance(node.func, AssertionErrorName):
+            node.func = placeholders.node(AssertionError)
+        elif isinstance(node, s.Raise) and isinstance(node.exc, AssertionErrorName):
+            node.exc = placeholders.node(AssertionError)
+        elif isinstance(node, s.Assign) and isinstance(node.value, AssertionErrorName):
+            node.value = placeholders.node(AssertionError)
+        work.extend(s.children(node))
+
+
 def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
     """Give variables other names."""
     if not names:
@@ -220,6 +234,8 @@ def _tidy(body: List[s.Statement], ends_loop: bool) -> None:
             body[position] = _assertion(statement, lambda: s.Constant(False)) or statement
         elif isinstance(statement, s.Try):
             _join_try(statement)
+            if len(statement.body) > 1 and _is_bare_return(statement.body[-1]) and ends(statement.finalbody):
+                statement.body = statement.body[:-1]  # nothing is returned: the `finally` goes elsewhere
             if statement.orelse and statement.handlers and not statement.finalbody:
                 if position == len(body) - 1 and all(ends(handler.body) for handler in statement.handlers):
                     body.extend(statement.orelse)
@@ -277,6 +293,7 @@ def _drop_final_returns(body: List[s.Statement]) -> None:
     """`return None` where the function ends anyway need not be said."""
     work = [body]
     matches: List[s.Match] = []
+    tries: List[Any] = []
     while work:
         current = work.pop()
         if current and _is_bare_return(current[-1]):
@@ -294,10 +311,18 @@ def _drop_final_returns(body: List[s.Statement]) -> None:
         elif isinstance(last, s.Match):
             work.extend(case.body for case in last.cases)
             matches.append(last)
-        elif isinstance(last, (s.With, s.AsyncWith)) or (
-            isinstance(last, s.Try) and last.finalbody and not last.handlers and len(last.body) > 1
-        ):
+        elif isinstance(last, (s.With, s.AsyncWith)):
             work.append(last.body)
+        elif isinstance(last, (s.Try, s.TryStar)):
+            work.extend(handler.body for handler in last.handlers)
+            work.append(last.orelse or last.body)
+            tries.append(last)
+    for statement in tries:
+        for part in (statement.body, *(handler.body for handler in statement.handlers)):
+            if not part:
+                part.append(s.Pass())
+        if isinstance(statement, s.Try):
+            _join_try(statement)
     for match in matches:
         _fill_cases(match)
 

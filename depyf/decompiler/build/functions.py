@@ -11,7 +11,7 @@ from ..undo import Comprehension, Unstructured
 from .comprehensions import COMPREHENSIONS, Element, comprehension_node
 from .constants import Placeholders
 from .definitions import CO_COROUTINE
-from .finish import finish_body, named_after, rename, resolve, telling_names
+from .finish import finish_body, named_after, rename, resolve, spell_assertion_errors, telling_names
 from .forms import AiterOf, CoroutineComprehension, IterOf
 from .generics import Generics
 from .names import Names, spelled
@@ -113,6 +113,8 @@ class Builder(Generics):
         if self.is_namespace:
             drop_returns(body)
         finish_body(body)
+        if any(op.kind == "LOAD_ASSERTION_ERROR" for op in self.program.ops):
+            spell_assertion_errors(body, self.placeholders)
         wanted = {**telling_names(body, self.generated), **self.better_names}
         wanted = {**named_after(self.temporaries, wanted), **wanted}
         rename(body, {old: self.names.like(name) for old, name in wanted.items()})

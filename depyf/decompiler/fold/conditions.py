@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..flow import Block, Branch, Choice, End, Keep, negated
 from .blocks import both, equivalent, operand
+from .dropped import always, is_settled, towards
 from .expressions import ends_in_membership
 
 
@@ -16,6 +17,9 @@ def join_tests(block: Block) -> bool:
         inner = other.term
         if not isinstance(inner, Branch) or not operand(block, other) or out is other:
             continue
+        if is_settled(inner) and not equivalent(inner.true, out) and other.line == block.line:
+            _join_settled(block, other, out, op)
+            return True
         if not equivalent(inner.true, out) and not equivalent(inner.false, out):
             continue
         same = equivalent(inner.false, out) if op == "and" else equivalent(inner.true, out)
@@ -32,6 +36,17 @@ def join_tests(block: Block) -> bool:
         block.set_term(Branch(both(op, first, other.ops, test), true, false))
         return True
     return False
+
+
+def _join_settled(block: Block, other: Block, out: Block, op: str) -> None:
+    """if a: (if b: pass); X -> if a and (b or True): X"""
+    term, inner = block.term, other.term
+    assert isinstance(term, Branch) and isinstance(inner, Branch)
+    onward = inner.true
+    test = both(op, term.test, other.ops, always(inner.test, op == "and"))
+    other.set_term(End())
+    other.number = -1
+    block.set_term(Branch(test, onward, out) if op == "and" else Branch(test, out, onward))
 
 
 def _opposite_first(block: Block, other: Block, onward: Block, out: Block) -> bool:
@@ -55,15 +70,16 @@ def join_choice(block: Block) -> bool:
     x, y = a.term, b.term
     if not (isinstance(x, Branch) and isinstance(y, Branch) and operand(block, a) and operand(block, b)):
         return False
-    crossed = equivalent(x.true, y.false) and equivalent(x.false, y.true)
-    if not crossed and not (equivalent(x.true, y.true) and equivalent(x.false, y.false)):
+    true, false = (x.true, x.false) if is_settled(y) else (y.true, y.false)
+    if is_settled(x) and is_settled(y):
         return False
-    true, false = (y.true, y.false) if crossed else (x.true, x.false)
-    first = negated(x.test) if crossed else x.test
+    first, second = towards(x, true, false), towards(y, true, false)
+    if first is None or second is None:
+        return False
     for gone in (a, b):
         gone.set_term(End())
         gone.number = -1
-    block.set_term(Branch(Choice(term.test, (a.ops, first), (b.ops, y.test)), true, false))
+    block.set_term(Branch(Choice(term.test, (a.ops, first), (b.ops, second)), true, false))
     return True
 
 

@@ -44,12 +44,12 @@ def effect(ops: List[Op]) -> Optional[int]:
 
 
 def reaches_below(ops: List[Op]) -> bool:
-    """Whether ops use values that were on the stack before them."""
+    """Whether ops use values that were on the stack before them, in an expression: not where one is cleaned up."""
     depth = 0
     for op in ops:
         structured = STRUCTURED.get(op.kind)
         if depth < (structured[0] if structured else depth_needed(op)):
-            return True
+            return op.kind not in STATEMENTS and op.kind != "SWAP"
         popped, pushed = structured or stack_effect(op)
         depth += pushed - popped
     return False

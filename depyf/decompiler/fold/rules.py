@@ -10,6 +10,7 @@ from ..undo.copies import Unstructured
 from .blocks import swallows, take_over
 from .chains import ends_in_chain, join_chain
 from .conditions import join_choice, join_kept_tests, join_tests
+from .dropped import join_dropped
 from .values import join_operand, join_select, join_value, spread_test
 
 
@@ -143,4 +144,5 @@ RULES: Tuple[Callable[[Block], bool], ...] = (
     join_value,
     join_kept_tests,
     join_select,
+    join_dropped,
 )

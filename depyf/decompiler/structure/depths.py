@@ -41,8 +41,10 @@ def find_depths(graph: Graph) -> None:
             work.append((term.body, [*below, block, None]))
         elif isinstance(term, Guarded):
             handler = graph.program.handlers[term.region.number]
+            # What `except*` has on the stack is gone; what a `with` entered is popped in its body.
+            kept = min(handler.depth, len(entries) - (term.region.kind == "with"))
             # The exception itself stands for the state that PUSH_EXC_INFO will put in its place.
-            work.append((term.handler, [*entries[: handler.depth], *([None] * handler.lasti), term.region]))
+            work.append((term.handler, [*entries[:kept], *([None] * handler.lasti), term.region]))
             work.append((term.body, entries))
         else:
             work.extend((target, list(entries)) for target in block.successors())

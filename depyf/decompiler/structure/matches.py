@@ -7,6 +7,7 @@ and the next case begins. What is not understood is left alone. That all this is
 
 from __future__ import annotations
 
+import heapq
 from typing import List, NamedTuple, Optional, Tuple
 
 from ..flow import Block, Both, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
@@ -41,16 +42,21 @@ def recognise_matches(graph: Graph) -> None:
     """Rewrite every `match` statement of the graph."""
     if not any(_may_start(op) for block in graph.blocks for op in block.ops):
         return
-    for block in graph.blocks:  # grows while blocks are cut
+    # In the order of the code, so that a statement is found at its first case. Blocks are cut on the way.
+    work = [(block.offset, place, block) for place, block in enumerate(graph.blocks)]
+    heapq.heapify(work)
+    while work:
+        _, _, block = heapq.heappop(work)
         if block.number < 0 or isinstance(block.term, End):  # where no test fails there is no case
             continue
-        position = 0
-        while position < len(block.ops):
+        for position in range(len(block.ops)):
             chain = _chain_at(block, position)
             if chain:
+                known = len(graph.blocks)
                 _apply(graph, chain)
+                for place, new in enumerate(graph.blocks[known:], known):
+                    heapq.heappush(work, (new.offset, place, new))
                 break
-            position += 1
 
 
 def _may_start(op: Op) -> bool:
@@ -318,10 +324,10 @@ def _never(guard: Optional[Tuple[List[Op], Test, bool]]) -> Tuple[List[Op], Test
 
 
 def _nothing(graph: Graph, start: Block) -> Block:
-    """The body of a case that is never chosen: it pops the subject."""
+    """The body of a case that is never chosen: it leads nowhere."""
     body = graph.new_block(start.offset, start.handler, start.line)
     body.regions = start.regions
-    body.ops = [Op("POP", None, start.offset)]
+    body.ops = [Op("POP", None, start.offset), Op("NOWHERE", None, start.offset)]
     return body
 
 

@@ -8,6 +8,7 @@ from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, Simp
 from ..fold import effect, ends_in_membership
 from ..microops import Op
 from ..undo import Region, Unstructured, same_op
+from .clauses import clause_ends
 from .depths import find_depths
 from .dominators import Dominance
 from .guards import SILENT, after_with, read_clauses, split_block
@@ -99,11 +100,25 @@ def ends_of_finals(graph: Graph) -> Dict[Region, Block]:
     return found
 
 
+def exits_of_finals(graph: Graph) -> Dict[Region, List[Block]]:
+    """Where control goes when the body of a `finally` leaves by itself, and drops what was caught."""
+    found: Dict[Region, List[Block]] = {}
+    for block in graph.blocks:
+        region: Optional[Region] = block.handlers[-1] if block.handlers else None
+        if region is None or region.kind != "finally":
+            continue
+        for target in block.successors():
+            if region not in target.handlers and target not in found.setdefault(region, []):
+                found[region].append(target)
+    return found
+
+
 class _Structurer:
     def __init__(self, graph: Graph, regions: List[Region]) -> None:
         self.graph = graph
         self.clauses, self.swallowed = prepare(graph, regions)
         self.final_ends = ends_of_finals(graph)
+        self.final_exits = exits_of_finals(graph)
         self.dominance = Dominance(graph.entry)
         self.placed: Set[Block] = set()
         self.opened: Set[Block] = set()
@@ -401,33 +416,74 @@ class _Structurer:
         if region.kind == "with":
             return self.with_statement(block, term, out, around)
         node = TryNode(region, block.offset)
+        elsewhere = self.left_by_final(region, around)
+        if elsewhere is not None:
+            return self.final_that_breaks(block, term, node, out, around, elsewhere)
         out.items.append(node)
         known = (around.fall, around.header, around.after)
         others = [c for c in self.dominance.children[block] if c not in (term.body, term.handler, *known)]
-        others = [c for c in others if not self.only_leaves(c, around)]
+        others = [c for c in others if region.is_star or not self.only_leaves(c, around)]
         joins = [c for c in others if self.is_reached_outside(c, region)]
         plain = [c for c in others if c not in joins]
         if region.kind == "finally":
             joins, plain = others, []
-        joins, plain = self.without_copies(joins, block, around), self.without_copies(plain, block, around)
+        if not region.is_star:  # its clauses may not say a return
+            joins = self.without_copies(joins, block, around)
+        plain = self.without_copies(plain, block, around)
         if len(joins) > 1 or len(plain) > 1:
             raise Unstructured("several places to go on after a try")
-        after = joins[0] if joins else around.fall
+        left_for = self.left_by_star(region, around) if region.is_star and not joins else None
+        after = joins[0] if joins else left_for or around.fall
         outer = Around(after, around.header, around.after)
         in_body = Around(plain[0], around.header, around.after) if plain else outer
         self.start(term.body, node.body, in_body, block)
         if plain:
             self.tasks.append(Task(plain[0], node.orelse, outer))
         if region.kind == "finally":
-            end = self.final_ends.get(region)
-            if end is not None:
-                self.tasks.append(Task(end, node.final, Around(None)))  # after the next one
-            self.tasks.append(Task(region.entry, node.final, Around(end, around.header, around.after)))
+            self.final_body(region, node, around)
         else:
             node.clauses = self.clauses[region]
             for clause in node.clauses:
                 self.tasks.append(Task(clause.block, clause.body, outer))
+        if left_for is not None:
+            return self.transfer(left_for, out, around, block)
         return joins[0] if joins else None
+
+    def left_by_star(self, region: Region, around: Around) -> Optional[Block]:
+        """The loop's end that comes after an `except*`: its clauses may not say `break` or `continue` themselves."""
+        for clause in self.clauses[region]:
+            for block, _ in clause_ends(clause.block):
+                if isinstance(block.term, Jump):
+                    target = block.term.target
+                    if target in (around.header, around.after) or self.only_leaves(target, around):
+                        return target
+        return None
+
+    def final_body(self, region: Region, node: TryNode, around: Around) -> None:
+        end = self.final_ends.get(region)
+        if end is not None:
+            self.tasks.append(Task(end, node.final, Around(None)))  # after the next one
+        self.tasks.append(Task(region.entry, node.final, Around(end, around.header, around.after)))
+
+    def left_by_final(self, region: Region, around: Around) -> Optional[Block]:
+        """Where the body of a `finally` leaves for, if no loop around goes on there: the one that it left never ran twice."""
+        if region.kind != "finally":
+            return None
+        targets = [t for t in self.final_exits.get(region, ()) if t not in (around.header, around.after)]
+        targets = [t for t in targets if not self.only_leaves(t, around) and not self.may_move_in(t)]
+        return targets[0] if len(targets) == 1 else None
+
+    def final_that_breaks(
+        self, block: Block, term: Guarded, node: TryNode, out: Sequence, around: Around, after: Block
+    ) -> Optional[Block]:
+        """`while True:` that runs once: the body of a `finally` can drop an exception only by leaving a loop."""
+        loop = LoopNode("while", block.offset)
+        out.items.append(loop)
+        loop.body.items.append(node)
+        inside = Around(None, None, after)
+        self.start(term.body, node.body, inside, block)
+        self.final_body(term.region, node, inside)
+        return self.transfer_after(after, out, around, block)
 
     def is_reached_outside(self, block: Block, region: Region) -> bool:
         """Whether control comes to a block from outside the region, other than back from what follows it."""
