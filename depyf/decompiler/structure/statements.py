@@ -11,6 +11,7 @@ from ..undo import Region, Unstructured, same_op
 from .clauses import clause_ends
 from .depths import find_depths
 from .dominators import Dominance
+from .finals import ends_of_finals, exits_of_finals
 from .guards import SILENT, after_with, read_clauses, split_block
 from .returns import share_out_returns
 from .tree import CaseNode, Clause, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
@@ -83,34 +84,6 @@ def prepare(graph: Graph, regions: List[Region]) -> Tuple[Clauses, Swallowed]:
         else:
             raise Unstructured(f"{region.kind} is not supported yet")
     return clauses, swallowed
-
-
-def ends_of_finals(graph: Graph) -> Dict[Region, Block]:
-    """The end of each `finally` body, in a block of its own: what is caught is raised again there."""
-    found: Dict[Region, Block] = {}
-    for block in list(graph.blocks):
-        region: Optional[Region] = block.handlers[-1] if block.handlers else None
-        if region is None or region.kind != "finally" or not block.ops or block.ops[-1].kind != "RERAISE":
-            continue
-        if len(block.ops) > 1 or block is region.entry:
-            depth = block.depth
-            block = split_block(graph, block, len(block.ops) - 1)
-            block.depth = depth  # nothing asks for more than that it is no less than that of a loop around
-        found[region] = block
-    return found
-
-
-def exits_of_finals(graph: Graph) -> Dict[Region, List[Block]]:
-    """Where control goes when the body of a `finally` leaves by itself, and drops what was caught."""
-    found: Dict[Region, List[Block]] = {}
-    for block in graph.blocks:
-        region: Optional[Region] = block.handlers[-1] if block.handlers else None
-        if region is None or region.kind != "finally":
-            continue
-        for target in block.successors():
-            if region not in target.handlers and target not in found.setdefault(region, []):
-                found[region].append(target)
-    return found
 
 
 class _Structurer:
@@ -466,7 +439,7 @@ class _Structurer:
         self.tasks.append(Task(region.entry, node.final, Around(end, around.header, around.after)))
 
     def left_by_final(self, region: Region, around: Around) -> Optional[Block]:
-        """Where the body of a `finally` leaves for, if no loop around goes on there: the one that it left never ran twice."""
+        """Where the body of a `finally` leaves for, if no loop around goes on there: what it left never runs twice."""
         if region.kind != "finally":
             return None
         targets = [t for t in self.final_exits.get(region, ()) if t not in (around.header, around.after)]
