@@ -265,7 +265,8 @@ def test_what_autotuning_tried_is_a_list_apart_from_the_kernels_and_the_times_ar
     small, big, broken = Choice("mm_0", "BLOCK_M=16"), Choice("mm_1", "BLOCK_M=64"), Choice("mm_2", "")
 
     def backend(graph_module, example_inputs):
-        for saver in savers:  # as Inductor does, of torch 2.13 and of older ones
+        assert select_algorithm.get_algorithm_selector_cache().feedback_saver_fns is savers  # as Inductor does,
+        for saver in savers:  # of torch 2.13 and of older ones
             saver({small: 0.5, big: 0.25, broken: float("inf")}, "mm", [], [small, big, broken], None, {})
             saver({}, "bmm", [], [], None)
             saver(None, None, None, [object()])

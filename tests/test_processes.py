@@ -19,6 +19,8 @@ import depyf.errors
 from depyf.__main__ import main
 from depyf.record import from_json
 from depyf.torch_hooks import processes
+from depyf.torch_hooks.leftovers import look
+from depyf.torch_hooks.merging import merge_at_exit
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tests" / "process_programs.py"
@@ -28,6 +30,7 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 def environment():
     ranks = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
     own = {name: value for name, value in os.environ.items() if name not in ranks}
+    own["CUDA_VISIBLE_DEVICES"] = ""  # torch itself cannot compile in a forked child of a process with a GPU
     return {**own, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
@@ -116,6 +119,10 @@ class TestRanks:
             record = record_in(tmp_path / f"rank_{rank}")
             assert not record.problems and all(frame.installed == "replaced" for frame in record.frames)
         assert err.count("All 2 ranks compiled the same.") == 1 and "Traceback" not in err
+        run_id = look(str(tmp_path / "rank_0")).run
+        assert merge_at_exit(str(tmp_path), run_id, 0.0) is None, "two that leave at once do it once"
+        os.utime(tmp_path / "rank_1" / "manifest.json")
+        assert merge_at_exit(str(tmp_path), run_id, 0.0) is not None, "a rank has written since"
 
     def test_a_job_that_hangs_is_killed_and_then_tells_which_collective_differs(self, tmp_path, capsys):
         process = start(*TORCHRUN, 2, PROGRAMS, "hang", tmp_path)

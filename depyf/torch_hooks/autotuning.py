@@ -6,9 +6,10 @@ choices are templates with other block sizes, and few of them ever run: they bec
 
 from __future__ import annotations
 
+import functools
 import sys
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from depyf.report import python_text
 from depyf.torch_hooks import torch_facts
@@ -26,23 +27,36 @@ class Autotuned:
 def attach(receive: Callable[[Any, Any, Any], None]) -> Callable[[], None] | None:
     """Call `receive(timings, operation, choices)` for each operation; returns the function that stops it.
 
-    None while Inductor is not loaded: this does not load it.
+    None while Inductor is not loaded: this does not load it.  Nor does it make Inductor's selector, which reads all of
+    Triton when it is made: the saver is registered when torch itself asks for the selector.
     """
-    if torch_facts.hook("autotuning_choices").module not in sys.modules:
-        return None
-    selector = torch_facts.find("autotuning_choices")
-    savers = getattr(selector() if callable(selector) else None, "feedback_saver_fns", None)
-    if not isinstance(savers, list):
-        return lambda: None
+    row = torch_facts.hook("autotuning_choices")
+    original = torch_facts.find_loaded(row.name)
+    if original is None:
+        return None if row.module not in sys.modules else lambda: None
+    module = sys.modules[row.module]
+    lists: List[List[Any]] = []  # to which the saver was added
 
     def saver(timings: Any, operation: Any, _inputs: Any, choices: Any, *_: Any) -> None:
         receive(timings, operation, choices)
 
-    savers.append(saver)
+    @functools.wraps(original)
+    def selector(*args: Any, **kwargs: Any) -> Any:
+        made = original(*args, **kwargs)
+        savers = getattr(made, "feedback_saver_fns", None)
+        if isinstance(savers, list) and saver not in savers:
+            savers.append(saver)
+            lists.append(savers)
+        return made
+
+    setattr(module, row.attribute, selector)
 
     def detach() -> None:
-        if saver in savers:
-            savers.remove(saver)
+        if getattr(module, row.attribute, None) is selector:
+            setattr(module, row.attribute, original)
+        for savers in lists:
+            if saver in savers:
+                savers.remove(saver)
 
     return detach
 

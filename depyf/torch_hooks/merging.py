@@ -13,7 +13,7 @@ import os
 import time
 from typing import Dict, List, Tuple
 
-from depyf.record import ProcessRecord, SessionRecord, to_json
+from depyf.record import ProcessRecord, SessionRecord, from_json, to_json
 from depyf.report import ranks as report
 from depyf.report.summary import distinct_breaks
 from depyf.torch_hooks.claims import Claim, is_claimed
@@ -44,6 +44,8 @@ def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
         if claim is None:
             return merged
         try:
+            if merged is None and _is_merged(top, run):
+                return None  # two left at once, and the other one has seen both complete
             remove_stale_below(top, run, started)
             merged = merge(top, run)
         finally:
@@ -51,6 +53,21 @@ def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
         if _state(top) == seen or merged is None:
             break
     return merged
+
+
+def _is_merged(top: str, run: str) -> bool:
+    """Whether the manifest at the top tells of the end of every process of the run already."""
+    members = [left for left in map(look, folders_below(top)) if left.exists and left.run == run]
+    try:
+        written = os.stat(os.path.join(top, MANIFEST)).st_mtime
+        with open(os.path.join(top, MANIFEST), encoding="utf-8") as stream:
+            processes = from_json(stream.read()).processes
+    except (OSError, ValueError):
+        return False
+    ends = {os.path.relpath(path, top).replace(os.sep, "/"): time for path, time in _state(top)}
+    told = {process.folder: process.complete for process in processes if process.folder != "."}
+    names = [os.path.relpath(left.folder, top).replace(os.sep, "/") for left in members]
+    return all(told.get(name, False) and ends.get(name, written + 1) <= written for name in names)
 
 
 def merge(top: str, run: str) -> SessionRecord | None:
