@@ -821,7 +821,27 @@ def test_is_proved(source: str) -> None:
             except b:
                 pass
         """,
+        """
+        def f(a, c):
+            try:
+                try:
+                    x()
+                except Exception as c:
+                    y()
+                return c
+            except a:
+                z()
+        """,
+        """
+        def f(a, b):
+            while a < g(1) < b:
+                try:
+                    x()
+                    return 1
+                except E:
+                    y()
+        """,
     ],
 )
-def test_the_end_of_a_function_is_not_said_in_its_last_statement(source: str) -> None:
+def test_the_end_of_a_function_is_said_once(source: str) -> None:
     assert_same_text(source)

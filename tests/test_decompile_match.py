@@ -449,6 +449,18 @@ SAME_TEXT = {
                     case {'k': a}:
                         y()
     """,
+    "cases whose guards always hold": """
+        def f(b, c):
+            match g(b):
+                case 1 if b or True:
+                    x()
+                case {'k': a} if not b or c:
+                    x()
+                case [q] if b or True:
+                    x()
+                case C(1) if c or True:
+                    y()
+    """,
     "cases that end a function, and one that does so at once": """
         def f(a):
             match a:

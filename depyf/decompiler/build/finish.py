@@ -98,15 +98,16 @@ def _resolved(node: Any, placeholders: Placeholders) -> Any:
 
 def spell_assertion_errors(body: List[s.Statement], placeholders: Placeholders) -> None:
     """The interpreter's own AssertionError where no assert statement says it: a constant without a spelling."""
-    work: List[s.Node] = list(body)
+    work: List[Any] = list(body)
     while work:
         node = work.pop()
-        if isinstance(node, s.Call) and isinstance(node.func, AssertionErrorName):
-            node.func = placeholders.node(AssertionError)
-        elif isinstance(node, s.Raise) and isinstance(node.exc, AssertionErrorName):
-            node.exc = placeholders.node(AssertionError)
-        elif isinstance(node, s.Assign) and isinstance(node.value, AssertionErrorName):
-            node.value = placeholders.node(AssertionError)
+        for slot in node.__slots__:
+            child = getattr(node, slot, None)
+            if type(child) is AssertionErrorName:
+                setattr(node, slot, placeholders.node(AssertionError))
+            elif isinstance(child, (list, tuple)) and any(type(item) is AssertionErrorName for item in child):
+                own = placeholders.node(AssertionError)
+                setattr(node, slot, [own if type(item) is AssertionErrorName else item for item in child])
         work.extend(s.children(node))
 
 

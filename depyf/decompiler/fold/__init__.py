@@ -11,7 +11,8 @@ does nothing but compute an operand is folded into the block before it, as one s
 What is left of the graph afterwards needs statements.
 """
 
+from .dropped import always
 from .expressions import STRUCTURED, effect, ends_in_membership
 from .rules import drop_unreachable, fold
 
-__all__ = ["STRUCTURED", "drop_unreachable", "effect", "ends_in_membership", "fold"]
+__all__ = ["STRUCTURED", "always", "drop_unreachable", "effect", "ends_in_membership", "fold"]

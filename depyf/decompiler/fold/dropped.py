@@ -79,6 +79,6 @@ def _first_value(ops: List[Op]) -> int:
             return size if op.kind != "SWAP" and op.kind not in STORES and not collects else 0
         popped, pushed = structured or stack_effect(op)
         depth += pushed - popped
-        if depth == 1 and not size:
+        if depth == 1:
             size = position
     return 0

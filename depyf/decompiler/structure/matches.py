@@ -11,7 +11,7 @@ import heapq
 from typing import List, NamedTuple, Optional, Tuple
 
 from ..flow import Block, Both, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
-from ..fold import effect
+from ..fold import always, effect
 from ..microops import Op, depth_needed
 from ..undo import same_op
 from .guards import split_block
@@ -262,6 +262,8 @@ class _Case:
         if self.keeps and otherwise is not None:
             if _same_place(_skip(term.true, 0), otherwise) and _same_place(_skip(term.false, 0), otherwise):
                 return _never((ops, term.test, True)), None, otherwise
+            if term.true is term.false and term.true.ops and term.true.ops[0].kind == "POP":
+                return (ops, always(term.test, True), True), (term.true, 0), otherwise
         for body, failure, is_true in ((term.true, term.false, True), (term.false, term.true, False)):
             if otherwise is not None and not _same_place(_skip(failure, 0), otherwise):
                 continue
@@ -319,8 +321,9 @@ def _apply(graph: Graph, chain: List[Found]) -> None:
 
 def _never(guard: Optional[Tuple[List[Op], Test, bool]]) -> Tuple[List[Op], Test, bool]:
     """A guard that never holds, whatever its first part gives."""
-    false, test = [Op("CONST", False, -1)], Simple("true")
-    return (false, test, True) if guard is None else (guard[0], Both("and", guard[1], [(false, test)]), True)
+    if guard is None:
+        return [Op("CONST", False, -1)], Simple("true"), True
+    return guard[0], always(guard[1], False), True
 
 
 def _nothing(graph: Graph, start: Block) -> Block:

@@ -7,7 +7,7 @@ expression or statement that they come from, to the column: that tells them from
 
 from __future__ import annotations
 
-from typing import Any, Dict, Hashable, List, Optional, Set, Tuple
+from typing import Any, Dict, Hashable, List, Optional, Tuple
 
 from ..flow import Block, Branch, End, Graph, Jump, Simple, thread_jumps
 from ..microops import Op, depth_needed, stack_effect
@@ -15,6 +15,7 @@ from .constants import constant_key
 from .heights import find_heights, height_after
 
 Key = Tuple[Hashable, ...]
+MOST_STEPS = 8  # of what is popped one by one
 
 
 def merge_copied_tails(graph: Graph) -> None:
@@ -73,8 +74,28 @@ def _onward(block: Block) -> Optional[Key]:
     if isinstance(term, Jump):
         return "jump", id(term.target)
     if isinstance(term, Branch) and isinstance(term.test, Simple):
-        return "branch", term.test.kind, term.test.negate, id(term.true), id(term.false)
+        return "branch", term.test.kind, term.test.negate, _place(term.true), _place(term.false)
     return None
+
+
+def _place(block: Block) -> Key:
+    """What two blocks share that go on alike: the same block, or copies of an end that does nothing but pop and return.
+
+    The return at the end of a function may have a place in the source in one copy, and none in another.
+    """
+    popped = 0
+    for _ in range(MOST_STEPS):
+        if not isinstance(block.term, Jump) or not all(op.kind == "POP" for op in block.ops):
+            break
+        popped += len(block.ops)
+        block = block.term.target
+    kinds = [op.kind for op in block.ops]
+    while kinds[:1] == ["POP"]:
+        del kinds[0]
+        popped += 1
+    if kinds == ["CONST", "RETURN"] and block.ops[-2].arg is None and isinstance(block.term, End):
+        return popped, "returns"
+    return popped, id(block)
 
 
 def _key(op: Op, positions: List[Any]) -> Key:
@@ -96,15 +117,26 @@ def _merge(graph: Graph, blocks: List[Block], positions: List[Any]) -> Optional[
 
 
 def _return_alike(blocks: List[Block], positions: List[Any]) -> bool:
-    """Whether the blocks only return what a block before each computes, and those are copies of one: `try: return x`
+    """Whether the blocks only return what a block before each computes, and that is copied as well: `try: return x`
     ends under the handler of the `try`, but for the return itself."""
-    before: Set[Tuple[Key, ...]] = set()
+    before: List[Block] = []
     for block in blocks:
         pred = block.preds[0] if len(block.preds) == 1 else block
-        if len(block.ops) > 1 or block.ops[0].kind != "RETURN" or not isinstance(pred.term, Jump) or not pred.ops:
+        if not _only_returns(block) or not isinstance(pred.term, Jump) or not pred.ops:
             return False
-        before.add(tuple(_key(op, positions) for op in pred.ops))
-    return len(before) == 1
+        before.append(pred)
+    if len({_key(pred.ops[-1], positions) for pred in before}) > 1:
+        return False
+    return _part(before[0].ops[-_common(before, positions) :], 1) > 0
+
+
+def _only_returns(block: Block) -> bool:
+    return len(block.ops) == 1 and block.ops[0].kind == "RETURN"
+
+
+def _part(ops: List[Op], left: int) -> int:
+    """How many ops at the end use nothing from before and leave so many values: as many as possible, 0 if none do."""
+    return next((part for part in range(len(ops), 0, -1) if _left_alone(ops[len(ops) - part :]) == left), 0)
 
 
 def _lead_to_one_end(graph: Graph, blocks: List[Block], size: int) -> Block:
@@ -162,11 +194,13 @@ def _fitting(blocks: List[Block], size: int) -> int:
     if isinstance(blocks[0].term, Jump) and all(op.kind == "POP" for op in ops):
         before = [block.ops[-size - 1] for block in blocks if len(block.ops) > size]
         return size if all(map(_ends_a_statement, before)) else 0  # `break`, which pops the iterator
+    if not is_test:
+        onward = blocks[0].term
+        return _part(ops, int(isinstance(onward, Jump) and _only_returns(onward.target)))
     for part in range(size, 0, -1):
-        left = _left_alone(ops[size - part :])
-        if left >= 1 if is_test else left == 0:  # more than one: a test inside an expression
+        if _left_alone(ops[size - part :]) >= 1:  # more than one: a test inside an expression
             return part
-    return size if is_test and all(len(block.ops) == size for block in blocks) else 0
+    return size if all(len(block.ops) == size for block in blocks) else 0
 
 
 def _begins_inside(ops: List[Op]) -> bool:
