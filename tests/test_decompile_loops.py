@@ -6,6 +6,30 @@ import pytest
 from decompile_tools import assert_proved, assert_same_text
 
 PROVED = {
+    "break and a with in the finally that it runs": """
+        def f(a, b, c):
+            for c in a:
+                try:
+                    if b:
+                        break
+                    elif c:
+                        return 1
+                    x()
+                except ValueError:
+                    y()
+                else:
+                    try:
+                        break
+                    finally:
+                        z()
+                finally:
+                    if q:
+                        w()
+                    else:
+                        with a:
+                            w()
+            return 2
+    """,
     "a loop that a finally leaves before it runs twice": """
         def f(a):
             while True:
@@ -831,6 +855,37 @@ def test_is_proved(source: str) -> None:
                 return c
             except a:
                 z()
+        """,
+        """
+        def f(a, b):
+            try:
+                try:
+                    g()
+                except KeyError as e:
+                    if a:
+                        h()
+                        k(e)
+                    elif b:
+                        i = 1
+                    else:
+                        j()
+            except E:
+                k()
+            x()
+        """,
+        """
+        def f(a):
+            try:
+                return g()
+            except KeyError:
+                if a:
+                    h()
+                else:
+                    i()
+            finally:
+                j()
+            if a:
+                k()
         """,
         """
         def f(a, b):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Dict, Iterator, List, Set, Tuple
 
 from ..flow import Block, Graph, Guarded, Jump
-from ..undo import Region
 
 UNBINDING = 3  # `e = None; del e`
 
@@ -35,7 +34,7 @@ def clause_ends(start: Block) -> Iterator[Tuple[Block, int]]:
             work.extend((target, level) for target in block.successors())
 
 
-def merge_clause_ends(graph: Graph, region: Region, start: Block) -> None:
+def merge_clause_ends(graph: Graph, start: Block) -> None:
     """Where control leaves a clause for the same place, it does so in one block."""
     groups: Dict[Tuple[Block, int], List[Tuple[Block, int]]] = {}
     for block, position in list(clause_ends(start)):
@@ -44,10 +43,10 @@ def merge_clause_ends(graph: Graph, region: Region, start: Block) -> None:
             groups.setdefault((block.term.target, length), []).append((block, position))
     for (target, _), ends in groups.items():
         if len(ends) > 1:
-            _merge(graph, region, target, ends)
+            _merge(graph, start, target, ends)
 
 
-def _merge(graph: Graph, region: Region, target: Block, ends: List[Tuple[Block, int]]) -> None:
+def _merge(graph: Graph, start: Block, target: Block, ends: List[Tuple[Block, int]]) -> None:
     whole = [block for block, position in ends if position == 0]
     if whole:
         end = whole[0]
@@ -55,9 +54,9 @@ def _merge(graph: Graph, region: Region, target: Block, ends: List[Tuple[Block, 
         block, position = ends[0]
         end = graph.new_block(block.ops[position].offset, block.handler, block.line)
         end.ops = block.ops[position:]
-        end.regions = target.regions
+        end.regions = start.regions  # the statement may be the last in another: then the target is outside of that, too
+        end.handlers = start.handlers
         end.depth = target.depth + 1
-        end.handlers = (*target.handlers, region)
         end.set_term(Jump(target))
     for block, position in ends:
         if block is not end:

@@ -117,7 +117,7 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
         if ops and ops[0].kind == "POP":
             body = split_block(graph, block, len(block.ops) - len(ops) + 1)
             body.depth = region.entry.depth
-            merge_clause_ends(graph, region, body)
+            merge_clause_ends(graph, body)
             clauses.append(Clause(None, None, body, block.offset))
             return clauses
         if len(ops) == 1 and ops[0].kind == "RERAISE":
@@ -137,7 +137,7 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
         match.depth -= 1
         name = None if first.kind == "POP" else first
         clauses.append(Clause(ops[:-1], name, match, block.offset))
-        merge_clause_ends(graph, region, match)
+        merge_clause_ends(graph, match)
         if name is not None:
             strip_unbinding(match, name)
         block = term.false

@@ -8,7 +8,7 @@ leaves nowhere to go: a value that was about to be returned is returned to nobod
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from ..flow import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Terminator, threaded
 from ..microops import Op
@@ -191,11 +191,20 @@ def _next_kinds(block: Block, position: int) -> Tuple[str, ...]:
 
 
 def _same_end(a: Cursor, b: Cursor) -> bool:
-    """Whether two places are copies of one that returns or raises at once."""
-    (block, i), (other, j) = _skip_jumps(*a), _skip_jumps(*b)
-    if not isinstance(block.term, End) or not isinstance(other.term, End) or block.regions != other.regions:
-        return False
-    return len(block.ops) - i == len(other.ops) - j and all(map(same_op, block.ops[i:], other.ops[j:]))
+    """Whether two places are copies: they do the same until they return or raise, or are at the same place."""
+    seen: Set[Tuple[Cursor, Cursor]] = set()
+    while True:
+        (block, i), (other, j) = a, b = _skip_jumps(*a), _skip_jumps(*b)
+        if a == b or (a, b) in seen:
+            return True
+        seen.add((a, b))
+        if block.regions != other.regions or i == len(block.ops) or j == len(other.ops):
+            return False
+        if not same_op(block.ops[i], other.ops[j]):
+            return False
+        if block.ops[i].kind in ("RETURN", "RAISE", "RERAISE"):
+            return True
+        a, b = (block, i + 1), (other, j + 1)
 
 
 def _skip_jumps(block: Block, position: int) -> Cursor:
