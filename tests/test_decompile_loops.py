@@ -888,6 +888,17 @@ def test_is_proved(source: str) -> None:
                 k()
         """,
         """
+        def f(b, c):
+            try:
+                g()
+            except ValueError as c:
+                h()
+            finally:
+                while i(b, c):
+                    if not c:
+                        j()
+        """,
+        """
         def f(a, b):
             while a < g(1) < b:
                 try:
@@ -898,5 +909,5 @@ def test_is_proved(source: str) -> None:
         """,
     ],
 )
-def test_the_end_of_a_function_is_said_once(source: str) -> None:
+def test_what_the_compiler_copied_is_said_once(source: str) -> None:
     assert_same_text(source)

@@ -6,6 +6,17 @@ import pytest
 from decompile_tools import assert_proved
 
 PROVED = {
+    "with blocks in each other in an except*": """
+        def f(a, b):
+            try:
+                g()
+            except* KeyError:
+                with a:
+                    with b:
+                        h()
+                    x()
+                y()
+    """,
     "an except* with a with block that always raises": """
         def f(a):
             try:

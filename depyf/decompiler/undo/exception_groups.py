@@ -33,6 +33,9 @@ def undo_exception_groups(graph: Graph, regions: List[Region]) -> None:
             _rewrite_exits(graph, clause, after)
             if clause.region is not None:
                 regions.remove(clause.region)
+                for inner in regions:
+                    if inner.parent is clause.region:
+                        inner.parent = clause.region.parent
         _rewrite_tests(graph, region, clauses)
         region.kind, region.is_star = "except", True
 

@@ -15,6 +15,8 @@ from .constants import constant_key
 from .heights import find_heights, height_after
 
 Key = Tuple[Hashable, ...]
+# Two of them may be one instruction, with the columns of the first, in one copy and not in the other.
+HALVES = frozenset({"LOAD_LOCAL", "STORE_LOCAL"})
 MOST_STEPS = 8  # of what is popped one by one
 
 
@@ -98,10 +100,13 @@ def _place(block: Block) -> Key:
     return popped, id(block)
 
 
-def _key(op: Op, positions: List[Any]) -> Key:
+def _key(op: Op, positions: List[Any], to_the_column: bool = True) -> Key:
     """What two copies of an op share."""
     constant = op.kind == "CONST"
-    return op.kind, constant_key(op.arg) if constant else op.arg, op.handler, positions[op.offset // 2]
+    position = positions[op.offset // 2]
+    if not to_the_column and op.kind in HALVES:
+        position = position[0]
+    return op.kind, constant_key(op.arg) if constant else op.arg, op.handler, position
 
 
 def _merge(graph: Graph, blocks: List[Block], positions: List[Any]) -> Optional[Block]:
@@ -173,8 +178,8 @@ def _common(blocks: List[Block], positions: List[Any]) -> int:
     size = 1
     longest = min(len(block.ops) for block in blocks)
     while size < longest:
-        first = _key(blocks[0].ops[-1 - size], positions)
-        if any(_key(block.ops[-1 - size], positions) != first for block in blocks[1:]):
+        first = _key(blocks[0].ops[-1 - size], positions, to_the_column=False)
+        if any(_key(block.ops[-1 - size], positions, to_the_column=False) != first for block in blocks[1:]):
             break
         size += 1
     return size
