@@ -84,9 +84,12 @@ def _leading_newlines(text: str) -> int:
     return len(text) - len(text.lstrip("\n"))
 
 
+_NO_WORD = re.compile(r"\W")
+
+
 def identifier(name: str) -> str:
     """`name` as a Python identifier: `<lambda>` is `_lambda_`."""
-    name = re.sub(r"\W", "_", name) or "_"
+    name = _NO_WORD.sub("_", name) or "_"
     if name[0].isdigit():
         name = "_" + name
     return name + "_" if keyword.iskeyword(name) or not name.isidentifier() else name
@@ -113,9 +116,12 @@ def printable(text: str) -> str:
     )
 
 
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
 def comment(text: str, indent: str = "") -> list[str]:
     """`text` as comment lines, one for each of its lines."""
-    return [(indent + "# " + printable(line)).rstrip() for line in re.split(r"\r\n|\n|\r", text)]
+    return [(indent + "# " + printable(line)).rstrip() for line in _LINE_END.split(text)]
 
 
 def code_or_comment(text: str) -> list[str]:

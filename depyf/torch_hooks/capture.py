@@ -238,6 +238,7 @@ class Capture:
     def _write_waiting(self, compilation: Compilation) -> None:
         if compilation.graph is None:
             return
+        compilation.graph.is_held = True
         for event in compilation.last_attempt():
             with self.problems.shield("writing a graph"):
                 if event.kind.startswith("custom "):
@@ -268,6 +269,9 @@ class Capture:
 
     def _keep(self, compilation: Compilation) -> None:
         """What is known now is kept, should the process be killed before the end."""
+        if compilation.graph is not None:
+            with self.problems.shield("writing a graph"):
+                self._graphs.write_held(compilation.graph)
         with self.problems.shield("keeping the journal"):
             self._journal.keep(compilation)
             if self._journal.is_manifest_due():

@@ -73,6 +73,7 @@ class Part:
     same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
     forwards: List[CodeType] | None = None  # code of each `forward` in the text, once it was compiled
     running: Set[int] = field(default_factory=set)  # which of them run, as far as seen
+    on_disk: str = ""  # the first line that the file has, if it has one
 
 
 @dataclass
@@ -81,6 +82,7 @@ class Graph:
 
     name: str
     compile_id: str
+    is_held: bool = False  # whether its stages are written only when it is known what runs, which will be soon
     stages: List[Part] = field(default_factory=list)
     kernels: List[Part] = field(default_factory=list)
     candidates: List[Part] = field(default_factory=list)
@@ -187,8 +189,24 @@ class Graphs:
         stem = f"{graph.name}.{file_stem(stage.replace(' ', '_'))}"
         index = self._folder.number(stem.replace("{", "").replace("}", "") + ".{}.py")
         part = Part(stage, index, f"{stem}.{index}.py", as_python(stable_text(text)), piece=piece)
-        self._folder.write(part.file, _with_first_line(graph, part))
         graph.stages.append(part)
+        if not graph.is_held:
+            self._write(graph, part)
+
+    def write_held(self, graph: Graph) -> None:
+        """Write the stages of a graph that were held back."""
+        if graph.is_held:
+            graph.is_held = False
+            for part in graph.stages:
+                if not part.on_disk:
+                    self._write(graph, part)
+
+    def _write(self, graph: Graph, part: Part) -> None:
+        """Write a file whose first line says whether it runs, unless it says so already."""
+        first_line = _first_line(graph, part)
+        if first_line != part.on_disk:
+            self._folder.write(part.file, f"{first_line}\n{part.text}")
+            part.on_disk = first_line
 
     def _add_kernel(self, graph: Graph, event: TraceEvent) -> None:
         """Of the modules that Inductor makes of one post-grad graph the last one runs.
@@ -229,19 +247,19 @@ class Graphs:
         name, suffix = str(event.data.get("name", "program")), file_stem(str(event.data.get("type", "txt")))
         index = self._folder.number(f"{graph.name}.{file_stem(name)}_{{}}.{suffix}")
         part = Part(name, index, f"{graph.name}.{file_stem(name)}_{index}.{suffix}", event.payload)
-        self._folder.write(part.file, _with_first_line(graph, part))
+        self._write(graph, part)
         graph.kernels.append(part)
 
     def _add_tried(self, graph: Graph, event: TraceEvent) -> None:
         index = self._folder.number(f"{graph.name}.autotuning_{{}}.py")
         part = Part("autotuning", index, f"{graph.name}.autotuning_{index}.py", event.payload)
-        self._folder.write(part.file, _with_first_line(graph, part))
+        self._write(graph, part)
         graph.candidates.append(part)
 
     def _add_candidate(self, graph: Graph, kernel: Part) -> None:
         index = self._folder.number(f"{graph.name}.candidate_{{}}.py")
         part = replace(kernel, stage="candidate", index=index, file=f"{graph.name}.candidate_{index}.py")
-        self._folder.write(part.file, _with_first_line(graph, part))
+        self._write(graph, part)
         graph.candidates.append(part)
 
     def link(self, graph: Graph, entry: Any) -> None:
@@ -336,20 +354,20 @@ class Graphs:
         found = link.link_forward(forward, forwards)
         if found is None:
             return False
-        part.text, part.forwards, part.running = text, forwards, {found}
-        self._folder.write(part.file, _with_first_line(graph, part))
+        part.text, part.forwards, part.running, part.on_disk = text, forwards, {found}, ""
+        self._write(graph, part)
         return True
 
     def finish(self) -> None:
         """Write the first lines anew, now that it is known what runs."""
         for graph in self._graphs:
             for part in graph.stages:
-                self._folder.write(part.file, _with_first_line(graph, part))
+                self._write(graph, part)
             for part in graph.kernels:
                 if not part.linked:
-                    self._folder.write(part.file, _with_first_line(graph, part))
+                    self._write(graph, part)
             for part in graph.candidates:
-                self._folder.write(part.file, _with_first_line(graph, part))
+                self._write(graph, part)
 
 
 def _with_first_line(graph: Graph, part: Part) -> str:

@@ -113,17 +113,21 @@ def is_expression(text: str) -> bool:
     return True
 
 
+_CLASS = re.compile(r"<(?:class|enum) '([^']*)'>")
+_RUN_ADDRESS = re.compile(r"(?: at)? 0x[0-9a-fA-F]{6,}")
+_RUN_ID = re.compile(r"\d{10,}")
+
+
 @functools.lru_cache(maxsize=256)
 def type_from_repr(text: str) -> str:
     """`<class 'torch.Tensor'>` -> `torch.Tensor`; anything else -> empty."""
-    match = re.search(r"<(?:class|enum) '([^']*)'>", text)
+    match = _CLASS.search(text)
     return match.group(1) if match else ""
 
 
 def scrub(text: str) -> str:
     """`text` without what varies from run to run: addresses and object ids."""
-    text = re.sub(r"(?: at)? 0x[0-9a-fA-F]{6,}", "", text)
-    return re.sub(r"\d{10,}", "...", text)
+    return _RUN_ID.sub("...", _RUN_ADDRESS.sub("", text))
 
 
 # ---------------------------------------------------------------- types
@@ -235,9 +239,12 @@ def _truth_match(leaf: Leaf) -> tuple[Condition, ...]:
     return (_python(f"{readable(expression)} is {value.strip()}"),)
 
 
+_CHECK_ID = re.compile(r"___check_obj_id\((.*), (\d+)\)(?:, type=(.*))?$")
+
+
 def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
     """Identity with the object seen while compiling: a module has a name to say so, other objects do not."""
-    match = re.match(r"___check_obj_id\((.*), (\d+)\)(?:, type=(.*))?$", leaf.text)
+    match = _CHECK_ID.match(leaf.text)
     if match is None:
         return _plain(leaf)
     expression, identity, type_name = readable(match.group(1)), int(match.group(2)), _type_in(leaf)
@@ -407,10 +414,13 @@ def _default_device(leaf: Leaf) -> tuple[Condition, ...]:
     return (_python(condition.text.replace(" == None", " is None")),)
 
 
+_ID_AND_END = re.compile(r", \d+\)")
+
+
 def _first_argument(text: str) -> str:
     """The first argument of the call at the start of `text`, as torch spells it."""
     start = text.index("(")
-    return re.split(r", \d+\)", text[start + 1 :], maxsplit=1)[0]
+    return _ID_AND_END.split(text[start + 1 :], maxsplit=1)[0]
 
 
 _TEXT = r"'[^'\\\n]*'"

@@ -14,6 +14,7 @@ from typing import Any, Type
 
 from depyf.errors import NestedSessionError, UserError
 from depyf.record import RecordFormatError, SessionRecord, from_json
+from depyf.report import full_code
 from depyf.report.manifest import render as render_manifest
 from depyf.report.ranks import summary as render_merged
 from depyf.report.summary import render as render_summary
@@ -258,8 +259,6 @@ def _merge(folder: OutputFolder) -> None:
 
 def _write_full_code(capture: Capture, record: SessionRecord) -> SessionRecord:
     """The whole story of each function of the user's, one file each."""
-    from depyf.report.full_code import render
-
     for function in record.functions:
         is_told = bool(record.frames_of(function.key) or function.skips)
         if function.resume_of is None and function.full_code_file is None and is_told:
@@ -269,5 +268,5 @@ def _write_full_code(capture: Capture, record: SessionRecord) -> SessionRecord:
     for function in record.functions:
         if function.full_code_file is not None:
             with capture.problems.shield(f"telling the story of {function.name}"):
-                capture.folder.write(function.full_code_file, render(record, function.key))
+                capture.folder.write(function.full_code_file, full_code.render(record, function.key))
     return record

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .. import syntax as s
 from ..python_facts import MOST_PAIRS_IN_TURN
@@ -137,17 +138,29 @@ def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[s
     plain = {name for name in generated if _GENERATED_NAME.match(name)}
     if not plain:
         return {}
-    for statement in body:
-        for node in s.walk(statement):
-            if isinstance(node, s.Assign):
-                for target in node.targets:
-                    for part in s.walk(target):
-                        if isinstance(part, s.Name) and part.id in plain and not is_none(node.value):
-                            found.setdefault(part.id, set()).add(suggestion(node.value) if part is target else "value")
+    for statement in _statements_in(body):
+        if isinstance(statement, s.Assign):
+            for target in statement.targets:
+                for part in s.walk(target):
+                    if isinstance(part, s.Name) and part.id in plain and not is_none(statement.value):
+                        wanted = suggestion(statement.value) if part is target else "value"
+                        found.setdefault(part.id, set()).add(wanted)
     only = {name: next(iter(names)) for name, names in found.items() if len(names) == 1}
     for name, wanted in only.items():  # in the order of the text: a name may be made of one before it
         only[name] = _WORDS.get(wanted) or _module(wanted) or after_renaming(wanted, only)
     return {name: wanted for name, wanted in only.items() if wanted != "value" and len(wanted) <= _LONGEST_NAME}
+
+
+def _statements_in(body: List[s.Statement]) -> Iterator[s.Statement]:
+    """The statements of a body and of those inside it, in the order of the text; not of functions and classes."""
+    work = [iter(body)]
+    while work:
+        statement = next(work[-1], None)
+        if statement is None:
+            work.pop()
+            continue
+        yield statement
+        work.append(itertools.chain.from_iterable(bodies(statement)))
 
 
 def _module(name: str) -> str:

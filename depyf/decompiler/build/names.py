@@ -12,6 +12,9 @@ from .. import syntax as s
 
 _BUILTINS = frozenset(dir(builtins))  # `set = a.set_` would puzzle a reader, and functions inside that use `set`
 
+_NO_WORD = re.compile(r"\W")
+
+
 class Names:
     """Hands out names for one function."""
 
@@ -42,7 +45,7 @@ def spelled(name: str) -> str:
     """How a variable is written: names that no source can spell (`.0`, pytest's `@py_assert1`) get a stand-in."""
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
-    return "__implicit_" + re.sub(r"\W", "_", name).strip("_")
+    return "__implicit_" + _NO_WORD.sub("_", name).strip("_")
 
 
 def suggestion(node: s.Expression) -> str:
@@ -66,5 +69,5 @@ def suggestion(node: s.Expression) -> str:
 
 
 def _clean(text: str) -> str:
-    text = re.sub(r"\W", "_", text).strip("_") or "value"
+    text = _NO_WORD.sub("_", text).strip("_") or "value"
     return text if not text[0].isdigit() else f"value_{text}"
