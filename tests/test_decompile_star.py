@@ -6,6 +6,41 @@ import pytest
 from decompile_tools import assert_proved
 
 PROVED = {
+    "clauses of an except* that always raise, and what comes after": """
+        def f(b):
+            try:
+                x()
+            except* KeyError:
+                raise E
+            try:
+                y()
+            finally:
+                z()
+            w()
+    """,
+    "a body that returns and clauses that always raise, in a loop": """
+        def f(b):
+            for a in b:
+                try:
+                    return x()
+                except* KeyError as e:
+                    raise E from e
+                y()
+            while True:
+                try:
+                    return x()
+                except* KeyError as e:
+                    raise E from e
+    """,
+    "a clause of an except* that never ends": """
+        def f():
+            try:
+                x()
+            except* KeyError:
+                while True:
+                    x()
+            y()
+    """,
     "with blocks in each other in an except*": """
         def f(a, b):
             try:

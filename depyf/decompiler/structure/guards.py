@@ -120,8 +120,8 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
             merge_clause_ends(graph, body)
             clauses.append(Clause(None, None, body, block.offset))
             return clauses
-        if len(ops) == 1 and ops[0].kind == "RERAISE":
-            return clauses
+        if ops and ops[0].kind == "RERAISE" and (len(ops) == 1 or region.is_star):
+            return clauses  # what may come after it is no code, see `undo_exception_groups`
         term = block.term
         if not ops or ops[-1].kind != "CHECK_EXC_MATCH" or not isinstance(term, Branch):
             raise Unstructured("an except clause does not test its type")

@@ -36,7 +36,7 @@ def undo_exception_groups(graph: Graph, regions: List[Region]) -> None:
                 for inner in regions:
                     if inner.parent is clause.region:
                         inner.parent = clause.region.parent
-        _rewrite_tests(graph, region, clauses)
+        _rewrite_tests(graph, region, clauses, after)
         region.kind, region.is_star = "except", True
 
 
@@ -133,11 +133,19 @@ def _rewrite_exits(graph: Graph, clause: _Clause, after: Block) -> None:
         block.regions = tuple(around for around in block.regions if around is not region)
 
 
-def _rewrite_tests(graph: Graph, region: Region, clauses: List[_Clause]) -> None:
-    """Make the tests those of `except` clauses."""
-    last = graph.new_block(region.entry.offset, region.entry.handler, region.entry.line)
-    last.regions = region.entry.regions
-    last.ops = [Op("RERAISE", 0, region.entry.offset)]
+def _rewrite_tests(graph: Graph, region: Region, clauses: List[_Clause], after: Block) -> None:
+    """Make the tests those of `except` clauses.
+
+    When all clauses have been tried nothing may be left to raise, even if each of them raises: so there is a way
+    from there to what comes after the statement.
+    """
+    entry = region.entry
+    last, leave = (graph.new_block(entry.offset, entry.handler, entry.line) for _ in range(2))
+    last.regions = leave.regions = entry.regions
+    last.ops = [Op("RERAISE", 0, entry.offset)]
+    leave.ops = [Op("POP_EXCEPT", None, entry.offset)]
+    last.set_term(Jump(leave))
+    leave.set_term(Jump(after))
     following = last
     for clause in reversed(clauses):
         check = Op("CHECK_EXC_MATCH", None, clause.test.offset)
