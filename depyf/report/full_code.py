@@ -85,36 +85,30 @@ def _not_shown(function: FunctionRecord) -> str:
     return f"{function.earlier_versions} versions compiled before this session are not shown"
 
 
-# What Dynamo writes into frames, and what it is for: (a word that is there, a pattern of lines if that is not enough).
+# What Dynamo writes into frames, and what it is for.
 _DYNAMO_WORDS = (
+    ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_enter/exit: torch times the lines before the graph"),
+    ("__resume_at_", "__resume_at_<offset>_<n>: the rest of a function, from that offset of its bytecode on"),
+    ("([], []", "[], [] handed to it: values of outer frames, for graph breaks inside inlined functions"),
     (
-        ("record_pregraph_bytecode_enter", ""),
-        "record_pregraph_bytecode_enter/exit: torch times the lines before the graph",
-    ),
-    (("__resume_at_", ""), "__resume_at_<offset>_<n>: the rest of a function, from that offset of its bytecode on"),
-    (("([], []", ""), "[], [] handed to it: values of outer frames, for graph breaks inside inlined functions"),
-    (
-        ("__comprehension_", ""),
+        "__comprehension_",
         "__comprehension_<function>_at_<line>_<n>: the comprehension of that line; it runs uncompiled",
     ),
-    (
-        ("PyCodegen.pop_null", ""),
-        "PyCodegen.pop_null's lambda, called: takes an empty entry off the interpreter's stack",
-    ),
-    ((".__closure__", ""), "(lambda: x).__closure__: the variable x itself, which closures share, not its value"),
-    (
-        (".__closure__", r"^ *(\w+) = \1$"),
-        "x = x: Dynamo stores a variable that closures share once more, as it is",
-    ),
-    (("___stack0", ""), "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
+    ("PyCodegen.pop_null", "PyCodegen.pop_null's lambda, called: takes an empty entry off the interpreter's stack"),
+    (".__closure__", "(lambda: x).__closure__: the variable x itself, which closures share, not its value"),
+    ("x = x", "x = x: Dynamo stores a variable that closures share once more, as it is"),
+    ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
 )
 
 
 def _words_used(text: str) -> list[str]:
+    stores_itself = ".__closure__" in text and any(
+        name.strip() == value for name, _, value in [line.partition(" = ") for line in text.split("\n")]
+    )
     found = [
         f"  {meaning}"
-        for (word, pattern), meaning in _DYNAMO_WORDS
-        if word in text and (not pattern or re.search(pattern, text, re.MULTILINE))
+        for word, meaning in _DYNAMO_WORDS
+        if (stores_itself if word == "x = x" else word in text)
     ]
     return ["Words of Dynamo's in the code:", *found] if found else []
 

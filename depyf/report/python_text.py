@@ -179,13 +179,13 @@ def conjunction(condition: str) -> list[str]:
     return [piece if _binds_tightly(node) else f"({piece})" for piece, node in segments]
 
 
-_LOOSER = (" or ", " if ", "lambda", ":=", "yield")  # what binds less tightly than `and`, or reads so
+_LOOSER = re.compile(r" or | if |lambda|:=|yield")  # what binds less tightly than `and`, or reads so
 _SIZES = re.compile(r"\([0-9, ]*\)")  # a comma elsewhere may be one of a tuple without parentheses
 
 
 def _is_loose(condition: str) -> bool:
     """Whether something in `condition` may bind less tightly than `and`."""
-    return any(word in condition for word in _LOOSER) or ("," in condition and "," in _SIZES.sub("", condition))
+    return _LOOSER.search(condition) is not None or ("," in condition and "," in _SIZES.sub("", condition))
 
 
 def _is_closed(piece: str) -> bool:

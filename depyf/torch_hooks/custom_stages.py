@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from types import ModuleType
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, Iterable, List, Tuple
 
 from depyf.torch_hooks import torch_facts
 
@@ -20,25 +20,33 @@ def attach(receive: Callable[[str, str], None]) -> Callable[[], None]:
     """Call `receive(stage, text)` for each announced stage; returns the function that stops it."""
     originals = [torch_facts.find(name) for name in ("graph_formatter", "graph_formatter_of_fx")]
     replaced: List[Tuple[Any, Any]] = []
+    bound: List[str] = []
+    before = dict.fromkeys(sys.modules)
     for original in {id(function): function for function in originals if function is not None}.values():
         replacement = _announcing(original, receive)
-        _bind(original, replacement)
+        bound += _bind(original, replacement, before)
         replaced.append((original, replacement))
 
     def detach() -> None:
+        # also where a module was imported, and with it the name, meanwhile
+        names = [*bound, *[name for name in list(sys.modules) if name not in before]]
         for original, replacement in replaced:
-            _bind(replacement, original)  # also where a module was imported, and with it the name, meanwhile
+            _bind(replacement, original, names)
 
     return detach
 
 
-def _bind(old: Any, new: Any) -> None:
-    """Bind the name anew at its homes, and in modules outside torch that imported it."""
+def _bind(old: Any, new: Any, modules: Iterable[str]) -> List[str]:
+    """Bind the name anew at its homes, and in modules outside torch that imported it; tells in which."""
     homes = {torch_facts.hook(name).module for name in ("graph_formatter", "graph_formatter_of_fx")}
-    names = [name for name in list(sys.modules) if not name.startswith("torch.") or name in homes]
-    for module in map(sys.modules.get, names):
-        if isinstance(module, ModuleType) and vars(module).get(_NAME) is old:
-            setattr(module, _NAME, new)
+    bound = []
+    for name in modules:
+        if not name.startswith("torch.") or name in homes:
+            module = sys.modules.get(name)
+            if isinstance(module, ModuleType) and vars(module).get(_NAME) is old:
+                setattr(module, _NAME, new)
+                bound.append(name)
+    return bound
 
 
 def _announcing(original: Any, receive: Callable[[str, str], None]) -> Any:
