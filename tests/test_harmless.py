@@ -275,3 +275,32 @@ def test_a_torch_without_a_private_hook_costs_only_what_the_table_says(tmp_path,
         )
         results, _, _ = dump(tmp_path / row.name, tools.toy_example, run_toy)
         assert same(results, EXPECTED)
+
+
+def training_step(x, weight):
+    loss = (x @ weight).sin().sum()
+    loss.backward()
+    return loss.detach() * 2
+
+
+def test_a_training_step_compiled_as_a_whole_is_all_that_dynamo_sees(tmp_path):
+    """The backward is compiled while Dynamo looks at every frame that is called: at those of depyf, if it could."""
+
+    def run(function):
+        weight = torch.ones(3, 2, requires_grad=True)
+        return [function(torch.ones(2, 3), weight), weight.grad]
+
+    met: dict[str, list[str]] = {"without": [], "with": []}
+    hook = convert_frame.register_bytecode_hook(lambda code, new_code: met[now].append(code.co_name))
+    now = "without"
+    torch._dynamo.reset()
+    try:
+        expected = run(torch.compile(training_step, backend="aot_eager"))
+        now = "with"
+        results, record, _ = dump(tmp_path / "d", training_step, run, "aot_eager")
+    finally:
+        hook.remove()
+    assert same(results, expected)
+    assert met["with"] == met["without"] and met["with"][0] == "training_step"
+    assert [path.name for path in (tmp_path / "d").glob("full_code_for_*")] == ["full_code_for_training_step_0.py"]
+    assert not any("torch_hooks" in one.file for one in record.skipped_frames)

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, Tuple
 
 from depyf.report import python_text
 from depyf.torch_hooks import torch_facts
+from depyf.torch_hooks.unseen import unseen_by_dynamo
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def attach(receive: Callable[[Any, Any, Any], None]) -> Callable[[], None] | Non
     module = sys.modules[row.module]
     lists: List[List[Any]] = []  # to which the saver was added
 
+    @unseen_by_dynamo
     def saver(timings: Any, operation: Any, _inputs: Any, choices: Any, *_: Any) -> None:
         receive(timings, operation, choices)
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Callable, Iterable, List, Tuple
 
 from depyf.torch_hooks import torch_facts
+from depyf.torch_hooks.unseen import skipped_by_dynamo, unseen_by_dynamo
 
 _NAME = "lazy_format_graph_code"
 
@@ -50,11 +51,16 @@ def _bind(old: Any, new: Any, modules: Iterable[str]) -> List[str]:
 
 
 def _announcing(original: Any, receive: Callable[[str, str], None]) -> Any:
+    @unseen_by_dynamo
+    def tell(name: str, graph_module: Any) -> None:
+        receive(str(name), _readable(graph_module))
+
+    @skipped_by_dynamo
     @functools.wraps(original)
     def lazy_format_graph_code(name: str, graph_module: Any, *args: Any, **kwargs: Any) -> Any:
         caller = str(sys._getframe(1).f_globals.get("__name__", ""))
         if caller.split(".")[0] != "torch":  # torch's own stages come through the structured trace
-            receive(str(name), _readable(graph_module))
+            tell(name, graph_module)
         return original(name, graph_module, *args, **kwargs)
 
     return lazy_format_graph_code

@@ -46,7 +46,7 @@ _WORDS = {
     "no graph": "Dynamo found no operation on tensors in it to compile",
     "no tensors": "no argument and no global that it uses is a tensor or a part of torch",
 }
-_OF_NO_INTEREST = ("no graph", "no tensors", "other")  # where the function is one of a library
+_OF_NO_INTEREST = ("no graph", "no tensors", "generator", "other")  # where the function is one of a library
 _WHICH_LIMIT = re.compile(r"the (?P<name>\w+) cache size limit \(currently set to (?P<number>\d+)\)")
 _SOFT = ("", "Unsupported", "UserError")  # failures that leave the frame to Python; others reach the program
 _LIMIT = re.compile(r"recompile limit|recompile_limit reached|cache_size_limit|cache limit", re.IGNORECASE)

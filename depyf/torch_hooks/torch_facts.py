@@ -140,6 +140,22 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "functions that were not compiled have no file of their own",
     ),
     PrivateHook(
+        "set_eval_frame",
+        "torch._C._dynamo.eval_frame",
+        "set_eval_frame",
+        "keep Dynamo from looking at depyf's own functions, which run while a backward is compiled",
+        "2.0 and newer (2.9, 2.11, 2.13, 2.15 checked)",
+        "functions of depyf's are among those compiled when a training step is compiled as a whole",
+    ),
+    PrivateHook(
+        "skip_code",
+        "torch._dynamo.eval_frame",
+        "skip_code",
+        "the same for the function that tells Dynamo not to look",
+        "2.1 and newer (2.9, 2.11, 2.13, 2.15 checked)",
+        "that one function is listed among those that Dynamo skipped",
+    ),
+    PrivateHook(
         "disable_torch_function",
         "torch._C",
         "DisableTorchFunction",

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict
 
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.problems import Problems
+from depyf.torch_hooks.unseen import unseen_by_dynamo
 
 # Keys of the metadata that are about the event, not the event itself.
 _CONTEXT = frozenset(
@@ -108,6 +109,7 @@ def attach(receive: Callable[[TraceEvent], None], problems: Problems) -> Callabl
     if logger is None:
         return lambda: None
     handler = TraceHandler(receive, problems)
+    handler.handle = unseen_by_dynamo(handler.handle)  # type: ignore[method-assign]
     logger.addHandler(handler)
 
     def detach() -> None:
