@@ -144,6 +144,11 @@ class Skips:
                 continue  # it was not seen to end
             fail_type = (compilation.failure or ("", ""))[0]
             skip = _of_attempt(compilation, told or (fail_type not in _SOFT and not _suppresses_errors()))
+            place = compilation.function
+            if place is not None and skip.kind in _OF_NO_INTEREST and is_library(place[1]):
+                if not is_in_torch(place[1]):
+                    self._add_elsewhere(*place, skip)
+                continue
             key = self._key_of(compilation, frames)
             if key is not None:
                 compilation.skip = skip
