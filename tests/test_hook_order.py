@@ -73,3 +73,28 @@ def test_what_another_hook_gives_back_is_what_is_decompiled_and_run(tmp_path):
     assert torch.equal(result, torch.zeros(3))
     assert "return x - 1" in session.record.frames[0].source
     assert session.record.frames[0].installed == "replaced"
+
+
+def test_a_hook_that_gives_the_original_back_has_it_run(tmp_path):
+    def compiled_as_often_as():
+        seen = []
+
+        def hook(code, new_code):
+            seen.append(code)
+            return code
+
+        hook.__module__ = "somebody.elses"
+        off = hooked([hook])
+        torch._dynamo.reset()
+        try:
+            compiled = torch.compile(function, backend="eager")
+            for size in range(2, 6):
+                compiled(torch.ones(size))
+        finally:
+            off()
+        return len(seen)
+
+    without = compiled_as_often_as()
+    with depyf.prepare_debug(tmp_path / "d") as session:
+        assert compiled_as_often_as() == without
+    assert {frame.installed for frame in session.record.frames} == {"untouched"}

@@ -54,7 +54,7 @@ class Frames:
         with self._problems.shield("looking up the resume functions of a frame"):
             hints = dict(resume_parameters(code, new_code))
         result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
-        if not is_new:
+        if not is_new or new_code is code:  # somebody else's hook may give the original back, which is to run then
             installed, to_run = "untouched", new_code
         elif result.code is not None and fits(code, result.code):
             installed, to_run = "replaced", result.code
