@@ -80,6 +80,26 @@ def test_a_frame_whose_inner_function_is_a_closure_over_an_unused_variable_is_a_
     compile(result.source, "frame", "exec", dont_inherit=True)
 
 
+def test_what_torch_2_15_does_before_a_graph_has_names_that_tell():
+    def original(x):
+        return x + 1
+
+    def made(x):
+        tmp_3 = __import_torch_dot_autograd_dot_profiler._is_profiler_enabled  # noqa: F821
+        tmp_2 = __import_torch_dot__dynamo_dot_utils  # noqa: F821
+        tmp_1 = None
+        if tmp_3:
+            tmp_1 = tmp_2.record_pregraph_bytecode_enter()
+        x.check()
+        if tmp_1 is not None:
+            tmp_2.record_pregraph_bytecode_exit(tmp_1)
+        return __compiled_fn_1(x)  # noqa: F821
+
+    result = decompile_frame(made.__code__, reference=original.__code__)
+    assert result.proved and "tmp_" not in result.source
+    assert "pregraph_timer = dynamo_utils.record_pregraph_bytecode_enter()" in result.source
+
+
 @pytest.mark.parametrize("wanted", ["{0}.{1}", "{0}.{1}.{2}"])
 def test_the_pair_command_finds_an_interpreter_by_version(tmp_path, wanted):
     wanted = wanted.format(*sys.version_info)
