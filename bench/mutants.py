@@ -315,7 +315,7 @@ def main() -> None:
     for code in functions(options.functions, r):
         program = decode(code)
         for name, at, mutant in mutants(program, r, options.each):
-            verdict = _Proof(None, frozenset())._attempt(program, mutant, frozenset(), None)
+            verdict = _Proof(None, frozenset()).compared(program, mutant)
             table[name][verdict.grade.name] += 1
             if verdict.holds:
                 why = why_same(verdict, program, mutant, at)

@@ -54,7 +54,7 @@ class _Proof:
         self,
         constant_globals: Callable[[str], bool] | None,
         own_names: FrozenSet[str],
-        own_names_inside: Callable[[CodeType], Collection[str]] | None,
+        own_names_inside: Callable[[CodeType], Collection[str]] | None = None,
     ) -> None:
         self.constant_globals = constant_globals
         self.own_names = own_names
@@ -74,11 +74,15 @@ class _Proof:
             program_a, program_b = one_by_one(program_a or decode(a), decode(b))
         except Exception as error:
             return Verdict(Grade.UNPROVED, reason=f"cannot be decoded: {error}")
-        first = self._attempts(program_a, program_b, nested)
-        bare = None if first.holds or program_a.handlers else without_restoring(program_b)
+        return self.compared(program_a, program_b, nested)
+
+    def compared(self, a: Program, b: Program, nested: bool = False) -> Verdict:
+        """The verdict on two programs whose signatures are the same."""
+        first = self._attempts(a, b, nested)
+        bare = None if first.holds or a.handlers else without_restoring(b)
         if bare is None:
             return first
-        return self._attempts(program_a, bare, nested, (Assumption.NOT_SEEN_IN_TRACEBACKS,))
+        return self._attempts(a, bare, nested, (Assumption.NOT_SEEN_IN_TRACEBACKS,))
 
     def _attempts(self, a: Program, b: Program, nested: bool, assumed: Tuple[Assumption, ...] = ()) -> Verdict:
         """Without the assumption about globals, and with it if need be and if there are such globals."""
