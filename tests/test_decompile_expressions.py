@@ -153,6 +153,12 @@ SAME_TEXT = {
                 z()
             assert a, [2, *g(a if c or True else None, 2)]
     """,
+    "a choice that was written with its opposite": """
+        def f(a, b, c):
+            (a or c if not b else a) and a
+            x = a if not b else c
+            return x if c is not None else a, [a if not (b and c) else b]
+    """,
     "known pairs after unknown ones, unpacked or not": """
         def f(n, k, v):
             g({**n, k: v}, {**n, 'n': 1, **{}}, **n, a=1, **{'b': 2}, **{k: 3}, c=4)

@@ -899,6 +899,15 @@ def test_is_proved(source: str) -> None:
                         j()
         """,
         """
+        def f(a, b, c):
+            try:
+                x()
+            except a:
+                while a if b else c:
+                    y()
+            z()
+        """,
+        """
         def f(a, b):
             while a < g(1) < b:
                 try:

@@ -7,6 +7,7 @@ import re
 from typing import Any, List, Optional, Sequence
 
 from .. import syntax as s
+from ..microops import Op
 from ..undo import Unstructured
 from .values import (
     Slot,
@@ -106,6 +107,11 @@ def bool_op(operator: str, values: List[s.Expression]) -> s.BoolOp:
     if isinstance(last, s.BoolOp) and last.op == operator:
         return s.BoolOp(operator, [*values[:-1], *last.values])
     return s.BoolOp(operator, values)
+
+
+def comes_later(then: Sequence[Op], orelse: Sequence[Op]) -> bool:
+    """Whether the second arm of a choice comes first in the code: then it was written first, with `not`."""
+    return bool(then and orelse) and 0 <= orelse[0].offset < then[0].offset
 
 
 def negate(node: s.Expression) -> s.Expression:

@@ -18,6 +18,7 @@ from .forms import (
     IterOf,
     as_index,
     bool_op,
+    comes_later,
     flips,
     is_entered,
     is_none,
@@ -238,6 +239,8 @@ class Ops(Calls):
     def op_select(self, op: Op) -> None:
         test, then, orelse = op.arg
         node = self.test(test)
+        if comes_later(then, orelse) and not flips(node):
+            node, then, orelse = negate(node), orelse, then
         self.event(s.IfExp(node, self.nested(then), self.nested(orelse)))
 
     # -- tests
@@ -263,8 +266,11 @@ class Ops(Calls):
             node = bool_op(test.op, values)
         else:
             assert isinstance(test, Choice)
-            then = self.nested_test(*test.then, is_kept, not is_kept)
-            node = s.IfExp(node, then, self.nested_test(*test.orelse, is_kept))
+            then, orelse = test.then, test.orelse
+            if comes_later(then[0], orelse[0]) and not flips(node):
+                node, then, orelse = negate(node), orelse, then
+            first = self.nested_test(*then, is_kept, not is_kept)
+            node = s.IfExp(node, first, self.nested_test(*orelse, is_kept))
         return negate(node) if test.negate else node
 
     def nested(self, ops: Sequence[Op]) -> s.Expression:

@@ -17,6 +17,7 @@ from .heights import find_heights, height_after
 Key = Tuple[Hashable, ...]
 # Two of them may be one instruction, with the columns of the first, in one copy and not in the other.
 HALVES = frozenset({"LOAD_LOCAL", "STORE_LOCAL"})
+CLEANS = frozenset({"POP", "POP_EXCEPT"})
 MOST_STEPS = 8  # of what is popped one by one
 
 
@@ -85,19 +86,18 @@ def _place(block: Block) -> Key:
 
     The return at the end of a function may have a place in the source in one copy, and none in another.
     """
-    popped = 0
+    popped: List[str] = []
     for _ in range(MOST_STEPS):
-        if not isinstance(block.term, Jump) or not all(op.kind == "POP" for op in block.ops):
+        if not isinstance(block.term, Jump) or not all(op.kind in CLEANS for op in block.ops):
             break
-        popped += len(block.ops)
+        popped += [op.kind for op in block.ops]
         block = block.term.target
     kinds = [op.kind for op in block.ops]
-    while kinds[:1] == ["POP"]:
-        del kinds[0]
-        popped += 1
+    while kinds and kinds[0] in CLEANS:
+        popped.append(kinds.pop(0))
     if kinds == ["CONST", "RETURN"] and block.ops[-2].arg is None and isinstance(block.term, End):
-        return popped, "returns"
-    return popped, id(block)
+        return *popped, "returns"
+    return *popped, id(block)
 
 
 def _key(op: Op, positions: List[Any], to_the_column: bool = True) -> Key:
