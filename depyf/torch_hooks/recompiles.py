@@ -68,6 +68,8 @@ def with_guards(failed: Tuple[FailedGuard, ...], frames: Sequence[FrameRecord]) 
 
     Torch does not say which line asked for the guard on a tensor, nor which class a tensor was of.
     """
+    if not failed:  # the usual case: no look at what may be thousands of frames
+        return ()
     by_version = {frame.compile_id: frame.guards for frame in frames}  # the newest of an id that a reset repeated
     return tuple(_with_guard(one, by_version.get(one.version, ())) for one in failed)
 
