@@ -908,6 +908,19 @@ def test_is_proved(source: str) -> None:
             z()
         """,
         """
+        def f(a):
+            while g(1):
+                with a as m:
+                    if g(2):
+                        break
+                    if g(3):
+                        return m
+                    h()
+            else:
+                return i()
+            j()
+        """,
+        """
         def f(a, b):
             while a < g(1) < b:
                 try:

@@ -350,6 +350,13 @@ class _Structurer:
             return self.lone_exit(header)
         if done in exits:
             return done
+        if not exits and isinstance(done.term, End):
+            inside = self.dominance.loops.get(header, {header})
+            if done.line > max(block.line for block in inside):
+                # An `else` that leaves: only `break` leads to what comes after it.
+                beyond = [target for target in self.ways_out(header, done) if target.line > done.line]
+                if len(beyond) == 1:
+                    return beyond[0]
         if around.fall in exits:
             return around.fall
         known = [block for block in exits if block in (around.header, around.after)]
@@ -359,10 +366,21 @@ class _Structurer:
 
     def lone_exit(self, header: Block) -> Optional[Block]:
         """An endless loop with one way out that is not just a return: what it leads to comes after the loop."""
+        targets = self.ways_out(header, None)
+        # What comes after the loop in the code comes after it in the text.
         inside = self.dominance.loops[header]
+        last = max((block.offset for block in inside if block.handlers == header.handlers), default=-1)
+        later = [target for target in targets if target.offset > last]
+        if not later:
+            later = [target for target in targets if self.dominance.forward_preds[target] > 1]
+        return later[0] if len(later) == 1 else None
+
+    def ways_out(self, header: Block, done: Optional[Block]) -> List[Block]:
+        """Where control goes when it leaves a loop, also from inside statements in it, other than to `done` or a
+        short end."""
         targets: List[Block] = []
-        work = sorted(inside, key=lambda block: self.dominance.index[block])
-        seen = set(work)
+        work = sorted(self.dominance.loops.get(header, ()), key=lambda block: self.dominance.index[block])
+        seen = {*work, done}
         for block in work:  # grows
             for target in block.successors():
                 if target in seen:
@@ -374,12 +392,7 @@ class _Structurer:
                     short_end = isinstance(target.term, End) and len(target.ops) <= COPIED_END
                     if not short_end and self.dominance.loop_of(block) is header:
                         targets.append(target)
-        # What comes after the loop in the code comes after it in the text.
-        last = max((block.offset for block in inside if block.handlers == header.handlers), default=-1)
-        later = [target for target in targets if target.offset > last]
-        if not later:
-            later = [target for target in targets if self.dominance.forward_preds[target] > 1]
-        return later[0] if len(later) == 1 else None
+        return targets
 
     # -- try and with
 
