@@ -913,12 +913,10 @@ def test_is_proved(source: str) -> None:
                 with a as m:
                     if g(2):
                         break
-                    if g(3):
-                        return m
-                    h()
+                    h(m)
             else:
                 return i()
-            j()
+            j(2)
         """,
         """
         def f(a, b):

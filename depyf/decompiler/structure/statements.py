@@ -376,8 +376,8 @@ class _Structurer:
         return later[0] if len(later) == 1 else None
 
     def ways_out(self, header: Block, done: Optional[Block]) -> List[Block]:
-        """Where control goes when it leaves a loop, also from inside statements in it, other than to `done` or a
-        short end."""
+        """Where control goes when it leaves a loop, also from inside statements in it; if `done` is given, other than
+        there, else not to short ends."""
         targets: List[Block] = []
         work = sorted(self.dominance.loops.get(header, ()), key=lambda block: self.dominance.index[block])
         seen = {*work, done}
@@ -389,8 +389,8 @@ class _Structurer:
                 if len(target.regions) > len(header.regions) or len(target.handlers) > len(header.handlers):
                     work.append(target)
                 elif target.depth <= header.depth:
-                    short_end = isinstance(target.term, End) and len(target.ops) <= COPIED_END
-                    if not short_end and self.dominance.loop_of(block) is header:
+                    is_short = done is None and isinstance(target.term, End) and len(target.ops) <= COPIED_END
+                    if not is_short and self.dominance.loop_of(block) is header:
                         targets.append(target)
         return targets
 
