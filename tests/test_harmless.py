@@ -304,3 +304,21 @@ def test_a_training_step_compiled_as_a_whole_is_all_that_dynamo_sees(tmp_path):
     assert met["with"] == met["without"] and met["with"][0] == "training_step"
     assert [path.name for path in (tmp_path / "d").glob("full_code_for_*")] == ["full_code_for_training_step_0.py"]
     assert not any("torch_hooks" in one.file for one in record.skipped_frames)
+
+
+def test_a_program_that_looks_at_its_local_names_sees_those_that_it_saw_without_depyf(tmp_path):
+    def by_builtin(x):
+        y = x + 1
+        return sorted(locals()), len(dir()), y
+
+    def by_frame(x):
+        y = x + 1
+        return sorted(sys._getframe().f_locals), y
+
+    def run():
+        torch._dynamo.reset()
+        return [torch.compile(function, backend="eager")(torch.ones(2))[:-1] for function in (by_builtin, by_frame)]
+
+    expected = run()
+    with depyf.prepare_debug(str(tmp_path / "d")):
+        assert run() == expected

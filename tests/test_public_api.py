@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -178,3 +179,54 @@ def test_code_compiled_back_from_its_source_refers_to_the_file_with_that_source(
     assert code.co_filename == str(tmp_path / "code_0.py")
     assert "return a + b" in (tmp_path / "code_0.py").read_text()
     assert FunctionType(code, {})(1, 2) == 3
+
+
+SCRIPT = """
+import depyf
+
+class Named:
+    x = 1
+    def method(self):
+        return self.x
+
+def around():
+    class Inner:
+        def method(self):
+            return 2
+    return Inner
+
+print(depyf.decompile(Named, strict=True))
+print(depyf.decompile(around(), strict=True))
+"""
+
+
+def test_classes_of_a_script_are_decompiled(tmp_path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    root = os.path.dirname(os.path.dirname(os.path.abspath(depyf.__file__)))
+    env = {**os.environ, "PYTHONPATH": root}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "class Named:\n    x = 1\n" in done.stdout and "class Inner:\n    def method(self):" in done.stdout
+
+
+def test_a_class_whose_body_is_not_in_its_file_any_more_is_refused_not_confused_with_another(tmp_path) -> None:
+    file = tmp_path / "changed_since_import.py"
+    file.write_text("class A:\n    def f(self):\n        return 1\n")
+    module = tools_module(file)
+    try:
+        assert "return 1" in depyf.decompile(module.A)
+        file.write_text("# another line\nclass A:\n    def f(self):\n        return 2\n")
+        with pytest.raises(TypeError, match="was the file changed"):
+            depyf.decompile(module.A)
+        assert "return 1" in depyf.decompile(module.A.f)
+    finally:
+        del sys.modules["changed_since_import"]
+
+
+def tools_module(file):
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module

@@ -33,6 +33,11 @@ def code_of(thing: Any) -> CodeType:
         else:
             names = ("__func__", "__code__", "gi_code", "cr_code", "ag_code", "f_code")
             found = next((value for value in (getattr(thing, name, None) for name in names) if value is not None), None)
+        if found is None and isinstance(thing, type):
+            raise TypeError(
+                f"depyf cannot decompile {describe(thing)}: Python does not keep the code of its body, and its module "
+                "has no code, or none of a class by that name with these functions (was the file changed?)"
+            )
         if found is None or seen > 10:
             raise TypeError(
                 "depyf can decompile functions, methods, classes, modules, generators and code objects, "
@@ -89,7 +94,14 @@ def code_of_file(path: str) -> CodeType:
 def _code_of_module(name: str) -> Optional[CodeType]:
     """The code of an importable module, which is not executed (its packages are)."""
     module = sys.modules.get(name)
-    spec = getattr(module, "__spec__", None) or importlib.util.find_spec(name)
+    spec = getattr(module, "__spec__", None)
+    if spec is None and module is not None:  # a script: Python runs it without a spec
+        file = getattr(module, "__file__", None)
+        try:
+            return code_of_file(file) if isinstance(file, str) and file.endswith((".py", ".pyc")) else None
+        except NotFound:
+            return None
+    spec = spec or importlib.util.find_spec(name)
     get_code = getattr(getattr(spec, "loader", None), "get_code", None)
     try:
         return None if get_code is None or spec is None else get_code(spec.name)
@@ -136,8 +148,20 @@ def path_to_class(cls: type) -> Optional[Tuple[CodeType, ...]]:
         for path in below(module)
         if getattr(path[-1], "co_qualname", None) == cls.__qualname__ and not path[-1].co_flags & CO_OPTIMIZED
     ]
-    own = [code for code in (getattr(value, "__code__", None) for value in vars(cls).values()) if code is not None]
+    first_line = vars(cls).get("__firstlineno__")  # 3.13 and newer
+    if first_line is not None:
+        candidates = [path for path in candidates if path[-1].co_firstlineno == first_line]
+    own = [code for code in map(_own_code, vars(cls).values()) if code is not None]
+    own = [code for code in own if getattr(code, "co_qualname", "").startswith(cls.__qualname__ + ".")]
     for path in candidates:
         if any(code in path[-1].co_consts for code in own):
             return path
-    return candidates[-1] if candidates else None
+    # None of its functions: the file has changed since, or it is another class of that name.
+    return candidates[0] if len(candidates) == 1 and not own else None
+
+
+def _own_code(value: Any) -> Optional[CodeType]:
+    """The code of what a class body defined: a function, also as a static or class method or a property."""
+    function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
