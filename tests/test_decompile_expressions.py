@@ -14,6 +14,22 @@ import depyf
 from depyf.decompiler import DecompilationError, decompile_frame
 
 SAME_TEXT = {
+    "a lambda that several variables get, in a class, too": """
+        def f(a):
+            x = y = lambda: 1
+            a.x = s = z = lambda b: b + a
+            print(t := lambda: 2)
+
+            class C:
+                __repr__ = __str__ = lambda self: x
+
+            return C, x, y, s, z, t
+    """,
+    "sets of constants inside comprehensions": """
+        def f(a):
+            print(any({1, 2, 3} & set(x) for x in a))
+            return [x for x in a if x & {4, 5, 6}], {x for x in a if {7, 8, 9} & x}
+    """,
     "a local that only code sets that is never reached": """
         def f(a):
             if False:

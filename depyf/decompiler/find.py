@@ -35,8 +35,8 @@ def code_of(thing: Any) -> CodeType:
             found = next((value for value in (getattr(thing, name, None) for name in names) if value is not None), None)
         if found is None and isinstance(thing, type):
             raise TypeError(
-                f"depyf cannot decompile {describe(thing)}: Python does not keep the code of its body, and its module "
-                "has no code, or none of a class by that name with these functions (was the file changed?)"
+                f"depyf cannot decompile {describe(thing)}: no Python bytecode of its body was found. Classes do not "
+                "keep it, and its module has none of a class by that name with these functions (was the file changed?)"
             )
         if found is None or seen > 10:
             raise TypeError(

@@ -253,9 +253,9 @@ class ComprehensionBuilder(Builder):
         self.emit(s.Expr(Element(node)))
 
     def op_build_set(self, op: Any) -> None:
-        if op.arg:
+        if op.arg or self.values:
             super().op_build_set(op)
-        else:
+        else:  # the collection itself
             self.silent(s.Set([]))
 
     def op_map_add(self, op: Any) -> None:

@@ -247,7 +247,7 @@ class Stack:
             return s.List(nodes) if value.kind == "list" else s.Tuple(nodes)
         if isinstance(value, FreshDict):
             return s.Dict(list(value.keys), [self.node(item) for item in value.items])
-        if isinstance(value, FunctionValue):
+        if isinstance(value, FunctionValue) and not value.targets:
             return value
         if value.targets:
             named = value.node

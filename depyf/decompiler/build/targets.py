@@ -170,7 +170,8 @@ class Targets(Unpacking):
         elif isinstance(value, ImportValue):
             self.store_module(value, target)
         elif value.refs > 0 and value.name is None and not isinstance(value, (Marker, Null)):
-            if value.items is not None or isinstance(value, FunctionValue):
+            is_statement = isinstance(value, FunctionValue) and not isinstance(value.node, s.Lambda)
+            if value.items is not None or is_statement:
                 self.store_shared(value, target, is_local)
                 return
             if value.pending and self.pending[-1] is not value:
