@@ -13,7 +13,7 @@ import re
 import warnings
 from typing import Iterable, List, Sequence, Union
 
-from depyf.report.thinning import remember, thinned
+from depyf.report.thinning import is_closed, remember, thinned
 
 WIDTH = 100
 
@@ -169,7 +169,7 @@ def conjunction(condition: str) -> list[str]:
     `condition` is an expression on one line; an operand that binds less tightly than `and` comes in parentheses.
     """
     pieces = condition.split(" and ")
-    if not _is_loose(condition) and (len(pieces) == 1 or all(map(_is_closed, pieces))):
+    if not _is_loose(condition) and (len(pieces) == 1 or all(map(is_closed, pieces))):
         return pieces
     tree = ast.parse(condition, mode="eval").body
     if not isinstance(tree, ast.BoolOp) or not isinstance(tree.op, ast.And):
@@ -186,17 +186,6 @@ _SIZES = re.compile(r"\([0-9, ]*\)")  # a comma elsewhere may be one of a tuple 
 def _is_loose(condition: str) -> bool:
     """Whether something in `condition` may bind less tightly than `and`."""
     return _LOOSER.search(condition) is not None or ("," in condition and "," in _SIZES.sub("", condition))
-
-
-def _is_closed(piece: str) -> bool:
-    """Whether no bracket and no text constant is open at the end of what stands between two `and`."""
-    return (
-        piece.count("(") == piece.count(")")
-        and piece.count("[") == piece.count("]")
-        and piece.count("{") == piece.count("}")
-        and piece.count("'") % 2 == 0
-        and piece.count('"') % 2 == 0
-    )
 
 
 def segment(text: str, node: ast.expr) -> str:

@@ -68,10 +68,15 @@ def _is_complete(line: str) -> bool:
     word = _FIRST_WORD.match(line)
     if word is None or keyword.iskeyword(word[1]) or line[-1] in ":\\,":
         return False
+    return is_closed(line)
+
+
+def is_closed(piece: str) -> bool:
+    """Whether no bracket and no text constant that began in `piece` is open at its end."""
     return (
-        line.count("(") == line.count(")")
-        and line.count("[") == line.count("]")
-        and line.count("{") == line.count("}")
-        and line.count("'") % 2 == 0
-        and line.count('"') % 2 == 0
+        piece.count("(") == piece.count(")")
+        and piece.count("[") == piece.count("]")
+        and piece.count("{") == piece.count("}")
+        and piece.count("'") % 2 == 0
+        and piece.count('"') % 2 == 0
     )

@@ -2,9 +2,9 @@
 
 from .comprehensions import COMPREHENSIONS
 from .definitions import as_expression
+from .finish import own_statements
 from .functions import Builder, Settings, standalone_comprehension
 from .generics import type_parameters
-from .namespaces import own_statements
 from .signature import docstring_of, parameters
 
 __all__ = [

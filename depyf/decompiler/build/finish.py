@@ -138,7 +138,7 @@ def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[s
     plain = {name for name in generated if _GENERATED_NAME.match(name)}
     if not plain:
         return {}
-    for statement in _statements_in(body):
+    for statement in own_statements(body):
         if isinstance(statement, s.Assign):
             for target in statement.targets:
                 for part in s.walk(target):
@@ -151,7 +151,7 @@ def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[s
     return {name: wanted for name, wanted in only.items() if wanted != "value" and len(wanted) <= _LONGEST_NAME}
 
 
-def _statements_in(body: List[s.Statement]) -> Iterator[s.Statement]:
+def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
     """The statements of a body and of those inside it, in the order of the text; not of functions and classes."""
     work = [iter(body)]
     while work:

@@ -6,13 +6,13 @@ docstring is a store to `__doc__`; an annotated name is a store into `__annotati
 
 from __future__ import annotations
 
-from typing import Any, Iterator, List
+from typing import Any, List
 
 from .. import syntax as s
 from ..microops import Op
 from ..undo import Unstructured
 from .definitions import Definitions
-from .finish import bodies
+from .finish import bodies, own_statements
 from .private import unmangle
 from .signature import CO_OPTIMIZED
 from .values import Cell, Value
@@ -130,16 +130,6 @@ class Namespaces(Definitions):
             # There was one that is never reached.
             body.append(s.If(s.Constant(False), [s.AnnAssign(s.Name("__annotations__"), s.Constant(...))]))
         return body
-
-
-def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
-    """The statements of a body and of those inside it, but not of functions and classes."""
-    work = list(body)
-    while work:
-        statement = work.pop()
-        yield statement
-        for inner in bodies(statement):
-            work.extend(inner)
 
 
 def _without_additions(body: List[s.Statement]) -> List[s.Statement]:
