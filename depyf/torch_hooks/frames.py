@@ -9,6 +9,7 @@ from typing import Dict, List, Tuple
 from depyf.decompiler.relabel import relabel
 from depyf.record import FrameRecord
 from depyf.report import python_text
+from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.bytecode_files import dump_code
 from depyf.torch_hooks.decompiling import Decompiled, decompile_or_list, fits
 from depyf.torch_hooks.folder import OutputFolder
@@ -54,10 +55,11 @@ class Frames:
         with self._problems.shield("looking up the resume functions of a frame"):
             hints = dict(resume_parameters(code, new_code))
         result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
-        if not is_new or new_code is code:  # somebody else's hook may give the original back, which is to run then
-            installed, to_run = "untouched", new_code
-        elif result.code is not None and fits(code, result.code):
+        is_original = new_code is code  # somebody else's hook may give it back
+        if is_new and result.code is not None and fits(code, result.code) and (not is_original or _keep_whole(code)):
             installed, to_run = "replaced", result.code
+        elif not is_new or is_original:
+            installed, to_run = "untouched", new_code
         else:
             installed, to_run = "relabelled", relabel(new_code, path, result.lines, first_line=1)
         record = FrameRecord(
@@ -102,6 +104,15 @@ class Frames:
     def shown_names(self, code: CodeType) -> Dict[str, str]:
         """Name in the code -> name in the text, for the names that differ."""
         return self._renames.of(code)
+
+
+def _keep_whole(code: CodeType) -> bool:
+    """Have Dynamo compile `code` no more, as if a hook's answer had been `code` and not its copy; False: cannot."""
+    codes = torch_facts.find("output_codes")
+    if codes is None:
+        return False
+    codes.add(code)
+    return True
 
 
 def _notes(record: FrameRecord, code: CodeType) -> str:
