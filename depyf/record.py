@@ -59,10 +59,19 @@ class FailedGuard:
     then: str = ""  # the value that the version was compiled for; empty where it is not known
     now: str = ""  # the value that came; empty where it cannot be told
     location: Optional[Location] = None  # the user's line that asked for the guard
+    others: str = ""  # older versions whose guard on the same value failed like this: "0/0 to 0/57"
+    then_of_others: str = ""  # the values that those were compiled for, newest first: "57, 56, 55, 54 ... 0"
 
     def __str__(self) -> str:
         values = [f"then {self.then}"] * bool(self.then) + [f"now {self.now}"] * bool(self.now)
-        return f"{self.version} did not fit: {self.condition}" + (f" ({', '.join(values)})" if values else "")
+        text = f"{self.version} did not fit: {self.condition}" + (f" ({', '.join(values)})" if values else "")
+        return f"{text}, {self.likewise}" if self.others else text
+
+    @property
+    def likewise(self) -> str:
+        """What is to be said of the other versions, if there are any."""
+        values = f" (then {self.then_of_others})" if self.then_of_others else ""
+        return f"nor did {self.others}{values}" if self.others else ""
 
 
 @dataclass(frozen=True)

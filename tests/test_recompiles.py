@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -131,6 +132,74 @@ def test_words_that_torch_may_use_one_day_are_kept_as_they_are():
     for text in (newer, older):
         (failed,) = read_failed_guards(text, variables)
         assert failed.now == "int" and failed.condition == "x has the type it had", "no ids"
+
+
+# ---------------------------------------------------------------- many versions
+
+
+@pytest.fixture(scope="module")
+def often(tmp_path_factory):
+    """folder of a function that was compiled twelve times, for an int that is another one each time."""
+    folder = tmp_path_factory.mktemp("often") / "d"
+
+    def scaled(x, n):
+        y = x * n
+        torch._dynamo.graph_break()
+        return y + 1
+
+    torch._dynamo.reset()
+    compiled = torch.compile(scaled, backend="eager", dynamic=False)
+    with torch._dynamo.config.patch(recompile_limit=64), depyf.prepare_debug(folder):
+        for n in range(12):
+            compiled(torch.ones(3), n)
+    return folder
+
+
+def test_many_versions_that_fail_for_one_reason_are_told_together_and_not_version_by_version(often):
+    record = from_json((often / "manifest.json").read_text())
+    last = [frame for frame in record.frames if frame.compile_id == "0/11"][0]
+    (failed,) = last.failed_guards
+    assert (failed.version, failed.condition, failed.then, failed.now) == ("0/10", "n == 10", "10", "11")
+    assert (failed.others, failed.then_of_others) == ("0/0 to 0/9", "9, 8, 7, 6 ... 0")
+    assert last.recompile_reasons == ("0/10: this failed: n == 10 (likewise 0/0 to 0/9)",)
+    story = (often / "full_code_for_scaled_0.py").read_text()
+    head = story.split("compiled version 12 of 12")[1].split("file:")[0]
+    assert head.count("why:") == 1 and "nor did 0/0 to 0/9 (then 9, 8, 7, 6 ... 0)" in head
+
+
+def test_a_resume_function_with_many_names_is_called_by_one_of_them(often):
+    story = (often / "full_code_for_scaled_0.py").read_text()
+    assert "It has 12 names, one for each version of its caller: __resume_at_" in story
+    assert max(map(len, story.splitlines())) < 150
+    names = [one for frame in from_json((often / "manifest.json").read_text()).frames for one in frame.resumes]
+    assert len({one.name for one in names}) == 12
+    assert all(story.count(one.name) >= 3 for one in names), "where it is called, the fact beside it, the dispatcher"
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"),
+    [
+        (("0/1", "0/0"), "0/0"),
+        (("0/9", "0/8", "0/7", "0/2"), "0/2, 0/7 to 0/8"),
+        (tuple(f"0/{number}" for number in range(40, 0, -2)), "0/2, 0/4, 0/6, 0/8, 0/10 ... 0/38 (19 versions)"),
+    ],
+)
+def test_the_versions_that_failed_alike_are_named_in_few_words(versions, said):
+    payload = json.dumps([f"{version}: L['n'] == {number}" for number, version in enumerate(versions)])
+    (failed,) = read_failed_guards(payload, Variables(local={"n": 7}, of_module={}))
+    assert (failed.version, failed.others, failed.now) == (versions[0], said, "7")
+
+
+def test_reasons_that_are_not_alike_stay_apart():
+    texts = (
+        "0/3: tensor 'x' size mismatch at index 0. expected 3, actual 9",
+        "0/2: tensor 'x' size mismatch at index 1. expected 3, actual 9",
+        "0/1: L['n'] == 3   # one line  # a.py:8 in f",
+        "0/0: L['n'] == 3   # another line  # a.py:9 in f",
+    )
+    found = read_failed_guards(json.dumps(texts), Variables(local={"n": 7}, of_module={}))
+    assert [failed.version for failed in found] == ["0/3", "0/2", "0/1", "0/0"]
+    assert not any(failed.others for failed in found)
 
 
 # ---------------------------------------------------------------- nothing of the user's runs

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from typing import Tuple
+from typing import Sequence, Tuple
 
 from depyf.record import FrameRecord, FunctionRecord, GraphRecord, ResumeCall, SessionRecord, StageRecord
 from depyf.report import python_text
@@ -149,6 +149,9 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
         whole = "".join(one.name for one in session.functions if one.key == function.resume_of)
         title = f"Resume function {_shown_name(function)}   ({place})\n"
         title += f"What is left of {whole} after a graph break."
+        if len(function.resume_names) > 1:
+            title += f"\nIt has {len(function.resume_names)} names, one for each version of its caller: "
+            title += _few_names(function.resume_names)
         if function.source_origin == "decompiled":
             title += "\nDynamo made it as bytecode; this is its decompiled source."
     lines = ["", "", *python_text.heading(title, "="), ""]
@@ -328,7 +331,19 @@ def _dispatcher(
     lines += [f"def {name}({signature.parameters}):", *body]
     if others:
         lines += ["", "", "# The same function, under one more name for each version of its caller."]
-    return lines + [f"{other} = {name}" for other in others]
+    return lines + _assigned(others, name)
+
+
+def _assigned(names: Sequence[str], value: str) -> list[str]:
+    """`a = b = value`, as many names to a statement as fit the width."""
+    lines: list[str] = []
+    for name in names:
+        longer = f"{lines[-1][: -len(value)]}{name} = {value}" if lines else ""
+        if lines and len(longer) <= python_text.WIDTH:
+            lines[-1] = longer
+        else:
+            lines.append(f"{name} = {value}")
+    return lines
 
 
 def _gave_up(function: FunctionRecord) -> list[str]:
@@ -356,7 +371,11 @@ def _called_as(function: FunctionRecord) -> list[str]:
 
 
 def _shown_name(function: FunctionRecord) -> str:
-    return " or ".join(function.resume_names) or function.name
+    return function.resume_names[0] if function.resume_names else function.name
+
+
+def _few_names(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} ... {names[-1]}"
 
 
 def _place(file: str, line: int) -> str:

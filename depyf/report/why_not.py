@@ -25,6 +25,7 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
         lines += _wrapped(", ".join(values), "            ") if values else []
         asked = asked_by(failed.location, function.file)
         lines += [f"            asked for by {asked}"] if asked else []
+        lines += _wrapped(failed.likewise, "            ") if failed.others else []
     return lines
 
 

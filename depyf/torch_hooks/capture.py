@@ -262,7 +262,7 @@ class Capture:
             compilation.frame,
             graph_breaks=tuple(compilation.breaks),
             recompile_reasons=tuple(compilation.recompile_reasons),
-            failed_guards=with_guards(compilation.failed_guards, self._frames.records),
+            failed_guards=with_guards(compilation.failed_guards, self._frames.guards_of),
         )
         self._link(compilation)
         self._keep(compilation)

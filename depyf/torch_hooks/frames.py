@@ -7,7 +7,7 @@ from types import CodeType
 from typing import Dict, List, Tuple
 
 from depyf.decompiler.relabel import relabel
-from depyf.record import FrameRecord
+from depyf.record import FrameRecord, GuardRecord
 from depyf.report import python_text
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.bytecode_files import dump_code
@@ -35,6 +35,8 @@ class Frames:
         self._log_bytecode = log_bytecode
         self._renames = Renames()
         self.records: List[FrameRecord] = list(earlier)
+        # compile id -> the newest frame with it: after a reset Dynamo counts from the start again
+        self._places = {frame.compile_id: place for place, frame in enumerate(earlier)}
 
     def add(self, code: CodeType, new_code: CodeType, compile_id: str) -> CodeType:
         """Write the frame that Dynamo made of `code`; returns the code to run in place of `new_code`."""
@@ -77,6 +79,7 @@ class Frames:
             linked_to=new_code.co_filename if not is_new and new_code.co_filename != code.co_filename else "",
         )
         self._folder.write(name, result.source + _notes(record, code))
+        self._places[compile_id] = len(self.records)
         self.records.append(record)
         if self._log_bytecode:
             with self._problems.shield("writing bytecode files"):
@@ -100,6 +103,11 @@ class Frames:
     def update(self, index: int, **changes: object) -> None:
         """Complete the record of a frame with what is known only later."""
         self.records[index] = dataclasses.replace(self.records[index], **changes)  # type: ignore[arg-type]
+
+    def guards_of(self, compile_id: str) -> Tuple[GuardRecord, ...]:
+        """The guards of the version with that compile id, as far as they are known."""
+        place = self._places.get(compile_id)
+        return () if place is None else self.records[place].guards
 
     def shown_names(self, code: CodeType) -> Dict[str, str]:
         """Name in the code -> name in the text, for the names that differ."""

@@ -6,11 +6,11 @@ leaves this module is short and the same in every run.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import List, Tuple
 
 from depyf.record import GraphBreak, Location
+from depyf.torch_hooks.alike import Alike, alike
 from depyf.torch_hooks.guard_text import Leaf, conditions_of, is_expression, scrub
 from depyf.torch_hooks.guards import split_origin
 from depyf.torch_hooks.names import is_in_torch, stable_text
@@ -19,8 +19,6 @@ LONGEST = 300
 
 # ---------------------------------------------------------------- recompilations
 
-_VERSION = re.compile(r"(?P<version>\d+/\d+): (?P<rest>.*)", re.DOTALL)
-_STACK = re.compile(r"\s*\nUser stack trace:.*", re.DOTALL)
 # How a guard that failed begins -> torch's name for that kind of guard.
 _KINDS = (
     ("___check_type_id(", "TYPE_MATCH"),
@@ -34,32 +32,21 @@ _KINDS = (
 )
 
 
-def read_recompile_reasons(text: str) -> Tuple[str, ...]:
-    """The reasons in the payload of a `recompile_reasons` event, as lines for a reader."""
-    return tuple(dict.fromkeys(_recompile_reason(reason) for reason in recompile_texts(text)))
+def read_recompile_reasons(payload: str) -> Tuple[str, ...]:
+    """The reasons in the payload of a `recompile_reasons` event, as lines for a reader; those alike are one."""
+    return tuple(dict.fromkeys(_recompile_reason(reason) for reason in alike(payload)))
 
 
-def recompile_texts(payload: str) -> List[str]:
-    """Torch's text for each version that did not fit: the payload is one, or a JSON list of them."""
-    try:
-        value = json.loads(payload)
-    except ValueError:
-        value = payload
-    reasons = value if isinstance(value, list) else [value]
-    return [_STACK.sub("", str(reason)).strip() for reason in reasons]
-
-
-def _recompile_reason(text: str) -> str:
+def _recompile_reason(reason: Alike) -> str:
     """`0/0: this failed: type(o) is A` for a guard that failed; other words of torch's as they are."""
-    text = _STACK.sub("", stable_text(text)).strip()
-    match = _VERSION.match(text)
-    version, rest = (match["version"] + ": ", match["rest"]) if match else ("", text)
-    condition, _ = split_origin(rest)
+    version = reason.version + ": " * bool(reason.version)
+    likewise = f" (likewise {reason.others})" if reason.others else ""
+    condition, _ = split_origin(stable_text(reason.text))
     kind = next((kind for start, kind in _KINDS if condition.startswith(start)), "")
     if not kind and not is_expression(condition):
-        return version + shortened(scrub(condition))
+        return version + shortened(scrub(condition)) + likewise
     failed = " and ".join(one.text for one in conditions_of(Leaf(kind, condition)))
-    return f"{version}this failed: {shortened(failed)}"
+    return f"{version}this failed: {shortened(failed)}{likewise}"
 
 
 def shortened(text: str) -> str:

@@ -11,14 +11,15 @@ import ast
 import re
 import sys
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Mapping, Sequence, Tuple
+from typing import Any, Callable, Mapping, Sequence, Tuple
 
-from depyf.record import FailedGuard, FrameRecord, GuardRecord, Location
+from depyf.record import FailedGuard, GuardRecord, Location
+from depyf.torch_hooks.alike import Alike, alike
 from depyf.torch_hooks.guard_names import readable
 from depyf.torch_hooks.guard_text import scrub, type_from_repr, with_sorted_sets
 from depyf.torch_hooks.guards import location_of, split_origin
 from depyf.torch_hooks.names import stable_text
-from depyf.torch_hooks.reasons import recompile_texts, shortened
+from depyf.torch_hooks.reasons import shortened
 from depyf.torch_hooks.values import Unreadable, describe, read
 
 
@@ -52,26 +53,37 @@ def variables_now() -> Variables:
 
 
 def read_failed_guards(payload: str, variables: Variables) -> Tuple[FailedGuard, ...]:
-    """The guards in the payload of a `recompile_reasons` event, one for each earlier version, newest first."""
-    found: Dict[FailedGuard, None] = {}
-    for text in recompile_texts(payload):
-        version, separator, rest = text.partition(": ")
-        if separator:
-            condition, origin = split_origin(rest)
-            condition = with_sorted_sets(stable_text(condition))
-            found[_failed(version, condition, location_of(origin, variables.file), variables)] = None
-    return tuple(found)
+    """The guards in the payload of a `recompile_reasons` event, newest version first.
+
+    Each is of one earlier version; where the same one failed for others, with another value, it says so for all.
+    """
+    return tuple(dict.fromkeys(_of_all(reason, variables) for reason in alike(payload) if reason.version))
 
 
-def with_guards(failed: Tuple[FailedGuard, ...], frames: Sequence[FrameRecord]) -> Tuple[FailedGuard, ...]:
+def _of_all(reason: Alike, variables: Variables) -> FailedGuard:
+    failed = _read(reason.version, reason.text, variables)
+    if not reason.some:
+        return failed
+    thens = [_read(reason.version, text, variables).then for text in reason.some]
+    said = "" if set(thens) == {failed.then} else reason.listed(thens)
+    return replace(failed, others=reason.others, then_of_others=said)
+
+
+def _read(version: str, text: str, variables: Variables) -> FailedGuard:
+    condition, origin = split_origin(text)
+    condition = with_sorted_sets(stable_text(condition))
+    return _failed(version, condition, location_of(origin, variables.file), variables)
+
+
+def with_guards(
+    failed: Tuple[FailedGuard, ...], guards_of: Callable[[str], Sequence[GuardRecord]]
+) -> Tuple[FailedGuard, ...]:
     """The failed guards with what torch left out and the guards of those versions tell: lines and types.
 
-    Torch does not say which line asked for the guard on a tensor, nor which class a tensor was of.
+    Torch does not say which line asked for the guard on a tensor, nor which class a tensor was of.  `guards_of` gives
+    the guards of the version with that compile id.
     """
-    if not failed:  # the usual case: no look at what may be thousands of frames
-        return ()
-    by_version = {frame.compile_id: frame.guards for frame in frames}  # the newest of an id that a reset repeated
-    return tuple(_with_guard(one, by_version.get(one.version, ())) for one in failed)
+    return tuple(_with_guard(one, guards_of(one.version)) for one in failed)
 
 
 def _with_guard(failed: FailedGuard, guards: Sequence[GuardRecord]) -> FailedGuard:
