@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dis
-from types import CodeType, FunctionType
+import math
+from types import CellType, CodeType, FunctionType
 from typing import Sequence
 
 import pytest
 from decompile_tools import function_code
 
 from depyf.decompiler import DecompilationError, decompile
+from depyf.decompiler.decode import decode
 from depyf.decompiler.pipeline import decompile_frame
 
 
@@ -172,3 +174,63 @@ def test_of_two_values_that_are_used_the_other_way_round_only_the_first_needs_a_
         "make_result = make()",
         "return find() + make_result",
     ]
+
+
+def rewritten(source: str, at: str, *instead: tuple[str, int], before: int = 0) -> CodeType:
+    """The code of a function with instructions overwritten, from `before` ones before the last one of a name on."""
+    code = function_code(source)
+    raw = bytearray(code.co_code)
+    offset = max(i.offset for i in dis.get_instructions(code) if i.opname == at) - 2 * before
+    for index, (name, argument) in enumerate(instead):
+        raw[offset + 2 * index : offset + 2 * index + 2] = bytes([dis.opmap[name], argument])
+    return code.replace(co_code=bytes(raw))
+
+
+def test_a_module_that_is_imported_where_it_is_used_is_imported_in_the_same_way() -> None:
+    code = rewritten("def f():\n    import math\n    return math.pi", "IMPORT_NAME", ("BUILD_TUPLE", 0), before=1)
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert "import math as math_1" in result.source
+    assert result.code is not None
+
+    def asked(code: CodeType) -> list[object]:
+        calls: list[object] = []
+
+        def spy(name: str, globals: object, locals: object, *rest: object) -> object:
+            calls.append((name, *rest))
+            return __import__(name)
+
+        calls.append(FunctionType(code, {"__builtins__": {"__import__": spy}})())
+        return calls
+
+    assert asked(code) == asked(result.code) == [("math", (), 0), math.pi]
+
+
+@pytest.mark.parametrize("made_here", [False, True])
+def test_a_function_over_cells_of_another_function_gets_those_cells(made_here: bool) -> None:
+    source = "def f(given):\n    x = 1\n    def g():\n        return x\n    return g"
+    closure = ("BUILD_TUPLE", 1) if made_here else ("NOP", 0)
+    code = rewritten(source, "BUILD_TUPLE", ("LOAD_FAST", 0), closure, before=1)
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert "globals=__builtin_globals())" in result.source
+    assert result.code is not None
+
+    def run(code: CodeType) -> tuple[object, ...]:
+        cell = CellType(7)
+        made = FunctionType(code, {"__name__": "here"})(cell if made_here else (cell,))
+        return made(), made.__closure__[0] is cell, made.__globals__, made.__name__, made.__qualname__, made.__module__
+
+    assert run(code) == run(result.code)
+    assert run(code)[:2] == (7, True)
+
+
+def test_a_call_of_something_else_with_the_same_keywords_is_not_taken_for_a_function() -> None:
+    source = "def f(given):\n    x = 1\n    def g():\n        return x\n    return g"
+    code = decompile_frame(rewritten(source, "BUILD_TUPLE", ("LOAD_FAST", 0), ("NOP", 0), before=1)).code
+    assert code is not None
+    assert "MAKE_FUNCTION" in [op.kind for op in decode(code).ops]
+    consts = [dict if const is FunctionType else const for const in code.co_consts]
+    other = code.replace(co_consts=(*consts, FunctionType))
+    assert "MAKE_FUNCTION" not in [op.kind for op in decode(other).ops]
+    assert sorted(FunctionType(other, {})(())) == ["closure", "code", "globals"]

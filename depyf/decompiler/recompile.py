@@ -1,19 +1,22 @@
 """Recompile: source text -> a code object that can stand in for the original.
 
-The compiler sees the text that is shown, but for two things that no text can say: constants without a
-spelling are bytes literals of the same length there, and generated names have their shown form. Both are put
-back into the code object. Free variables need a function around the text; the line numbers are kept.
+The compiler sees the text that is shown, but for three things that no text can say: constants without a
+spelling are bytes literals of the same length there, generated names have their shown form, and an import that
+names nothing hands None to `__import__`, never an empty tuple. They are put back into the code object. Free
+variables need a function around the text; the line numbers are kept.
 """
 
 from __future__ import annotations
 
 import warnings
+from opcode import opmap
 from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import syntax as s
 from .decode import decode
 from .decode.raw import Raw, raw_instructions
+from .microops import Op
 from .printer import SyntaxLimits, print_source
 from .python_facts import RUNNING, RUNNING_VERSION
 from .qualnames import class_named, renamed
@@ -88,7 +91,7 @@ def compile_like(
     prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
     put_back = PutBack(dict(names), stand_ins, shift, prefix, original, kept)
     code = put_back.code(code, original)
-    return _like(code, original)
+    return _like(with_empty_fromlists(code, original), original)
 
 
 def _indented_in(around: s.Module, inner: s.Module, shown: str) -> Optional[str]:
@@ -247,6 +250,26 @@ class PutBack:
         if isinstance(value, tuple) and self.constants:
             return tuple([self._constant(item, theirs) for item in value])
         return value
+
+
+def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
+    """The code with `()` as fromlist of imports that have it in the original, as Dynamo's own have."""
+    ops = decode(original).ops if opmap["IMPORT_NAME"] in original.co_code[::2] else ()
+    modules = {op.arg for names, op in zip(ops, ops[1:]) if op.kind == "IMPORT_NAME" and _is_empty_tuple(names)}
+    if not modules:
+        return code
+    data, consts = bytearray(code.co_code), (*code.co_consts, ())
+    raws = list(raw_instructions(code, RUNNING_VERSION))
+    for names, raw in zip(raws, raws[1:]):
+        if raw.opname == "IMPORT_NAME" and code.co_names[raw.arg] in modules and consts[names.arg] is None:
+            if names.opname != "LOAD_CONST" or names.start != names.offset or len(consts) > 256:
+                raise CannotRecompile("an import among too many constants")
+            data[names.offset + 1] = len(consts) - 1
+    return code.replace(co_code=bytes(data), co_consts=consts)
+
+
+def _is_empty_tuple(op: Op) -> bool:
+    return not op.arg if op.kind == "BUILD_TUPLE" else op.kind == "CONST" and type(op.arg) is tuple and not op.arg
 
 
 def _frozensets(code: CodeType) -> Iterator[FrozenSet[Any]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import CodeType, FunctionType
 from typing import Any, List, Optional, Sequence
 
 from .. import syntax as s
+from ..decode.function_calls import FUNCTION_PARTS
 from ..microops import ANNOTATIONS, CLOSURE, DEFAULTS, FROM_STACK, KWDEFAULTS, NULL_SECOND, PLAIN, Op
 from ..undo import Unstructured
 from .constants import constant_node
@@ -133,18 +135,42 @@ class Calls(Displays):
         annotations = self.pop() if op.arg & ANNOTATIONS else None
         kwdefaults = self.pop() if op.arg & KWDEFAULTS else None
         defaults = self.pop() if op.arg & DEFAULTS else None
-        if closure is not None:
-            self.check_closure(closure, code)
+        if closure is not None and not self.is_own_closure(closure, code):
+            self.call_function_type(closure, code, (annotations, kwdefaults, defaults))
+            return
         self.make_function(code, defaults, kwdefaults, annotations)
+
+    def call_function_type(self, closure: Value, code: CodeType, others: Sequence[Optional[Value]]) -> None:
+        """A function over cells that are not variables here (decode/function_calls.py)."""
+        if any(value is not None for value in others):
+            raise Unstructured("a function with defaults over cells of another function")
+        (cells,) = self.take(closure)
+        make, of_frame = self.placeholders.node(FunctionType), s.Call(self.placeholders.node(globals), [])
+        parts = (cells, self.placeholders.node(code), of_frame)
+        self.event(s.Call(make, [], [s.keyword(name, part) for name, part in zip(FUNCTION_PARTS, parts)]))
 
     def op_load_assertion_error(self, op: Op) -> None:
         self.silent(AssertionErrorName("AssertionError"))
 
     def op_import_name(self, op: Op) -> None:
-        fromlist = self.constant(self.pop())
+        names = self.pop()
+        fromlist = () if isinstance(names, Fresh) and not names.items else self.constant(names)
         level = self.constant(self.pop())
-        value = ImportValue(op.arg, level, fromlist, op.offset)
         self.flush()
+        if fromlist == ():
+            self.import_for_use(op, level)
+        else:
+            self.push(ImportValue(op.arg, level, fromlist, op.offset))
+
+    def import_for_use(self, op: Op, level: int) -> None:
+        """Dynamo imports a module where it reads from it, with a fromlist that is an empty tuple (recompile.py)."""
+        if level or "." in op.arg:
+            raise Unstructured("a module inside a package that is imported for its package")
+        value = Value(s.Name(op.arg), op.offset)
+        value.name = self.new_name(value.node)
+        statement = s.Import([s.alias(op.arg, value.name)])
+        statement.origin = op.offset
+        self.out.append(statement)
         self.push(value)
 
     def op_import_from(self, op: Op) -> None:

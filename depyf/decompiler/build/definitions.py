@@ -29,13 +29,12 @@ class Definitions(Statements):
 
     # -- functions
 
-    def check_closure(self, closure: Value, code: CodeType) -> None:
-        """The cells handed to a function are those of the same names."""
+    def is_own_closure(self, closure: Value, code: CodeType) -> bool:
+        """Whether the cells handed to a function are those of the variables here that have the same names."""
         if not isinstance(closure, Fresh) or closure.name is not None:
-            raise Unstructured("a closure of an unknown form")
+            return False
         cells = [item.variable if isinstance(item, Cell) else None for item in closure.items]
-        if cells != [self.variable(name) for name in code.co_freevars]:
-            raise Unstructured("a closure over renamed cells")
+        return cells == [self.variable(name) for name in code.co_freevars]
 
     def make_function(
         self, code: CodeType, defaults: Optional[Value], kwdefaults: Optional[Value], annotations: Optional[Value]

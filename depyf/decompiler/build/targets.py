@@ -59,8 +59,8 @@ class Targets(Unpacking):
         """Note a call of a decorator, to be written with the definition."""
         raise NotImplementedError
 
-    def check_closure(self, closure: Value, code: CodeType) -> None:
-        """Check that a function's cells are those that its text will capture."""
+    def is_own_closure(self, closure: Value, code: CodeType) -> bool:
+        """Whether a function's cells are those that its text will capture."""
         raise NotImplementedError
 
     def make_function(

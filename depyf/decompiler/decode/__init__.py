@@ -7,11 +7,12 @@ generator at its first instruction, and the handler that 3.12 lays around a gene
 
 from __future__ import annotations
 
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Dict, List, Optional, Tuple
 
 from ..microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from ..python_facts import RUNNING_VERSION, Version, facts_for
+from .function_calls import fold_function_calls
 from .raw import ExceptionRange, exception_ranges, raw_instructions
 from .translate import Translator, translated_opnames
 
@@ -40,6 +41,8 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     _drop_generator_handler(ops, handlers)
     _fold_send_loops(ops)
     _fold_closure_reads(ops)
+    if FunctionType in code.co_consts:
+        fold_function_calls(ops, _GONE)
     return _compact(ops, handlers, code, version)
 
 

@@ -217,11 +217,13 @@ def _make_function(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     free = code.co_freevars
     if flags & CLOSURE:
         cells = m.containers.elements(side, operands[-2])
-        if cells is None or len(cells) != len(free):
-            raise Unsupported("a closure that is not a tuple of cells")
-        ordered = [cell for _, cell in sorted(zip(free, cells))]
-        operands[-2] = m.containers.make_tuple(side, ordered)
-    side.event = (("MAKE_FUNCTION", flags, tuple(sorted(free))), operands, pops, 1, ADVANCE, 0)
+        if cells is not None:
+            if len(cells) != len(free):
+                raise Unsupported("a closure that is not a tuple of cells")
+            ordered = [cell for _, cell in sorted(zip(free, cells))]
+            operands[-2] = m.containers.make_tuple(side, ordered)
+            free = tuple(sorted(free))
+    side.event = (("MAKE_FUNCTION", flags, free), operands, pops, 1, ADVANCE, 0)
     return STOP
 
 
