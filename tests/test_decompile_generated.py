@@ -234,3 +234,29 @@ def test_a_call_of_something_else_with_the_same_keywords_is_not_taken_for_a_func
     other = code.replace(co_consts=(*consts, FunctionType))
     assert "MAKE_FUNCTION" not in [op.kind for op in decode(other).ops]
     assert sorted(FunctionType(other, {})(())) == ["closure", "code", "globals"]
+
+
+def test_strings_that_were_made_elsewhere_are_joined_as_the_f_string_would_have_joined_them() -> None:
+    code = function_code("def f(first, x):\n    return f'{first}-{x}'")
+    raw = bytearray(code.co_code)
+    formats = [i.offset for i in dis.get_instructions(code) if i.opname in ("FORMAT_VALUE", "FORMAT_SIMPLE")]
+    raw[formats[0] : formats[0] + 2] = bytes([dis.opmap["NOP"], 0])
+    code = code.replace(co_code=bytes(raw))
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert "return ''.join((first, '-', f'{x}'))" in result.source
+    assert result.code is not None
+    assert FunctionType(result.code, {})("a", 1) == FunctionType(code, {})("a", 1) == "a-1"
+    for run in (code, result.code):
+        with pytest.raises(TypeError, match="expected str"):
+            FunctionType(run, {})(1, 1)
+
+
+@pytest.mark.skipif("CONVERT_VALUE" not in dis.opmap, reason="conversion and formatting are one instruction")
+def test_a_conversion_that_no_format_follows_is_made_by_the_builtin_itself() -> None:
+    code = patched("def f(x):\n    return f'{x!r}'", "FORMAT_SIMPLE", "NOP")
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert "return __builtin_repr(x)" in result.source
+    assert result.code is not None
+    assert FunctionType(result.code, {"repr": None})("a") == "'a'"

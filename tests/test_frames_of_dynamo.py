@@ -68,3 +68,78 @@ def test_every_frame_is_replaced_and_does_the_same(make, count, tmp_path):
     assert session.record.frames
     assert {frame.installed for frame in session.record.frames} == {"replaced"}
     assert repr(result) == repr(expected)
+
+
+class Counting:
+    """Variables of a closure that a compiled function changes, several at once."""
+
+    @staticmethod
+    def make():
+        lst, d, s, count, last = [0], {}, set(), 0, None
+
+        def step(x):
+            nonlocal lst, count, last
+            lst = lst + [1]
+            d[1] = 1
+            d["x"] = x + 1
+            last = x * 2
+            s.add(count)
+            count += 1
+            return x + len(lst), lst, d, s, last
+
+        return step
+
+
+def a_dict_and_a_list_that_hold_themselves(x):
+    d = {}
+    d["me"] = d
+    d["x"] = x + 1
+    items = [d]
+    items.append(items)
+    torch._dynamo.graph_break()
+    return d["me"]["me"]["x"], items[1][0]["x"] is d["x"]
+
+
+def a_tensor_and_lists_of_it(x):
+    ones = torch.ones(3)
+    ones.mark = 3
+    nested = [ones, ones, [ones]]
+    torch._dynamo.graph_break()
+    nested[2].append(ones)
+    return nested[0] + x, nested[2][0] is ones, ones.mark
+
+
+def a_walrus_in_a_comprehension_after_the_break(x):
+    n = len(x)
+    torch._dynamo.graph_break()
+    return x, n, [m := i for i in range(n)], m
+
+
+def a_conversion_waits_for_the_break(x):
+    n = x.shape[0]
+    text = f"{n}-{n!r:>4}"
+    torch._dynamo.graph_break()
+    return text, x + 1
+
+
+NESTED = [
+    Counting.make,
+    lambda: a_dict_and_a_list_that_hold_themselves,
+    lambda: a_tensor_and_lists_of_it,
+    lambda: a_walrus_in_a_comprehension_after_the_break,
+    lambda: a_conversion_waits_for_the_break,
+]
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["", "breaks in nested calls are resumed there"])
+@pytest.mark.parametrize("dynamic", [None, True], ids=["", "dynamic"])
+def test_what_a_frame_changes_and_hands_on_is_replaced_and_the_same(nested, dynamic, tmp_path):
+    expected = [make()(torch.ones(3)) for make in NESTED]
+    torch._dynamo.reset()
+    config = torch._dynamo.config
+    switch = {"nested_graph_breaks": True} if nested and hasattr(config, "nested_graph_breaks") else {}
+    with config.patch(**switch), depyf.prepare_debug(tmp_path / "d") as session:
+        results = [torch.compile(make(), backend="eager", dynamic=dynamic)(torch.ones(3)) for make in NESTED]
+    assert len(session.record.frames) >= 7
+    assert [frame.file for frame in session.record.frames if frame.installed != "replaced"] == []
+    assert repr(results) == repr(expected)

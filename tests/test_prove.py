@@ -206,3 +206,22 @@ def test_globals_are_not_taken_to_be_constant_in_functions_that_outlive_the_fram
     a = function_code("def f(x):\n def k(): return __compiled_fn_1(x.y)\n return k")
     b = function_code("def f(x):\n def k():\n  _y = x.y\n  return __compiled_fn_1(_y)\n return k")
     assert not prove(a, b, constant_globals=lambda name: True).holds
+
+
+IN_PLACE = {
+    "a list that is made here and grows": ("x = []\n    x += [a, b]\n    return x", "return [a, b]", True),
+    "in another order": ("x = []\n    x += [a, b]\n    return x", "return [b, a]", False),
+    "a dict that is made here and grows": ("x = {'k': a}\n    x |= {'l': b}\n    return x", "return {'k': a, 'l': b}", True),
+    "a dict that holds itself": ("x = {}\n    x |= {'k': x}\n    return x", "x = {}\n    x['k'] = x\n    return x", True),
+    "a dict of which another holds a copy": ("x = {}\n    x |= {'k': x}\n    return x", "return {'k': {}}", False),
+    "a list of somebody else": ("a += [b]\n    return a", "a.extend([b])\n    return a", False),
+    "known strings and formatted values": ("return ''.join((a, b))", "return f'{a}{b}'", False),
+    "strings joined by another": ("return ''.join((a, b))", "return '-'.join((a, b))", False),
+}
+
+
+@pytest.mark.parametrize("title", IN_PLACE)
+def test_what_is_done_in_place_to_a_container_made_here_is_known_and_to_no_other(title: str) -> None:
+    first, second, are_same = IN_PLACE[title]
+    codes = [function_code(f"def f(a, b):\n    {body}") for body in (first, second)]
+    assert prove(*codes).holds is are_same

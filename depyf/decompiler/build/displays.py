@@ -10,14 +10,15 @@ from ..python_facts import MOST_PAIRS_AT_ONCE
 from ..undo import Unstructured
 from .constants import constant_node
 from .forms import (
+    Converted,
     as_spec,
     constant_items,
     is_plain,
     is_plain_key,
     is_set,
+    joined,
     none_if_none,
     set_elements,
-    string_parts,
 )
 from .targets import Targets
 from .values import (
@@ -87,12 +88,11 @@ class Displays(Targets):
         self.event(s.Slice(*(none_if_none(node) for node in nodes)))
 
     def op_build_string(self, op: Op) -> None:
-        nodes = self.take(*self.pop_many(op.arg))
-        self.event(s.JoinedStr([part for node in nodes for part in string_parts(node)]))
+        self.event(joined(self.take(*self.pop_many(op.arg))))
 
     def op_convert(self, op: Op) -> None:
         (node,) = self.take(self.pop())
-        self.event(s.FormattedValue(node, CONVERSION_CODES[op.arg]))
+        self.event(Converted(node, CONVERSION_CODES[op.arg]))
 
     def op_format(self, op: Op) -> None:
         conversion, has_spec = op.arg
@@ -101,7 +101,7 @@ class Displays(Targets):
         spec = as_spec(nodes[1]) if has_spec else None
         code = CONVERSION_CODES[conversion]
         node: s.Expression = nodes[0]
-        if isinstance(node, s.FormattedValue) and code < 0:
+        if isinstance(node, Converted) and code < 0:
             code, node = node.conversion, node.value
         self.event(s.JoinedStr([s.FormattedValue(node, code, spec)]))
 
@@ -224,7 +224,13 @@ class Displays(Targets):
         target.items.append(entry)
 
     def mutate(self, target: Value, method: str, value: Value) -> None:
-        raise Unstructured(f"a container in use is changed by {method}")
+        """A list or dict that has a name already, since it is to hold itself: `items += [...]`, `d |= {...}`."""
+        if target.name is None or target.items is None:
+            raise Unstructured(f"a container in use is changed by {method}")
+        (node,) = self.take(value, final=True)
+        if method == "append":
+            node = s.List([node])
+        self.emit(s.AugAssign(s.Name(target.name), "|" if isinstance(target, FreshDict) else "+", node))
 
     # -- helpers
 

@@ -14,6 +14,7 @@ from .forms import (
     WILDCARD,
     AiterOf,
     AssertionErrorName,
+    Converted,
     CoroutineComprehension,
     Flipped,
     Inplace,
@@ -25,6 +26,8 @@ from .forms import (
 from .names import suggestion
 from .unpacking import Dropped
 from .values import FunctionValue, Value
+
+_CONVERSIONS = {"s": str, "r": repr, "a": ascii}
 
 
 def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.Statement]:
@@ -92,6 +95,8 @@ def _resolved(node: Any, placeholders: Placeholders) -> Any:
         raise Unstructured("an in-place operation inside an expression")
     if type(node) is IterOf:
         return s.Call(placeholders.node(iter), node.args)
+    if type(node) is Converted:
+        return s.Call(placeholders.node(_CONVERSIONS[chr(node.conversion)]), [node.value])
     if type(node) in (AiterOf, CoroutineComprehension):
         raise Unstructured("an iterator that no loop runs over")
     return node

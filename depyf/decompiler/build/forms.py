@@ -8,7 +8,6 @@ from typing import Any, List, Optional, Sequence
 
 from .. import syntax as s
 from ..microops import Op
-from ..undo import Unstructured
 from .values import (
     Slot,
     Value,
@@ -36,6 +35,12 @@ class IterOf(s.Call):
 
     def __init__(self, node: s.Expression) -> None:
         super().__init__(s.Name("iter"), [node])
+
+
+class Converted(s.FormattedValue):
+    """`!r` of an f-string without the rest of it: alone, a call of the builtin itself can say it."""
+
+    __slots__ = ()
 
 
 class AiterOf(s.Call):
@@ -179,13 +184,18 @@ def as_spec(node: s.Expression) -> s.Expression:
     return s.JoinedStr([s.FormattedValue(node)])
 
 
+def joined(nodes: Sequence[s.Expression]) -> s.Expression:
+    """What BUILD_STRING makes of pieces: an f-string; of strings that were made elsewhere, a call of `join`."""
+    if all(isinstance(node, (s.JoinedStr, s.Constant)) for node in nodes):
+        return s.JoinedStr([part for node in nodes for part in string_parts(node)])
+    return s.Call(s.Attribute(s.Constant(""), "join"), [s.Tuple(list(nodes))])
+
+
 def string_parts(node: s.Expression) -> Sequence[s.Expression]:
     """The parts that a piece gives to an f-string."""
     if isinstance(node, s.JoinedStr):
         return node.values
-    if isinstance(node, s.Constant):
-        return [node]
-    raise Unstructured("BUILD_STRING of something that is not a string")
+    return [node]
 
 
 def constant_items(value: Value) -> Optional[Sequence[Any]]:

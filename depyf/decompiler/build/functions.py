@@ -19,7 +19,7 @@ from .namespaces import drop_returns, future_imports
 from .private import class_around
 from .signature import docstring_of
 from .statements import trampoline
-from .unbound import maybe_unbound, never_set, unread_before_store
+from .unbound import captured_from, maybe_unbound, never_set, unread_before_store
 from .values import FunctionValue, Marker, Value
 
 GENERATORS = 0x20 | 0x200  # flags of generators and of asynchronous ones
@@ -75,7 +75,7 @@ class Builder(Generics):
             self.class_name = class_around(getattr(self.code, "co_qualname", ""))
         self.given, self.made, self.type_parameters = {}, None, ()
         self.annotations_are_strings = settings.annotations_are_strings
-        self.captured = {op.arg for op in program.ops if op.kind == "LOAD_CLOSURE"}
+        self.captured = captured_from(program)
         self.maybe_unbound = maybe_unbound(program)
         self.unread_before_store = unread_before_store(program)
 
@@ -91,6 +91,7 @@ class Builder(Generics):
             start = future_imports(body)
             head, body = body[:start], body[start:]
         free = [name for name in self.code.co_freevars if self.rebinds(name) or not self.mentions(name)]
+        free += [name for name in self.code.co_freevars if name not in free and self.is_set_inside(name)]
         if self.declared.get("global"):
             head.append(s.Global(self.declared["global"]))
         if free:
@@ -130,15 +131,19 @@ class Builder(Generics):
         return [name for name in own if name not in stored and not self.is_set_inside(name)]
 
     def is_set_inside(self, name: str) -> bool:
-        """Whether a comprehension sets the variable with `:=`, which makes it this function's own as well."""
-        work = [self.code]
+        """Whether a comprehension sets the variable with `:=`, which makes it this function's own as well.
+
+        Only those that the program makes count: code that Dynamo wrote still has the constants of what it was made of.
+        """
+        work = [self.program]
         while work:
-            inner = [const for const in work.pop().co_consts if isinstance(const, CodeType)]
+            inner = [op.arg for op in work.pop().ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
             for code in inner:
                 if code.co_name in COMPREHENSIONS and name in code.co_freevars:
-                    if any(op.kind == "STORE_CELL" and op.arg == name for op in self.settings.structure(code)[0].ops):
+                    program = self.settings.structure(code)[0]
+                    if any(op.kind == "STORE_CELL" and op.arg == name for op in program.ops):
                         return True
-                    work.append(code)
+                    work.append(program)
         return False
 
     def unused_locals(self) -> List[str]:
@@ -182,7 +187,7 @@ class Builder(Generics):
         return self.settings.constant_globals(name)
 
     def is_private_cell(self, name: str) -> bool:
-        return name in self.code.co_cellvars and name not in self.captured
+        return name in self.code.co_cellvars and self.offset < self.captured.get(name, self.offset + 1)
 
     # -- making functions
 

@@ -52,6 +52,7 @@ class Stack:
         self.offset = -1
         self.births = 0
         self.temporaries: List[str] = []
+        self.using: List[Value] = []  # named values that the expressions being written have used so far
         self.kept_in_place: Value | None = None  # the in-place operation that is being stored where it came from
         # What is around an operand that is computed only on some paths: the height of the stack, what is pending.
         self.around: List[Tuple[int, List[Value]]] = []
@@ -113,11 +114,13 @@ class Stack:
         names_containers = is_event or not final
         if names_containers:
             self._settle_containers(values)
+        before = len(self.using)
         for value in values:
             value.refs += 1  # until it is its turn, so that no other operand takes it for unused
         for value in values:
             value.refs -= 1
             self._collect(value, used, names_containers)
+        del self.using[before:]
         for value in self._detach(used, final) if used else ():
             self.killed.extend(value.kills)
             value.kills = []
@@ -150,7 +153,10 @@ class Stack:
             self.spill_until(value)
             self.let_go(value)
             return
-        if value.pending and value.refs > 0:
+        if value.pending and value.refs > 0 and value.kills:
+            self.spill_until(value)  # what it used last goes now, not when all of this is done
+            self.let_go(value)
+        elif value.pending and value.refs > 0:
             value.embedded = True
         elif value.pending:
             goes_elsewhere = isinstance(value.node, Inplace) and value is not self.kept_in_place
@@ -189,10 +195,11 @@ class Stack:
         if _is_tuple(container):
             return False
         places: Dict[int, int] = {}  # how often it holds each
+        in_use = set(map(id, self.using))
         work = list(container.items or ())
         while work:
             item = work.pop()
-            if item.name in self.temporaries:
+            if item.name in self.temporaries and id(item) not in in_use:
                 places[id(item)] = places.get(id(item), 0) + 1
                 if item.refs == places[id(item)]:
                     return True
@@ -202,6 +209,7 @@ class Stack:
 
     def let_go(self, value: Value) -> None:
         """A named value is used: if for the last time, its temporary goes after the statement."""
+        self.using.append(value)
         if value.refs == 0 and value.name in self.temporaries:
             self.killed.append(value.name)
 
@@ -209,14 +217,14 @@ class Stack:
         """Take as many of the values as can be off the end of `pending`, in this order; name the rest.
 
         A value that was computed before them may stand after them in the text if it has a name. One that is the last
-        to use temporaries gets a name, unless the statement ends here.
+        to use temporaries gets a name, unless the statement ends with it.
         """
         kept: List[Value] = []
         position = len(used)
         for value in reversed(self.pending):
             while position and used[position - 1] is not value:
                 position -= 1
-            if not position or (value.kills and not final):
+            if not position or (value.kills and (kept or not final)):
                 break
             position -= 1
             kept.append(value)
@@ -377,9 +385,11 @@ class Stack:
         self.flush()
         value.name = self.new_name(node)
         self.out.append(s.Assign([s.Name(value.name)], node, origin=value.offset))
-        if self.killed:
-            self.delete(self.killed)
-        self.killed = killed
+        still_used = {used.name for used in self.using}  # around what was written here
+        gone = [name for name in self.killed if name not in still_used]
+        if gone:
+            self.delete(gone)
+        self.killed = [*killed, *(name for name in self.killed if name in still_used)]
 
     def settle(self, value: Fresh) -> Value:
         """A tuple that is used twice, as the index of `x[a, b:c] += d` is, becomes one expression."""

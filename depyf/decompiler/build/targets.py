@@ -48,7 +48,7 @@ class Targets(Unpacking):
         raise NotImplementedError
 
     def is_private_cell(self, name: str) -> bool:
-        """Whether a cell variable is never captured here: it is like a local then."""
+        """Whether a cell variable has not been captured yet, or never is: it is like a local then."""
         raise NotImplementedError
 
     def call_comprehension(self, function: FunctionValue, arguments: List[Value]) -> bool:
@@ -100,11 +100,24 @@ class Targets(Unpacking):
         value = self.pop()
         if isinstance(value, Null):
             raise Unstructured("a variable is cleared")
+        if self.has_it_already(op, value):
+            return
         if op.kind != "STORE_LOCAL" or op.arg not in self.unread_before_store:
             self.before_rebinding(name, value)
-        self.store(value, s.Name(name), is_local=op.kind == "STORE_LOCAL")
+        self.store(value, s.Name(name), is_local=op.kind == "STORE_LOCAL", is_event=self.lets_go(op))
         if op.arg in self.generated and value.refs and value.pending:
             self.spill_until(value)  # a person writes `:=` to say something; a code generator does not
+
+    def has_it_already(self, op: Op, value: Value) -> bool:
+        """`x = x`, which code generators write, says nothing where nobody else can have changed the variable."""
+        if op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and self.is_private_cell(op.arg)):
+            return False
+        is_read = type(value) is Value and value.name is None and not value.pending and not value.targets
+        return is_read and isinstance(value.node, s.Name) and value.node.id == self.variable(op.arg)
+
+    def lets_go(self, op: Op) -> bool:
+        """Whether a store to a variable releases, there and then, what anybody may have put into it."""
+        return op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and self.is_private_cell(op.arg))
 
     def store_together(self, ops: Sequence[Op], position: int) -> int:
         """`a, b = x, y`: stores of values that were all computed before. Returns how many ops were used."""
@@ -129,7 +142,7 @@ class Targets(Unpacking):
         for op in run:
             self.declare(op)
         names = [self.global_name(op.arg) if "GLOBAL" in op.kind else self.variable(op.arg) for op in run]
-        nodes = self.take(*values, final=True)
+        nodes = self.take(*values, final=True, is_event=any(map(self.lets_go, run)))
         for name in names:
             self.before_rebinding(name)
         self.emit(s.Assign([s.Tuple([s.Name(name) for name in names])], s.Tuple(nodes)))
@@ -161,8 +174,13 @@ class Targets(Unpacking):
         special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
         return value.refs == 1 and value.name is None and not isinstance(value, special) and not value.targets
 
-    def store(self, value: Value, target: s.Expression, is_local: bool = False) -> None:
-        """Assign a popped value. `is_local`: the variable can be read again without effect."""
+    def store(
+        self, value: Value, target: s.Expression, is_local: bool = False, is_event: bool = False
+    ) -> None:
+        """Assign a popped value. `is_local`: the variable can be read again without effect.
+
+        `is_event`: what is assigned to may run code, by letting go of what it held.
+        """
         if isinstance(value, Slot) and value.name is None:
             self.store_target(value, target)
         elif isinstance(value, ImportedName):
@@ -174,9 +192,9 @@ class Targets(Unpacking):
             if value.items is not None or is_statement:
                 self.store_shared(value, target, is_local)
                 return
-            if value.pending and self.pending[-1] is not value:
-                self.flush()  # something was done since: it has a name now
-                self.assign(value, target)
+            if value.pending and (value.kills or self.pending[-1] is not value):
+                self.flush()  # something was done since, or what it used last goes now: it has a name
+                self.assign(value, target, is_event)
                 return
             value.targets.append(target)
             if is_local:
@@ -189,7 +207,7 @@ class Targets(Unpacking):
         elif isinstance(value, FunctionValue) and isinstance(target, s.Name) and self.define_function(value, target.id):
             pass
         else:
-            self.assign(value, target)
+            self.assign(value, target, is_event)
 
     def store_shared(self, value: Value, target: s.Expression, is_local: bool) -> None:
         """A fresh container goes into a variable and stays in use: a local is its name from now on.
@@ -217,12 +235,12 @@ class Targets(Unpacking):
         self.emit(s.Assign([target], node))
         value.name = target.id
 
-    def assign(self, value: Value, target: s.Expression) -> None:
+    def assign(self, value: Value, target: s.Expression, is_event: bool = False) -> None:
         """`target = value`, or `target op= value`."""
         place = value.node.left if isinstance(value.node, Inplace) else None
         if isinstance(place, s.Name) and isinstance(target, s.Name) and place.id == target.id:
             self.kept_in_place = value
-        (node,) = self.take(value, final=True)
+        (node,) = self.take(value, final=True, is_event=is_event)
         self.kept_in_place = None
         if isinstance(node, Inplace):
             self.emit(s.AugAssign(target, node.op, node.right))

@@ -12,6 +12,7 @@ from ..microops import ENDS, Op, Program, parameters
 
 _UNBINDS = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
 _SETS = frozenset({"STORE_LOCAL", "DELETE_LOCAL"})  # what makes a name of a text a local
+_TAKES_A_CELL = frozenset({"LOAD_CLOSURE", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL"})
 Read = Tuple[int, str]  # where it is in the code, and the local
 
 
@@ -55,6 +56,29 @@ def unread_before_store(program: Program) -> FrozenSet[str]:
                 stores.setdefault(op.arg, []).append(index)
     given = {*parameters(program.code), *program.code.co_cellvars}
     return frozenset([name for name, places in stores.items() if places == [first[name]] and name not in given])
+
+
+def captured_from(program: Program) -> Dict[str, int]:
+    """For each variable whose cell is taken: the first place in the code at which it may have been."""
+    found: Dict[str, int] = {}
+    for index, op in enumerate(program.ops):
+        if op.kind in _TAKES_A_CELL:
+            found.setdefault(op.arg, index)
+    if not found:
+        return {}
+    back = [(op.target, index) for index, op in enumerate(program.ops) if 0 <= op.target <= index]
+    back += [
+        (program.handlers[op.handler].target, index)
+        for index, op in enumerate(program.ops)
+        if op.handler >= 0 and program.handlers[op.handler].target <= index
+    ]
+    for name, first in found.items():
+        reached = [first]
+        while reached:
+            first = min(reached)
+            reached = [target for target, index in back if target < first <= index]
+        found[name] = first
+    return {name: program.ops[first].offset for name, first in found.items()}
 
 
 def _bound(program: Program, bits: Dict[str, int], start: int) -> List[int]:

@@ -95,8 +95,13 @@ class _Proof:
         tries = [(None, assumed), (constant, under)]
         if _reads_in_another_order(a, b):  # no use in trying without
             tries.reverse()
-        found = self._attempt(a, b, own_names, *tries[0])
-        return found if found.holds else self._attempt(a, b, own_names, *tries[1])
+        for constant_now, assumed_now in tries:
+            found = self._attempt(a, b, own_names, constant_now, assumed_now)
+            if found.holds:
+                return found
+            if constant_now is not None:
+                telling = found  # under the assumption it came further: that is what to tell of
+        return telling
 
     def _attempt(
         self,

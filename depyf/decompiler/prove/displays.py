@@ -147,6 +147,17 @@ def _add_to_map(m: Machine, side: Side, target: int, values: List[int]) -> bool:
     return m.containers.set_item(side, target, *values)
 
 
+def _inplace(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
+    """`x += y` and `x |= y`: of a list made here and of a dict made here it is known what they do."""
+    operator = plan.arg[side.pc]
+    change = _extend if operator == "+" else _update_dict if operator == "|" else None
+    if change is None or not change(m, side, side.stack[-2], side.stack[-1:]):
+        return plain(side, ("INPLACE", operator), 2, 2, 1)
+    side.touched = True
+    side.stack.pop()
+    return side.pc + 1
+
+
 def _list_to_tuple(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     known = m.containers.elements(side, side.stack[-1])
     made = 0 if known is None else m.containers.make_tuple(side, known[:])
@@ -222,7 +233,7 @@ DISPLAYS: Dict[str, Special] = {
     "BUILD_CONST_KEY_MAP": _build_const_key_map, "LIST_TO_TUPLE": _list_to_tuple,
     "LIST_APPEND": _into(_append, 1), "LIST_EXTEND": _into(_extend, 1), "SET_ADD": _into(_add_to_set, 1),
     "SET_UPDATE": _into(_update_set, 1), "DICT_UPDATE": _into(_update_dict, 1),
-    "DICT_MERGE": _into(_merge_dict, 1), "MAP_ADD": _into(_add_to_map, 2),
+    "DICT_MERGE": _into(_merge_dict, 1), "MAP_ADD": _into(_add_to_map, 2), "INPLACE": _inplace,
     "SUBSCR": _subscr, "STORE_SUBSCR": _store_subscr,
     "DELETE_SUBSCR": _delete_subscr, "UNPACK": _unpack, "UNPACK_EX": _unpack_ex, "CONTAINS": _contains,
 }  # fmt: skip

@@ -31,7 +31,10 @@ from .terms import BOOL, CODE, CONST, GLOBAL, MAYBE, NOT, ONE, SINGLETON, SLICE,
 
 STOP = -1  # an op that is an event
 UNDECIDED = -2  # a branch on a bool that is not known
-_PLAIN_CALL, _GET_ITER = ("CALL", ()), ("GET_ITER", None)
+_PLAIN_CALL = ("CALL", ())
+_SAME_AS_OP: Dict[Any, Tuple[Any, ...]] = {
+    iter: ("GET_ITER", None), str: ("CONVERT", "s"), repr: ("CONVERT", "r"), ascii: ("CONVERT", "a"),
+}  # fmt: skip
 
 
 # A silent op with a function of its own: gives the index of the next op, or STOP with the event in
@@ -49,11 +52,12 @@ class Machine:
     `special` are the ops that the loop below does not spell out itself (operations.py).
     """
 
-    __slots__ = ("containers", "iter_term", "jumps_left", "special", "terms")
+    __slots__ = ("called", "containers", "jumps_left", "special", "terms")
 
     def __init__(self, terms: Terms, special: Dict[str, Special], budget: int) -> None:
         self.terms = terms
-        self.iter_term = terms.const(iter)
+        # Builtins that an op calls as well: a text that cannot say the op calls the builtin itself, a constant.
+        self.called = {terms.const(builtin): key for builtin, key in _SAME_AS_OP.items()}
         self.special = special
         self.containers = Containers(terms)
         self.jumps_left = budget
@@ -163,8 +167,12 @@ class Machine:
 
     def _called(self, key: Any, operands: List[int], pops: int) -> Event:
         """A call; one of the builtin `iter` itself, a constant, is what GET_ITER does."""
-        if len(operands) == 2 and operands[0] == self.iter_term and key == _PLAIN_CALL:
-            return _GET_ITER, operands[1:], pops, 1, ADVANCE, 0
+        if len(operands) == 2 and key == _PLAIN_CALL and operands[0] in self.called:
+            return self.called[operands[0]], operands[1:], pops, 1, ADVANCE, 0
+        if operands[0] == self.terms.join and len(operands) == 2 and operands[1] > 0:
+            if key == _PLAIN_CALL and self.terms.kinds[operands[1]] & TUPLE:  # of known strings: BUILD_STRING
+                parts = list(self.terms.data[operands[1]])
+                return ("BUILD_STRING", len(parts)), parts, pops, 1, ADVANCE, 0
         return key, operands, pops, 1, ADVANCE, 0
 
     def truth(self, side: Side, value: int) -> int:

@@ -278,6 +278,13 @@ def _load_assertion_error(m: Machine, plan: Plan, side: Side, pair: Pair) -> int
     return replace(side, 0, m.terms.assertion_error)
 
 
+def _load_join(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
+    """`''.join`, the only attribute that is known (see plan.py)."""
+    if side.stack[-1] != m.terms.const(""):
+        return plain(side, ("LOAD_ATTR", "join"), 1, 1, 1)
+    return replace(side, 1, m.terms.join)
+
+
 SPECIAL: Dict[str, Special] = {
     "PUSH_NULL": _push_null, "JUMP": _spin, "DELETE_LOCAL": _delete_local,
     "LOAD_LOCAL_AND_CLEAR": _load_and_clear, "LOAD_CELL": _load_cell, "STORE_CELL": _store_cell,
@@ -286,5 +293,5 @@ SPECIAL: Dict[str, Special] = {
     "IS": _is, "COMPARE": _compare, "UNARY": _unary, "TO_BOOL": _to_bool, "CALL": _call_with_names_on_stack,
     "CALL_EX": _call_ex, "MAKE_FUNCTION": _make_function, "RETURN": _return, "RAISE": _raise,
     "RERAISE": _reraise, "PUSH_EXC_INFO": _push_exc_info, "POP_EXCEPT": _pop_except, "FOR_ITER": _for_iter,
-    "LOAD_ASSERTION_ERROR": _load_assertion_error, **DISPLAYS,
+    "LOAD_ASSERTION_ERROR": _load_assertion_error, "LOAD_JOIN": _load_join, **DISPLAYS,
 }  # fmt: skip

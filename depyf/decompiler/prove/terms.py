@@ -43,6 +43,7 @@ class Terms:
         "data",
         "depths",
         "false",
+        "join",
         "kinds",
         "known",
         "lasti",
@@ -65,6 +66,7 @@ class Terms:
         self.line = self._shared("line", CONST | SINGLETON | ONE, "a line of the text")
         self.lasti = self._shared("lasti", CONST | SINGLETON | ONE, "lasti")
         self.outer = self._shared("outer", CONST | SINGLETON | ONE, "what the caller handles")
+        self.join = self._shared("join", CONST | SINGLETON | ONE, "".join)
         self.assertion_error = self._shared("AssertionError", CONST | SINGLETON | ONE, AssertionError)
 
     def symbol(self, properties: int = 0, origin: Any = None) -> int:
