@@ -340,3 +340,75 @@ def test_versions_from_before_the_session_and_breaks_without_a_version_are_told(
     assert "# Dynamo never compiled this: it runs as it is" in render(resume, "toy_example_0")
     for one in (text, alone):
         compile(one, "full_code", "exec")
+
+
+# ---------------------------------------------------------------- what would be said again and again
+
+AGAIN = dataclasses.replace(
+    ENTRY_FRAME,
+    compile_id="0/1",
+    index=1,
+    file="__transformed_code_1_for_toy_example.py",
+    guards=(GuardRecord("type(a) is torch.Tensor and a.size() == (20,)", True, "L['a']", "TENSOR_MATCH", LINE_2),)
+    + ENTRY_FRAME.guards[1:],
+)
+
+
+def test_what_sets_versions_apart_is_told_before_them_and_the_rest_is_not_repeated():
+    text = render(dataclasses.replace(SESSION, frames=(ENTRY_FRAME, AGAIN, RESUME_FRAME)), "toy_example_0")
+    assert (
+        "# What sets the 2 versions of toy_example apart; all their other guards are the same:\n"
+        "#   0/0: a.size() == (10,)\n"
+        "#   0/1: a.size() == (20,)\n"
+    ) in text
+    second = text.split("compiled version 2 of 2")[1].split("def __guard")[0]
+    assert "#   proof:  PROVED_UNDER the same assumptions as 0/0\n" in second
+    assert "#   break:  toy.py:3: if b.sum() < 0:   (as in 0/0)\n" in second and "data-dep" not in second
+    assert "What sets the" not in render(SESSION, "toy_example_0"), "one version is not set apart from anything"
+
+
+def test_a_condition_that_torch_asks_for_twice_is_shown_once():
+    guards = (GuardRecord("type(a) is torch.Tensor", True, location=LINE_2), *ENTRY_FRAME.guards)
+    text = render(dataclasses.replace(SESSION, frames=(dataclasses.replace(ENTRY_FRAME, guards=guards),)), TOY.key)
+    assert "        type(a) is torch.Tensor and a.size() == (10,)\n" in text
+
+
+def test_many_objects_that_must_be_the_same_are_one_comment_within_the_width():
+    names = [f"torch.nn.functional.number_{number}" for number in range(20)]
+    end = " is still the object it was when this was compiled"
+    guards = tuple(GuardRecord(name + end, False, location=LINE_2) for name in names)
+    frame = dataclasses.replace(ENTRY_FRAME, guards=ENTRY_FRAME.guards[:1] + guards)
+    text = render(dataclasses.replace(SESSION, frames=(frame,)), TOY.key)
+    guard = text[text.index("def __guard_0") : text.index("def __transformed")]
+    assert all(name + "," in guard for name in names[:-1]) and names[-1] + "\n" in guard
+    assert guard.count("still the objects they were when this was compiled") == 1
+    assert max(map(len, guard.splitlines())) <= 100
+
+
+def test_long_signatures_of_resume_functions_stay_within_the_width():
+    names = ("__nested_resume_fns", "__nested_frame_values", "___stack0", "loss", "another_value", "x")
+    source = f"def torch_dynamo_resume_in_toy_example_at_3({', '.join(names)}):\n    return x\n"
+    resume = dataclasses.replace(RESUME, source=source, parameters=names)
+    frame = dataclasses.replace(RESUME_FRAME, source=source, rung="idioms", grade="PROVED")
+    session = dataclasses.replace(SESSION, functions=(TOY, resume), frames=(ENTRY_FRAME, frame))
+    text = render(session, TOY.key)
+    compile(text, "full_code", "exec")
+    ours = text[text.index("def __guard_0_for_torch_dynamo") :]
+    assert max(map(len, ours.splitlines())) <= 100
+    assert "    __nested_resume_fns, __nested_frame_values, ___stack0, loss, another_value, x\n):\n" in ours
+
+
+def test_blank_lines_are_not_taken_for_variables_that_are_stored_once_more():
+    source = ENTRY_FRAME.source.replace("(b, g", "((lambda: b).__closure__)(b, g")
+    frame = dataclasses.replace(ENTRY_FRAME, source=source)
+    text = render(dataclasses.replace(SESSION, frames=(frame,)), TOY.key)
+    assert ".__closure__: the variable" in text and "#   x = x:" not in text
+    again = dataclasses.replace(frame, source=source + "    b = b\n")
+    assert "#   x = x:" in render(dataclasses.replace(SESSION, frames=(again,)), TOY.key)
+
+
+def test_the_rest_of_a_rest_says_of_which_function():
+    second = dataclasses.replace(RESUME, key="second", resume_of=RESUME.key, resume_names=("__resume_at_200_9",))
+    text = render(dataclasses.replace(SESSION, functions=(TOY, RESUME, second)), TOY.key)
+    assert "# What is left of toy_example after a graph break.\n" in text
+    assert "# What is left of toy_example after a further graph break.\n" in text

@@ -134,6 +134,31 @@ def test_words_that_torch_may_use_one_day_are_kept_as_they_are():
         assert failed.now == "int" and failed.condition == "x has the type it had", "no ids"
 
 
+@pytest.mark.parametrize(
+    ("condition", "now"),
+    [
+        ("2*L['n'] <= L['m']", "n is 3, m is 5"),
+        ("((L['n']*L['m']) // L['n']) != 4", "n is 3, m is 5"),
+        ("-L['n'] + 1 == 0 and L['m'] != 5", "n is 3, m is 5"),
+        ("L['n'] <= L['unknown']", "n is 3"),
+    ],
+)
+def test_the_values_in_a_condition_that_computes_are_told(condition, now):
+    (failed,) = read_failed_guards(f"0/0: {condition}", Variables(local={"n": 3, "m": 5}, of_module={}))
+    assert failed.now == now
+
+
+def test_another_backend_is_told_without_the_advice_that_torch_adds():
+    text = (
+        "0/0: BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: "
+        "Wrapper (id=0x7f0). New backend: {} (id=0x7f1). If this is unexpected, wrap your backend in ..."
+    )
+    (same,) = read_failed_guards(text.format("Wrapper"), Variables(local={}, of_module={}))
+    (other,) = read_failed_guards(text.format("Mine"), Variables(local={}, of_module={}))
+    assert (same.condition, same.then) == ("torch.compile is given the same backend", "Wrapper")
+    assert same.now == "another Wrapper, or one with other options" and other.now == "Mine"
+
+
 # ---------------------------------------------------------------- many versions
 
 

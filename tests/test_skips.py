@@ -129,7 +129,7 @@ needs_reasons = pytest.mark.skipif(
         ("no_operation", "no graph", "no operation on tensors"),
         ("break_in_a_loop", "graph break in a loop", "torch._dynamo.graph_break()"),
         ("break_in_a_manager", "graph break", "raph break"),
-        pytest.param("generator", "generator", "cannot be compiled directly", marks=needs_reasons),
+        pytest.param("generator", "generator", "only functions that use them", marks=needs_reasons),
         ("disabled", "disabled", "torch.compiler.disable (reason: it writes a log)"),
         pytest.param("alone_disabled", "disabled", "non-recursively disabled", marks=needs_reasons),
         pytest.param("recompiled_too_often", "recompile limit", "recompile_limit is 2; ", marks=needs_reasons),

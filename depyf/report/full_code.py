@@ -11,23 +11,26 @@ record holds; what is no Python is shown as a comment.
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
-from typing import Sequence, Tuple
+from typing import Sequence
 
-from depyf.record import FrameRecord, FunctionRecord, GraphRecord, ResumeCall, SessionRecord, StageRecord
+from depyf.record import FrameRecord, FunctionRecord, SessionRecord
 from depyf.report import python_text
+from depyf.report.apart import apart
+from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
+from depyf.report.facts import Facts, graph_lines
 from depyf.report.guard_function import guard_function
 from depyf.report.signature import Signature, signature_of
-from depyf.report.why_not import break_lines, recompile_lines, skip_lines
+from depyf.report.why_not import skip_lines
+from depyf.report.words import words_used
 
 
 def render(session: SessionRecord, function_key: str) -> str:
     """Text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
     function = session.function(function_key)
-    story = _story(session, function, {function_key})
-    lines = [*_opening(session, function, _words_used("\n".join(story))), *story]
+    story = _story(session, function, Facts(session), {function_key})
+    lines = [*_opening(session, function, words_used("\n".join(story))), *story]
     text = "\n".join(lines) + "\n"
     if not python_text.is_module("\n".join([line for line in lines if not isinstance(line, python_text.Checked)])):
         # No piece is known to do this, but a file that says it is Python must be.
@@ -41,7 +44,7 @@ def render(session: SessionRecord, function_key: str) -> str:
 def _opening(session: SessionRecord, function: FunctionRecord, words: list[str]) -> list[str]:
     versions = session.versions
     made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
-    place = _place(function.file, function.first_line)
+    place = f"{function.file}:{function.first_line}"
     text = [f"What torch.compile did to {function.qualified_name} ({place}).", ""]
     if not session.frames_of(function.key) and not function.earlier_versions:
         text.append("Dynamo compiled no version of it." + (" Below is why." if function.skips else ""))
@@ -66,7 +69,7 @@ def _guide(session: SessionRecord, function: FunctionRecord) -> list[str]:
         text.append("  3. the dispatcher: how a call finds its version.")
     text += _about_stepping(session, function)
     if function.earlier_versions:
-        text.append(f"Not all of it: {_not_shown(function)}.")
+        text.append(f"Not all of it: {not_shown(function)}.")
     return text
 
 
@@ -79,55 +82,27 @@ def _about_stepping(session: SessionRecord, function: FunctionRecord) -> list[st
     return ["This file is for reading and does not run; breakpoints go into the files named beside the code."]
 
 
-def _not_shown(function: FunctionRecord) -> str:
-    if function.earlier_versions == 1:
-        return "1 version compiled before this session is not shown"
-    return f"{function.earlier_versions} versions compiled before this session are not shown"
-
-
-# What Dynamo writes into frames, and what it is for.
-_DYNAMO_WORDS = (
-    ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_enter/exit: torch times the lines before the graph"),
-    ("__resume_at_", "__resume_at_<offset>_<n>: the rest of a function, from that offset of its bytecode on"),
-    ("([], []", "[], [] handed to it: values of outer frames, for graph breaks inside inlined functions"),
-    (
-        "__comprehension_",
-        "__comprehension_<function>_at_<line>_<n>: the comprehension of that line; it runs uncompiled",
-    ),
-    ("PyCodegen.pop_null", "PyCodegen.pop_null's lambda, called: takes an empty entry off the interpreter's stack"),
-    (".__closure__", "(lambda: x).__closure__: the variable x itself, which closures share, not its value"),
-    ("x = x", "x = x: Dynamo stores a variable that closures share once more, as it is"),
-    ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
-)
-
-
-def _words_used(text: str) -> list[str]:
-    stores_itself = ".__closure__" in text and any(
-        name.strip() == value for name, _, value in [line.partition(" = ") for line in text.split("\n")]
-    )
-    found = [
-        f"  {meaning}"
-        for word, meaning in _DYNAMO_WORDS
-        if (stores_itself if word == "x = x" else word in text)
-    ]
-    return ["Words of Dynamo's in the code:", *found] if found else []
-
-
-def _story(session: SessionRecord, function: FunctionRecord, told: set[str]) -> list[str]:
+def _story(session: SessionRecord, function: FunctionRecord, facts: Facts, told: set[str]) -> list[str]:
     """Everything about `function` and, recursively, its resume functions that are not yet in `told`."""
     lines = _original(session, function)
     frames = session.frames_of(function.key)
     if function.skips and not frames:
         return lines + _not_compiled(session, function)
     signature = signature_of(function, frames)
+    differences = apart(frames, shown_name(function))
+    lines += ["", "", *python_text.heading("\n".join(differences), "-")] if differences else []
     for number, frame in enumerate(frames, start=1):
-        title = f"{_shown_name(function)}, compiled version {number} of {len(frames)}"
-        lines += _version(session, function, frame, signature, title)
+        when = ", compiled before anyone looked" if frame.from_cache else ""
+        title = f"{shown_name(function)}, compiled version {number} of {len(frames)}"
+        title += f"   (compile id {frame.compile_id}{when})"
+        lines += ["", "", *python_text.heading("\n".join([title, *facts.of(function, frame)]), "-"), ""]
+        lines += _version(function, frame, signature)
     for resume in session.resumes_of(function.key):
         if resume.key not in told:
             told.add(resume.key)
-            lines += _story(session, resume, told)
-    return lines + _dispatcher(function, frames, signature)
+            lines += _story(session, resume, facts, told)
+    heading = python_text.heading(f"The dispatcher: what a call to {shown_name(function)} does now", "=")
+    return [*lines, "", "", *heading, "", *dispatcher(function, frames, signature)]
 
 
 def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]:
@@ -137,18 +112,18 @@ def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]
     failed = {skip.compile_id for skip in function.skips if skip.compile_id}
     for graph in session.graphs:
         if graph.without_frame and graph.compile_id in failed:
-            text += _graph(graph.name, graph)
+            text += graph_lines(graph.name, graph)
     return ["", "", *python_text.heading("\n".join(text), "-")]
 
 
 def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
-    place = _place(function.file, function.first_line)
+    place = f"{function.file}:{function.first_line}"
     if function.resume_of is None:
         title = f"The original: {function.qualified_name}   ({place})"
     else:
-        whole = "".join(one.name for one in session.functions if one.key == function.resume_of)
-        title = f"Resume function {_shown_name(function)}   ({place})\n"
-        title += f"What is left of {whole} after a graph break."
+        whole, is_first = _whole(session, function)
+        title = f"Resume function {shown_name(function)}   ({place})\n"
+        title += f"What is left of {whole} after {'a' if is_first else 'a further'} graph break."
         if len(function.resume_names) > 1:
             title += f"\nIt has {len(function.resume_names)} names, one for each version of its caller: "
             title += _few_names(function.resume_names)
@@ -168,102 +143,52 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
     return lines + ["# (its source is not available)"]
 
 
-def _version(
-    session: SessionRecord, function: FunctionRecord, frame: FrameRecord, signature: Signature, title: str
-) -> list[str]:
-    """One compiled version: facts, guards, code."""
-    when = ", compiled before anyone looked" if frame.from_cache else ""
-    facts = [f"{title}   (compile id {frame.compile_id}{when})", *_facts(session, function, frame)]
-    lines = ["", "", *python_text.heading("\n".join(facts), "-"), ""]
-    lines += map(python_text.Checked, guard_function(frame, _guard_name(frame), signature, function.file))
-    lines += ["", ""]
-    return lines + _transformed(frame, signature)
+def _whole(session: SessionRecord, resume: FunctionRecord) -> tuple[str, bool]:
+    """The name of the function whose rest this is, and whether no other rest comes between."""
+    passed = [resume]
+    while passed[-1].resume_of is not None:
+        try:
+            function = session.function(passed[-1].resume_of)
+        except KeyError:
+            break
+        if function in passed:
+            break
+        passed.append(function)
+    return passed[-1].name, len(passed) == 2
 
 
-def _facts(session: SessionRecord, function: FunctionRecord, frame: FrameRecord) -> list[str]:
-    """What a reader should know about a version before reading its code."""
-    facts = recompile_lines(frame, function)
-    if frame.compile_id.startswith("!"):
-        facts.append("  from:   compiled autograd: the original is a backward that it traced")
-    facts.append(f"  file:   {frame.file}")
-    facts.append(f"  runs:   {_INSTALLED.get(frame.installed, frame.installed)}")
-    if frame.linked_to:
-        facts[-1] = f"  runs:   the code of {frame.linked_to}, linked there earlier"
-    facts += _proof(frame)
-    for name in frame.graphs:
-        facts += _graph(name, session.graph(name))
-    for graph_break in frame.graph_breaks:
-        facts += break_lines(graph_break, function)
-    if frame.from_cache and frame.resumes:
-        facts.append("  break:  why the graph broke is not known: torch tells it only while it compiles")
-    for call in frame.resumes:
-        known = _resumes_at(session, call)
-        facts.append(f"  then:   goes on in {call.name}{known}")
-    return facts
+def _few_names(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:2])} ... {names[-1]}"
 
 
-def _resumes_at(session: SessionRecord, call: ResumeCall) -> str:
-    for function in session.functions:
-        if function.key == call.function:
-            return f"   (resumes at {os.path.basename(function.file)}:{function.first_line})"
-    return " (never reached so far)"
+def _version(function: FunctionRecord, frame: FrameRecord, signature: Signature) -> list[str]:
+    """One compiled version: guards and code."""
+    guards = guard_function(frame, guard_name(frame), signature, function.file)
+    return [*map(python_text.Checked, guards), "", "", *_transformed(frame, signature)]
 
 
-_INSTALLED = {
-    "replaced": "the code below, recompiled, in place of Dynamo's bytecode",
-    "relabelled": "Dynamo's own bytecode, with the lines of that file",
-    "untouched": "Dynamo's own bytecode, not linked to that file",
-}
-
-
-def _proof(frame: FrameRecord) -> list[str]:
-    if frame.grade == "PROVED":
-        return ["  proof:  PROVED: the code below does exactly what Dynamo's bytecode does"]
-    if frame.grade == "PROVED_UNDER":
-        facts = ["  proof:  PROVED_UNDER: the code below does what Dynamo's bytecode does, assuming that"]
-        return facts + [f"            - {assumption}" for assumption in frame.assumptions]
-    if frame.rung == "disassembly":
-        facts = [f"  proof:  {frame.grade}: no source was found that does the same; below is the bytecode"]
-    else:
-        facts = [f"  proof:  {frame.grade}: the code below may differ from what runs"]
-    return facts + [f"            {line}" for line in frame.divergence.splitlines()]
-
-
-def _graph(name: str, graph: GraphRecord | None) -> list[str]:
-    if graph is None:
-        return [f"  graph:  {name} (no file)"]
-    parts = sorted(graph.stages + graph.kernels, key=lambda part: not part.runs)
-    files = [part.file + _remark(part) for part in parts]
-    files += [f"{part.file}   ({_TRIED.get(part.stage, 'autotuning tried it')})" for part in graph.candidates]
-    files += [f"(no {stage}: torch had the result in its cache, the passes did not run)" for stage in graph.skipped]
-    files += [f"(torch kept no text of {', '.join(graph.lost)})"] if graph.lost else []
-    if not files:
-        return [f"  graph:  {name} (no file)"]
-    margin = " " * len(f"  graph:  {name} -> ")
-    return [f"  graph:  {name} -> {files[0]}"] + [margin + file for file in files[1:]]
-
-
-_TRIED = {"autotuning": "what autotuning tried"}
-
-
-def _remark(part: StageRecord) -> str:
-    words = [] if part.piece is None else [f"piece {part.piece}"]
-    words += [part.made_for] * bool(part.made_for) + ["runs"] * part.runs
-    return f"   ({', '.join(words)})" if words else ""
-
-
-# ---------------------------------------------------------------- transformed code and dispatcher
+# ---------------------------------------------------------------- transformed code
 
 
 def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
     """The transformed code as a function called like its file."""
-    name = _code_name(frame)
+    name = code_name(frame)
     renamed = _with_name(frame.source, name)
     if renamed is not None:
-        return list(map(python_text.Checked, renamed.strip("\n").split("\n")))
-    lines = [f"def {name}({signature.parameters}):"]
+        lines = [_in_width(line) for line in renamed.strip("\n").split("\n")]
+        return list(map(python_text.Checked, lines))
+    lines = python_text.bracketed("def " + name, signature.parameters, ":")
     lines += ["    # Not decompiled: this is Dynamo's bytecode."]
     return lines + python_text.comment(frame.source.strip("\n"), "    ") + ["    ..."]
+
+
+_HEAD = re.compile(r"(?P<head> *def __transformed_code_\w+)\((?P<parameters>[\w *,=.]*)\):$")
+
+
+def _in_width(line: str) -> str:
+    """A line, or lines, of the transformed code: its first line may be too wide now that it has a longer name."""
+    found = _HEAD.match(line) if len(line) > python_text.WIDTH else None
+    return "\n".join(python_text.bracketed(found["head"], found["parameters"], ":")) if found else line
 
 
 _DEFINITION = re.compile(r"^(?:async )?def (\w+)(?=\()", re.MULTILINE)
@@ -303,80 +228,3 @@ def _with_inner_name(source: str, old: str, new: str) -> str:
     if len(inner.findall(source)) != 1 or source.count(returned) != 1:
         return ""
     return inner.sub(lambda found: found[1] + new, source).replace(returned, f"\n    return {new}\n")
-
-
-def _dispatcher(
-    function: FunctionRecord, frames: Tuple[FrameRecord, ...], signature: Signature
-) -> list[str]:
-    shown = _shown_name(function)
-    lines = ["", "", *python_text.heading(f"The dispatcher: what a call to {shown} does now", "="), ""]
-    body = []
-    if len(frames) > 1:
-        body.append("    # Dynamo tries the version it used last first; that matters only where two fit.")
-    for frame in frames:
-        body.append(f"    if {_guard_name(frame)}({', '.join(signature.names)}):")
-        body.append(f"        return {_code_name(frame)}({signature.call})")
-    if function.earlier_versions:
-        body.append(f"    # {_not_shown(function)}; a call may find such a version, too.")
-    if any(skip.kind == "recompile limit" for skip in function.skips):
-        body.append("    # No version fits: the original runs. Dynamo has reached its limit and compiles no more.")
-    elif frames or function.earlier_versions:
-        body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")
-        body.append("    # past its limit on recompiles, the original.")
-    else:
-        body.append("    # Dynamo never compiled this: it runs as it is, or was not called yet.")
-    body += python_text.comment("\n".join(_gave_up(function)), "    ") if function.skips else []
-    body.append("    ...")
-    name, *others = _called_as(function)
-    lines += [f"def {name}({signature.parameters}):", *body]
-    if others:
-        lines += ["", "", "# The same function, under one more name for each version of its caller."]
-    return lines + _assigned(others, name)
-
-
-def _assigned(names: Sequence[str], value: str) -> list[str]:
-    """`a = b = value`, as many names to a statement as fit the width."""
-    lines: list[str] = []
-    for name in names:
-        longer = f"{lines[-1][: -len(value)]}{name} = {value}" if lines else ""
-        if lines and len(longer) <= python_text.WIDTH:
-            lines[-1] = longer
-        else:
-            lines.append(f"{name} = {value}")
-    return lines
-
-
-def _gave_up(function: FunctionRecord) -> list[str]:
-    text = ["For some arguments Dynamo compiled nothing, because"]
-    return text + [line for skip in function.skips for line in skip_lines(skip, function)]
-
-
-# ---------------------------------------------------------------- names
-
-
-def _code_name(frame: FrameRecord) -> str:
-    stem = frame.file[: -len(".py")] if frame.file.endswith(".py") else frame.file
-    return python_text.identifier(stem)
-
-
-def _guard_name(frame: FrameRecord) -> str:
-    name = _code_name(frame)
-    prefix = "__transformed_code_"
-    return "__guard_" + (name[len(prefix) :] if name.startswith(prefix) else name.lstrip("_"))
-
-
-def _called_as(function: FunctionRecord) -> list[str]:
-    """The names under which code calls `function`."""
-    return python_text.identifiers(function.resume_names or (function.name,))
-
-
-def _shown_name(function: FunctionRecord) -> str:
-    return function.resume_names[0] if function.resume_names else function.name
-
-
-def _few_names(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} ... {names[-1]}"
-
-
-def _place(file: str, line: int) -> str:
-    return f"{file}:{line}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+import textwrap
 from typing import Sequence
 
 from depyf.record import FrameRecord, GuardRecord, Location
@@ -16,30 +18,28 @@ _NO_MARKS = re.compile(r"not any\(hasattr\((?P<tensor>.*), f'_dynamo_\{mark\}_in
 
 def guard_function(frame: FrameRecord, name: str, signature: Signature, file: str) -> list[str]:
     """The lines of the function; conditions that Python cannot say are comments in it."""
-    lines = [f"def {name}({', '.join(signature.names)}):"]
+    lines = python_text.bracketed("def " + name, ", ".join(signature.names), ":")
     if not frame.guards:
         return [*lines, "    # (the guards of this version were not seen)", "    return True"]
     marks = [guard for guard in frame.guards if _NO_MARKS.match(guard.condition)]
     guards = [guard for guard in frame.guards if not _NO_MARKS.match(guard.condition)]
-    pieces_of = {guard.condition: _pieces(guard) for guard in guards}
-    if not any(pieces_of.values()):
+    if not any(map(pieces_of, guards)):
         return lines + _words(guards, "    ") + _about_marks(marks, "    ") + ["    return True"]
     lines.append("    return (")
-    first = True
+    told: dict[str, None] = {}  # torch asks for some things twice
     for heading, group in _groups(guards, file):
-        lines += python_text.comment(heading, "        ")
-        pieces = [piece for guard in group for piece in pieces_of[guard.condition]]
-        lines += python_text.filled(pieces, "        ", first)
-        first = first and not pieces
-        lines += _words([guard for guard in group if not pieces_of[guard.condition]], "        ")
+        pieces = [piece for guard in group for piece in pieces_of(guard) if piece not in told]
+        words = _words([guard for guard in group if not pieces_of(guard)], "        ")
+        if pieces or words:
+            lines += python_text.comment(heading, "        ")
+        lines += python_text.filled(list(dict.fromkeys(pieces)), "        ", first=not told) + words
+        told.update(dict.fromkeys(pieces))
     return [*lines, *_about_marks(marks, "        "), "    )"]
 
 
 def _about_marks(guards: Sequence[GuardRecord], indent: str) -> list[str]:
     tensors = [match["tensor"] for match in (_NO_MARKS.match(guard.condition) for guard in guards) if match]
-    if not tensors:
-        return []
-    return python_text.comment(f"also: no dimension of {', '.join(tensors)} is marked dynamic or static", indent)
+    return _listed("also: no dimension of", tensors, " is marked dynamic or static", indent) if tensors else []
 
 
 def _groups(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
@@ -61,18 +61,53 @@ def asked_by(location: Location | None, file: str) -> str:
     return f"{place}: {location.code.strip()}" if location.code.strip() else place
 
 
-def _pieces(guard: GuardRecord) -> list[str]:
+def pieces_of(guard: GuardRecord) -> list[str]:
     """The conditions that a guard consists of; none for one that Python cannot say."""
-    if not guard.is_python or "\n" in guard.condition:
+    return _pieces(guard.condition) if guard.is_python else []
+
+
+@functools.lru_cache(maxsize=4096)
+def _pieces(condition: str) -> list[str]:
+    if "\n" in condition:
         return []
     try:
-        return python_text.conjunction(guard.condition)
+        return python_text.simple_tests(condition) or python_text.conjunction(condition)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
 
+# What guards say in words of one thing each: the end of that, and how it begins when it is said of several.
+_OF_SEVERAL = (
+    (" is still the object it was when this was compiled", "also: still the objects they were when this was compiled:"),
+    (" still has the body it had when this was compiled", "also: functions that still have the bodies they had then:"),
+)
+
+
 def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
-    return [line for guard in guards for line in python_text.comment("also: " + guard.condition, indent)]
+    """What Python cannot say, as comments; the same said of several things at once."""
+    texts = [guard.condition for guard in guards]
+    lines: list[str] = []
+    for end, start in _OF_SEVERAL:
+        things = [text[: -len(end)] for text in texts if text.endswith(end)]
+        if len(things) > 1:
+            lines += _listed(start, things, "", indent)
+            texts = [text for text in texts if not text.endswith(end)]
+    return [line for text in texts for line in python_text.comment("also: " + text, indent)] + lines
+
+
+def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[str]:
+    """`start a, b, c end` as comments that fit the width."""
+    text = f"{start} {', '.join(things)}{end}"
+    lines = [text]
+    if len(indent) + 2 + len(text) > python_text.WIDTH:
+        lines = textwrap.wrap(
+            text,
+            python_text.WIDTH - len(indent) - 2,
+            subsequent_indent="      ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return [line for one in lines for line in python_text.comment(one, indent)]
 
 
 def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:

@@ -166,12 +166,13 @@ def simple_tests(condition: str) -> list[str]:
 def conjunction(condition: str) -> list[str]:
     """The operands of `condition`, such that joining them with `and` means the same.
 
-    `condition` is an expression on one line; an operand that binds less tightly than `and` comes in parentheses.
+    `condition` is an expression on one line, else this raises what `ast.parse` does; an operand that binds less tightly
+    than `and` comes in parentheses.
     """
+    tree = ast.parse(condition, mode="eval").body
     pieces = condition.split(" and ")
     if not _is_loose(condition) and (len(pieces) == 1 or all(map(is_closed, pieces))):
         return pieces
-    tree = ast.parse(condition, mode="eval").body
     if not isinstance(tree, ast.BoolOp) or not isinstance(tree.op, ast.And):
         return [condition if _binds_tightly(tree) else f"({condition})"]
     # A segment leaves the parentheses around it behind; on one line its tokens mean the same without them.
@@ -214,6 +215,21 @@ def filled(pieces: Sequence[str], indent: str, first: bool) -> list[str]:
             full = len(wrapped) > 1
             lines += wrapped
     return lines
+
+
+def bracketed(head: str, items: str, tail: str) -> list[str]:
+    """`head(items)tail` on one line where it fits the width, else with the items on lines of their own."""
+    whole = f"{head}({items}){tail}"
+    if len(whole) <= WIDTH or not items:
+        return [whole]
+    indent = " " * (len(head) - len(head.lstrip(" ")))
+    lines = [indent + "   "]
+    for item in items.split(", "):  # names, at most with a star or a default
+        if len(lines[-1]) + len(item) + 2 > WIDTH and lines[-1].strip():
+            lines.append(indent + "   ")
+        lines[-1] += f" {item},"
+    lines[-1] = lines[-1][:-1]
+    return [head + "(", *lines, indent + ")" + tail]
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

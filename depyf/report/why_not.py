@@ -29,9 +29,14 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
     return lines
 
 
-def break_lines(graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
-    """Where the graph broke, why, through which calls, and what torch advises."""
+def break_lines(graph_break: GraphBreak, function: FunctionRecord, told_of: str = "") -> list[str]:
+    """Where the graph broke, why, through which calls, and what torch advises.
+
+    `told_of`: the version beside which all that is told already.
+    """
     lines = [f"  break:  {asked_by(graph_break.location, function.file) or 'at an unknown line'}"]
+    if told_of:
+        return [f"{lines[0]}   (as in {told_of})"]
     lines += _wrapped(graph_break.reason, "          ")
     calls = _calls_inside(graph_break, function)
     if len(calls) > 1:

@@ -11,7 +11,7 @@ import ast
 import re
 import sys
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Mapping, Sequence, Tuple
 
 from depyf.record import FailedGuard, GuardRecord, Location
 from depyf.torch_hooks.alike import Alike, alike
@@ -122,6 +122,8 @@ _SWITCHES = {
     "default_dtype": "torch.get_default_dtype()",
     "num_threads": "torch.get_num_threads()",
 }
+_A_SOURCE = re.compile(r"\b[LG]\[")
+_MOST_PARTS = 6  # values that are told of one condition
 _SAME_TYPE = " has the type it had"
 _Said = Tuple[str, str, str]  # the condition that failed, the value then, the value now
 _DTYPES = {
@@ -201,8 +203,18 @@ def _length(match: re.Match[str], variables: Variables) -> _Said:
     return f"len({name}) == {match['then']}", match["then"], variables.describe(f"len({match['name']})")
 
 
+def _backend(match: re.Match[str], variables: Variables) -> _Said:
+    """Torch goes on with advice, and says no more of two backends that are of one class."""
+    then, now = match["then"] or "", match["now"] or ""
+    now = f"another {now}, or one with other options" if now and now == then else now or "another one"
+    return "torch.compile is given the same backend", then, now
+
+
 def _equal(match: re.Match[str], variables: Variables) -> _Said:
-    return readable(match.string), match["then"], variables.describe(match["name"])
+    if _A_SOURCE.search(match["then"]):  # two values that vary: none of them is the one that was asked for
+        return readable(match.string), "", _parts_now(match.string, variables)
+    now = variables.describe(match["name"]) or _parts_now(match.string, variables)
+    return readable(match.string), match["then"], now
 
 
 _FORMS = tuple(
@@ -217,6 +229,8 @@ _FORMS = tuple(
          r"actual DispatchKeySet\((?P<now>.*?)\)", _keys),
         (r"expected type of '(?P<name>.+?)' to be (?:a tensor type|<class '[\w.]+'>),.* but found (?P<now>.+)$",
          _not_a_tensor),
+        (r"BACKEND_MATCH failure:.*?different backend callables\.?"
+         r"(?: Cached backend: (?P<then>\S+) .*?New backend: (?P<now>\S+) )?", _backend),
         (r"Duplicate tensors? found: \[(?P<names>.*)\]$", _duplicates),
         (r"GLOBAL_STATE changed: (?P<names>.*)$", _global_state),
         (r"___check_type_id\((?P<name>.+), (?:\d+|\.\.\.)\)(?:, type=(?P<type>.+))?$", _type),
@@ -233,10 +247,22 @@ def _parts_now(condition: str, variables: Variables) -> str:
         tree = ast.parse(condition, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    operands = [tree.left, *tree.comparators] if isinstance(tree, ast.Compare) else [tree]
-    said = []
-    for operand in operands:
-        text = ast.get_source_segment(condition, operand) or ""
-        value = "" if isinstance(operand, ast.Constant) else variables.describe(text)
-        said += [f"{readable(text)} is {value}"] if value else []
+    said: Dict[str, None] = {}
+    _gather_values(tree, condition, variables, said)
     return ", ".join(said)
+
+
+def _gather_values(node: ast.expr, condition: str, variables: Variables, said: Dict[str, None]) -> None:
+    """What can be told of a part of a condition as a whole, else of the parts that it is computed from."""
+    if isinstance(node, ast.Constant) or len(said) >= _MOST_PARTS:
+        return
+    if not isinstance(node, ast.Compare):
+        text = ast.get_source_segment(condition, node) or ""
+        value = variables.describe(text)
+        if value:
+            said[f"{readable(text)} is {value}"] = None
+            return
+    if isinstance(node, (ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp)):
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.expr):
+                _gather_values(part, condition, variables, said)

@@ -23,7 +23,7 @@ import sys
 from types import CodeType
 from typing import Any, Callable, Container, Dict, List, Sequence, Tuple
 
-from depyf.record import FrameRecord, GraphBreak, SkippedFrame, SkipRecord
+from depyf.record import SKIP_KINDS, FrameRecord, GraphBreak, SkippedFrame, SkipRecord
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.compiles import Compilation, Compilations
 from depyf.torch_hooks.functions import Functions, function_named
@@ -40,12 +40,8 @@ _KINDS = (
     ("no content in function call", "no graph"),
     ("empty graph", "no graph"),
 )
-# What torch's reason of that kind is in plain words.
-_WORDS = {
-    "skip list": "it belongs to a module that Dynamo never compiles",
-    "no graph": "Dynamo found no operation on tensors in it to compile",
-    "no tensors": "no argument and no global that it uses is a tensor or a part of torch",
-}
+# Kinds of which torch's own words say no more than the kind does.
+_SELF_EXPLAINING = ("skip list", "no graph", "no tensors", "generator")
 _OF_NO_INTEREST = ("no graph", "no tensors", "generator", "other")  # where the function is one of a library
 _WHICH_LIMIT = re.compile(r"the (?P<name>\w+) cache size limit \(currently set to (?P<number>\d+)\)")
 _SOFT = ("", "Unsupported", "UserError")  # failures that leave the frame to Python; others reach the program
@@ -188,12 +184,12 @@ def _read_skip(reason: str, code: CodeType, attempt: Compilation | None) -> Skip
     compile_id = "" if attempt is None else attempt.compile_id
     kind = next((kind for part, kind in _KINDS if part in reason), "")
     if kind:
-        return SkipRecord(kind, _WORDS.get(kind, shortened(reason)), compile_id)
+        return SkipRecord(kind, SKIP_KINDS[kind] if kind in _SELF_EXPLAINING else shortened(reason), compile_id)
     if attempt is not None and (attempt.failure is not None or attempt.breaks):
         return _of_attempt(attempt, raised=False)
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
         hint = "Call a generator from inside of a non-generator Python function and compile that function instead."
-        return SkipRecord("generator", "Generators cannot be compiled directly with `torch.compile`.", hints=(hint,))
+        return SkipRecord("generator", SKIP_KINDS["generator"], hints=(hint,))
     return SkipRecord("other", shortened(reason), compile_id)
 
 
@@ -218,7 +214,7 @@ def _of_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     elif fail_type not in _SOFT:
         kind, reason = "suppressed error", f"{fail_type}: {failure_reason(fail_reason)}"
     elif not fail_type and not breaks:
-        kind, reason = "no graph", _WORDS["no graph"]
+        kind, reason = "no graph", SKIP_KINDS["no graph"]
     return SkipRecord(kind, shortened(reason), attempt.compile_id, tuple(breaks), hints)
 
 

@@ -1,0 +1,47 @@
+"""What sets the versions of one function apart: for each of them the guards that not all of them have."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Sequence
+
+from depyf.record import FrameRecord
+from depyf.report import python_text
+from depyf.report.guard_function import pieces_of
+
+_MOST = 6  # conditions of one version, the shortest ones: those that a person would have written
+
+
+def apart(frames: Sequence[FrameRecord], name: str) -> list[str]:
+    """A table of the versions of the function `name`, as lines of a heading; empty where it would tell nothing."""
+    guarded = [frame for frame in frames if frame.guards]
+    if len(guarded) < 2:
+        return []
+    conditions = [dict.fromkeys(_conditions(frame)) for frame in guarded]
+    common = set(conditions[0]).intersection(*conditions[1:])
+    lines = [f"What sets the {len(guarded)} versions of {name} apart; all their other guards are the same:"]
+    margin = max(len(frame.compile_id) for frame in guarded) + 4
+    for frame, own in zip(guarded, conditions):
+        start = f"  {frame.compile_id}: ".ljust(margin)
+        lines += _wrapped(start, sorted((condition for condition in own if condition not in common), key=len))
+    return lines
+
+
+def _conditions(frame: FrameRecord) -> list[str]:
+    return [piece for guard in frame.guards for piece in pieces_of(guard) or [guard.condition]]
+
+
+def _wrapped(start: str, conditions: Sequence[str]) -> list[str]:
+    told = " and ".join(conditions[:_MOST])
+    if len(conditions) > _MOST:
+        told += f" and {len(conditions) - _MOST} more"
+    if not told:
+        told = "(nothing: its guards are among those of the others)"
+    return textwrap.wrap(
+        told,
+        python_text.WIDTH - 4,
+        initial_indent=start,
+        subsequent_indent=" " * (len(start) + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

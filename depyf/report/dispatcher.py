@@ -1,0 +1,80 @@
+"""How a call finds its version, as a function; and the names that the story gives to versions."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from depyf.record import FrameRecord, FunctionRecord
+from depyf.report import python_text
+from depyf.report.signature import Signature
+from depyf.report.why_not import skip_lines
+
+
+def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signature: Signature) -> list[str]:
+    """The function that tries the guards of each version in turn, with what happens where none fits."""
+    body = []
+    if len(frames) > 1:
+        body.append("    # Dynamo tries the version it used last first; that matters only where two fit.")
+    for frame in frames:
+        body += python_text.bracketed("    if " + guard_name(frame), ", ".join(signature.names), ":")
+        body += python_text.bracketed("        return " + code_name(frame), signature.call, "")
+    if function.earlier_versions:
+        body.append(f"    # {not_shown(function)}; a call may find such a version, too.")
+    if any(skip.kind == "recompile limit" for skip in function.skips):
+        body.append("    # No version fits: the original runs. Dynamo has reached its limit and compiles no more.")
+    elif frames or function.earlier_versions:
+        body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")
+        body.append("    # past its limit on recompiles, the original.")
+    else:
+        body.append("    # Dynamo never compiled this: it runs as it is, or was not called yet.")
+    body += python_text.comment("\n".join(_gave_up(function)), "    ") if function.skips else []
+    name, *others = python_text.identifiers(function.resume_names or (function.name,))
+    lines = [*python_text.bracketed("def " + name, signature.parameters, ":"), *body, "    ..."]
+    if others:
+        lines += ["", "", "# The same function, under one more name for each version of its caller."]
+    return lines + _assigned(others, name)
+
+
+def _gave_up(function: FunctionRecord) -> list[str]:
+    text = ["For some arguments Dynamo compiled nothing, because"]
+    return text + [line for skip in function.skips for line in skip_lines(skip, function)]
+
+
+def _assigned(names: Sequence[str], value: str) -> list[str]:
+    """`a = b = value`, as many names to a statement as fit the width."""
+    lines: list[str] = []
+    for name in names:
+        longer = f"{lines[-1][: -len(value)]}{name} = {value}" if lines else ""
+        if lines and len(longer) <= python_text.WIDTH:
+            lines[-1] = longer
+        else:
+            lines.append(f"{name} = {value}")
+    return lines
+
+
+def not_shown(function: FunctionRecord) -> str:
+    """What is to be said of versions that were compiled before the session."""
+    if function.earlier_versions == 1:
+        return "1 version compiled before this session is not shown"
+    return f"{function.earlier_versions} versions compiled before this session are not shown"
+
+
+# ---------------------------------------------------------------- names
+
+
+def code_name(frame: FrameRecord) -> str:
+    """What the transformed code of a version is called: like its file."""
+    stem = frame.file[: -len(".py")] if frame.file.endswith(".py") else frame.file
+    return python_text.identifier(stem)
+
+
+def guard_name(frame: FrameRecord) -> str:
+    """What its guards are called."""
+    name = code_name(frame)
+    prefix = "__transformed_code_"
+    return "__guard_" + (name[len(prefix) :] if name.startswith(prefix) else name.lstrip("_"))
+
+
+def shown_name(function: FunctionRecord) -> str:
+    """What the story calls a function: a resume function has a name of Dynamo's, or one for each of its callers."""
+    return function.resume_names[0] if function.resume_names else function.name

@@ -1,0 +1,43 @@
+"""What Dynamo writes into frames, and what it is for: explained where it occurs."""
+
+from __future__ import annotations
+
+import re
+
+# (what shows that it occurs, the words for it); `_OCCURS` has the signs that are no mere part of the text.
+_WORDS = (
+    ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_enter/exit: torch times the lines before the graph"),
+    ("__import_", "__import_<a>_dot_<b>: the module a.b, as a global that Dynamo installed"),
+    (".call_size", "call_size(x, i): x.size(i), handed to a graph that takes sizes as they come"),
+    ("__resume_at_", "__resume_at_<offset>_<n>: the rest of a function, from that offset of its bytecode on"),
+    ("([], []", "[], [] handed to it: values of outer frames, for graph breaks inside inlined functions"),
+    (
+        "__comprehension_",
+        "__comprehension_<function>_at_<line>_<n>: the comprehension of that line; it runs uncompiled",
+    ),
+    ("PyCodegen.pop_null", "PyCodegen.pop_null's lambda, called: takes an empty entry off the interpreter's stack"),
+    ("_create_nested_fn", "_create_nested_fn(body, globals, name, defaults, closure, ...): makes an inner function"),
+    (".__closure__", "(lambda: x).__closure__: the variable x itself, which closures share, not its value"),
+    (
+        "__resume_at_ of a closure",
+        "__resume_at_...(closure)(...): the rest of a function that shares such variables: made, then called",
+    ),
+    ("x = x", "x = x: Dynamo stores a variable that closures share once more, as it is"),
+    ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
+)
+_OCCURS = {
+    "x = x": re.compile(r"^ *(?P<name>[^\W\d]\w*) = (?P=name)$", re.MULTILINE),
+    "__resume_at_ of a closure": re.compile(r"\b__resume_at_\w+\(\(lambda: .*\)\.__closure__\)"),
+}
+
+
+def words_used(text: str) -> list[str]:
+    """The explanations that a reader of `text` may need; none where nothing of the kind occurs."""
+    found = [f"  {meaning}" for sign, meaning in _WORDS if _occurs(sign, text)]
+    return ["Words of Dynamo's in the code:", *found] if found else []
+
+
+def _occurs(sign: str, text: str) -> bool:
+    if sign not in _OCCURS:
+        return sign in text
+    return ".__closure__" in text and _OCCURS[sign].search(text) is not None
