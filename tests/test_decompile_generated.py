@@ -225,6 +225,19 @@ def test_a_function_over_cells_of_another_function_gets_those_cells(made_here: b
     assert run(code)[:2] == (7, True)
 
 
+def test_a_function_over_cells_of_another_function_and_one_of_its_own() -> None:
+    source = "def f(given):\n    x = y = 1\n    def g():\n        return x, y\n    return g"
+    code = function_code(source)
+    load = next(i.offset for i in dis.get_instructions(code) if i.argval == "x" and i.opname.startswith("LOAD"))
+    raw = bytearray(code.co_code)
+    raw[load : load + 2] = bytes([dis.opmap["LOAD_FAST"], 0])
+    code = code.replace(co_code=bytes(raw))
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert result.code is not None
+    assert FunctionType(result.code, {})(CellType(7))() == FunctionType(code, {})(CellType(7))() == (7, 1)
+
+
 def test_a_call_of_something_else_with_the_same_keywords_is_not_taken_for_a_function() -> None:
     source = "def f(given):\n    x = 1\n    def g():\n        return x\n    return g"
     code = decompile_frame(rewritten(source, "BUILD_TUPLE", ("LOAD_FAST", 0), ("NOP", 0), before=1)).code

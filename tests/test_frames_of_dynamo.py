@@ -143,3 +143,18 @@ def test_what_a_frame_changes_and_hands_on_is_replaced_and_the_same(nested, dyna
     assert len(session.record.frames) >= 7
     assert [frame.file for frame in session.record.frames if frame.installed != "replaced"] == []
     assert repr(results) == repr(expected)
+
+
+def test_a_variable_that_a_function_inside_shares_is_not_said_to_be_itself(tmp_path):
+    def program(x):
+        def inner():
+            return x + 1
+
+        torch._dynamo.graph_break()
+        return inner()
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path / "d") as session:
+        torch.compile(program, backend="eager")(torch.ones(3))
+    assert {frame.installed for frame in session.record.frames} == {"replaced"}
+    assert not [frame.source for frame in session.record.frames if "x = x\n" in frame.source]

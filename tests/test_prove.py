@@ -225,3 +225,42 @@ def test_what_is_done_in_place_to_a_container_made_here_is_known_and_to_no_other
     first, second, are_same = IN_PLACE[title]
     codes = [function_code(f"def f(a, b):\n    {body}") for body in (first, second)]
     assert prove(*codes).holds is are_same
+
+
+LOOKS = {
+    "locals()": True,
+    "vars()": True,
+    "vars(x)": False,
+    "dir(x)": False,
+    "list(map(dir, x))": True,
+    "exec('y = tmp')": True,
+    "exec('y = tmp', None)": True,
+    "exec('y = tmp', x)": True,  # which may be None
+    "exec('y = tmp', {}, x)": False,
+    "exec('import math')": False,
+    "eval('tmp', {'tmp': 1})": False,
+    "__builtins_dict___1['exec']('y = tmp', {}, x)": False,
+    "__builtins_dict___1['exec']('y = tmp')": True,
+    "sys._getframe().f_locals": True,
+}
+
+
+@pytest.mark.parametrize("expression", LOOKS)
+def test_a_frame_keeps_its_local_names_if_and_only_if_it_may_look_at_them(expression: str) -> None:
+    a = function_code(f"def f(x):\n tmp = x\n return {expression}")
+    b = function_code(f"def f(x):\n other = x\n return {expression}")
+    assert prove(a, b, own_names={"tmp"}).holds is not LOOKS[expression]
+
+
+def test_a_builtin_that_is_used_once_more_without_arguments_looks_at_the_frame() -> None:
+    source = "def f(x):\n look = vars\n {} = look(x)\n return look()"
+    assert not prove(*(function_code(source.format(name)) for name in ("tmp", "other")), own_names={"tmp"}).holds
+
+
+def test_a_variable_that_is_stored_into_itself_may_be_left_alone_and_that_is_said() -> None:
+    source = "def f(x):\n def g(): return x\n use(g)\n {}\n return use(g)"
+    stores, leaves = function_code(source.format("x = x")), function_code(source.format("pass"))
+    assert prove(stores, leaves).assumptions == (Assumption.SHARED_VARIABLES_BOUND,)
+    assert not prove(leaves, stores).holds
+    other = function_code("def f(x, y):\n def g(): return x, y\n use(g)\n x = y\n return use(g)")
+    assert not prove(other, function_code("def f(x, y):\n def g(): return x, y\n use(g)\n return use(g)")).holds

@@ -60,7 +60,6 @@ Other           SETUP_ANNOTATIONS, PRINT_EXPR v ->, INTRINSIC (name, n)  pops n,
 from __future__ import annotations
 
 import inspect
-from opcode import opmap
 from types import CodeType
 from typing import Any, Dict, FrozenSet, Tuple
 
@@ -216,42 +215,3 @@ def depth_needed(op: Op) -> int:
     extra = {"FOR_ITER": 1, "GET_ANEXT": 1, "IMPORT_FROM": 1, "GET_LEN": 1, "MATCH_MAPPING": 1, "MATCH_SEQUENCE": 1}
     extra.update({"MATCH_KEYS": 2, "CHECK_EXC_MATCH": 2, "WITH_EXCEPT_START": 4})
     return extra.get(kind) or stack_effect(op)[0]
-
-
-# Names through which a frame can see its own local names, and attributes that give it a frame to look at.
-_LOOKS_AT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec", "super"})
-_BUILTINS_THAT_LOOK = _LOOKS_AT_LOCALS - {"super"}  # that one looks at a parameter and a cell
-_GIVES_A_FRAME = frozenset({"_getframe", "currentframe"})
-_READS_A_NAME = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})
-
-
-def sees_local_names(program: Program) -> bool:
-    """Whether the frame may call something that looks at its local names.
-
-    Dynamo reads builtins from a dictionary: `__builtins_dict___1['locals']`.
-    """
-    code = program.code
-    if not _LOOKS_AT_LOCALS.isdisjoint(code.co_names):
-        if any(op.arg in _LOOKS_AT_LOCALS for op in program.ops if op.kind in _READS_A_NAME):
-            return True
-    if not _GIVES_A_FRAME.isdisjoint(code.co_names):
-        if any(op.arg in _GIVES_A_FRAME for op in program.ops if op.kind == "LOAD_ATTR"):
-            return True
-    keys = [const for const in code.co_consts if isinstance(const, str) and const in _BUILTINS_THAT_LOOK]
-    ops = [op for op in program.ops if op.kind != "PUSH_NULL"] if keys else []
-    return any(
-        key.kind == "CONST" and isinstance(key.arg, str) and key.arg in keys and op.kind == "SUBSCR"
-        and where.kind != "LOAD_ATTR"  # `f.__kwdefaults__['locals']` is none
-        and not (key.arg in ("exec", "eval") and argument.kind == "CONST" and _reads_no_name(argument.arg))
-        for where, key, op, argument in zip(ops, ops[1:], ops[2:], ops[3:])
-    )  # fmt: skip
-
-
-def _reads_no_name(text: Any) -> bool:
-    """Whether running this text, an argument of exec, looks up nothing: `import math` does not."""
-    try:
-        code = compile(text, "<text>", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, TypeError):
-        return False
-    inner = any(isinstance(const, CodeType) for const in code.co_consts)
-    return not inner and opmap["LOAD_NAME"] not in code.co_code[::2]

@@ -30,9 +30,11 @@ from .decode import decode
 from .flow import Graph, build_graph
 from .fold import drop_unreachable, fold
 from .listing import annotated_disassembly, instructions_as_text
-from .microops import Program, sees_local_names
+from .local_names import sees_local_names
+from .microops import Program
 from .printer import Printed, SyntaxLimits, Unspellable, max_depth, print_source
 from .prove import Grade, Verdict, prove
+from .prove.self_stores import without_self_stores
 from .python_facts import RUNNING_VERSION
 from .recompile import CannotRecompile, compile_like, own_global, share_nested
 from .reprs import describe
@@ -172,6 +174,7 @@ def decompile_frame(
     for rung, is_mixed in _ladder(code, bool(invented)):
         try:
             attempt = _Attempt(code, rung, invented, renames, hints, constant_globals, function)
+            attempt.is_generated = reference is not None
             if is_mixed:
                 attempt.inner_rungs = rungs_inside(code, constant_globals)
             if rung is WITH_LISTINGS:
@@ -278,6 +281,7 @@ class _Attempt:
         self.hints = hints
         self.constant_globals = constant_globals
         self.of = function
+        self.is_generated = False  # whether a code generator made the code of another
         self.inner_rungs: Mapping[CodeType, Rung] = {}  # where code objects inside take another rung
         self.listings: Mapping[CodeType, List[str]] = {}  # those inside that are shown as instructions
         self.program = decode(code)
@@ -288,6 +292,8 @@ class _Attempt:
         """The text's syntax tree: the definition of the function or class, or the whole module."""
         program = drop_clears_of_unbound(self.program)
         if self.rung.drops_locals:
+            if self.is_generated:
+                program = without_self_stores(program)
             program = drop_unread_locals(read_through_aliases(program, self.invented), self.invented)
             program = store_before_deletes(drop_final_deletes(program, self.invented), self.invented)
         is_constant = self.constant_globals or (lambda name: False)

@@ -6,7 +6,8 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import syntax as s
-from ..microops import Op, Program, parameters, sees_local_names
+from ..local_names import sees_local_names
+from ..microops import Op, Program, parameters
 from ..undo import Comprehension, Unstructured
 from .comprehensions import COMPREHENSIONS, Element, comprehension_node
 from .constants import Placeholders

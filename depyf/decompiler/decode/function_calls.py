@@ -29,7 +29,7 @@ def fold_function_calls(ops: List[Op], gone: str) -> None:
     wanted = (len(FUNCTION_PARTS), FUNCTION_PARTS)
     for index in [index for index, op in enumerate(ops) if op.kind == "CALL" and op.arg[:2] == wanted]:
         tail = ops[max(index - 4, 0) : index]  # the code; `globals` and its NULL; its call
-        start = _start_of_value(ops, index - 4)
+        start = _start_of_value(ops, index - 4, gone)
         if start is None or start < 2 or not _are_constants(tail, [CodeType, globals]):
             continue
         head = ops[start - 2 : start]
@@ -40,12 +40,14 @@ def fold_function_calls(ops: List[Op], gone: str) -> None:
             ops[index].kind, ops[index].arg = "MAKE_FUNCTION", CLOSURE
 
 
-def _start_of_value(ops: Sequence[Op], end: int) -> Optional[int]:
+def _start_of_value(ops: Sequence[Op], end: int, gone: str) -> Optional[int]:
     """The index of the first op of those that compute the value on top of the stack before `end`."""
     missing = 1
     index = end
     while missing and index > 0:
         index -= 1
+        if ops[index].kind == gone:
+            continue  # a part of `(lambda: x).__closure__`, which is only the cells
         if ops[index].kind not in _SIMPLE:
             return None
         popped, pushed = stack_effect(ops[index])

@@ -12,7 +12,8 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from ..decode import decode
-from ..microops import Program, parameters, sees_local_names
+from ..local_names import sees_local_names
+from ..microops import Program, parameters
 from .bisimulation import Bisimulation, Diverged, entry_side
 from .head import identical, signature_difference
 from .large_displays import one_by_one
@@ -21,6 +22,7 @@ from .operations import SPECIAL
 from .plan import make_plan
 from .restoring import without_restoring
 from .result import Assumption, Divergence, Grade, Verdict
+from .self_stores import self_stores, without_self_stores
 from .state import Pair
 from .terms import Terms
 
@@ -78,11 +80,15 @@ class _Proof:
 
     def compared(self, a: Program, b: Program, nested: bool = False) -> Verdict:
         """The verdict on two programs whose signatures are the same."""
-        first = self._attempts(a, b, nested)
+        given: Tuple[Assumption, ...] = ()
+        if not nested and len(self_stores(a)) > len(self_stores(b)):
+            a, b = without_self_stores(a), without_self_stores(b)
+            given = (Assumption.SHARED_VARIABLES_BOUND,)
+        first = self._attempts(a, b, nested, given)
         bare = None if first.holds or a.handlers else without_restoring(b)
         if bare is None:
             return first
-        return self._attempts(a, bare, nested, (Assumption.NOT_SEEN_IN_TRACEBACKS,))
+        return self._attempts(a, bare, nested, (*given, Assumption.NOT_SEEN_IN_TRACEBACKS))
 
     def _attempts(self, a: Program, b: Program, nested: bool, assumed: Tuple[Assumption, ...] = ()) -> Verdict:
         """Without the assumption about globals, and with it if need be and if there are such globals."""

@@ -28,6 +28,7 @@ class Assumption(enum.Enum):
     HELD_DURING_LAST_USE = "a name of ours may hold a value while the operation that uses it last is running"
     HELD_WHILE_HANDLING = "after an exception, names of ours may hold values that the original lost with its stack"
     ITERATORS_GIVE_THEMSELVES = "what a loop goes on with is an iterator, and its `__iter__` gives itself"
+    SHARED_VARIABLES_BOUND = "a variable that closures share has a value where Dynamo's code stores it into itself"
     NOT_SEEN_IN_TRACEBACKS = "nobody looks in a traceback for the variables of a comprehension that an exception left"
     RELEASE_ORDER = "between the same two operations values may be let go in another order, or a missing global noticed"
 
