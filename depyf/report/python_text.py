@@ -189,8 +189,15 @@ def _is_loose(condition: str) -> bool:
     return _LOOSER.search(condition) is not None or ("," in condition and "," in _SIZES.sub("", condition))
 
 
-def segment(text: str, node: ast.expr) -> str:
-    """The part of `text`, one line, that `node` was parsed from; `ast.get_source_segment` splits lines each time."""
+def segment_of(lines: Sequence[str], node: ast.expr | ast.stmt) -> str:
+    """The part of a text, given by lines, that `node` was parsed from: `ast.get_source_segment` splits each time."""
+    if node.end_lineno is None or node.lineno == node.end_lineno:
+        return segment(lines[node.lineno - 1], node)
+    return ast.get_source_segment("\n".join(lines), node) or ""
+
+
+def segment(text: str, node: ast.expr | ast.stmt) -> str:
+    """The part of `text`, one line, that `node` was parsed from."""
     if text.isascii():
         return text[node.col_offset : node.end_col_offset]
     return text.encode()[node.col_offset : node.end_col_offset].decode()

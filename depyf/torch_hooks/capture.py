@@ -173,9 +173,7 @@ class Capture:
             elif event.kind in ("compilation_metrics", "bwd_compilation_metrics"):
                 compilation.timings[event.kind] = _numbers(event.data)
                 compilation.failure = compilation.failure or failure_in(event.data)
-                self._keep(compilation)
-                with self.problems.shield("keeping the journal"):
-                    self._journal.compiled(compilation)
+                self._keep(compilation, is_over=True)
                 if event.kind == "bwd_compilation_metrics":
                     self._link(compilation)  # the backward is compiled when it first runs
                     self._keep(compilation)
@@ -253,27 +251,29 @@ class Capture:
             return
         frame = self._frames.records[compilation.frame]
         new_code = self._new_codes[compilation.frame]
+        known: Dict[str, Any] = {}
         with self.problems.shield("describing the guards of a frame"):
-            guards = describe_guards(compilation.guard_text, new_code)
-            self._frames.update(compilation.frame, guards=guards)
+            known["guards"] = describe_guards(compilation.guard_text, new_code)
         with self.problems.shield("finding the resume functions of a frame"):
-            self._frames.update(compilation.frame, resumes=self._resumes(frame, new_code))
+            known["resumes"] = self._resumes(frame, new_code)
+        with self.problems.shield("telling why a frame was compiled again"):
+            known["failed_guards"] = with_guards(compilation.failed_guards, self._frames.guards_of)
         self._frames.update(
             compilation.frame,
             graph_breaks=tuple(compilation.breaks),
             recompile_reasons=tuple(compilation.recompile_reasons),
-            failed_guards=with_guards(compilation.failed_guards, self._frames.guards_of),
+            **known,
         )
         self._link(compilation)
         self._keep(compilation)
 
-    def _keep(self, compilation: Compilation) -> None:
+    def _keep(self, compilation: Compilation, is_over: bool = False) -> None:
         """What is known now is kept, should the process be killed before the end."""
         if compilation.graph is not None:
             with self.problems.shield("writing a graph"):
                 self._graphs.write_held(compilation.graph)
         with self.problems.shield("keeping the journal"):
-            self._journal.keep(compilation)
+            self._journal.keep(compilation, is_over)
             if self._journal.is_manifest_due():
                 unfinished = dataclasses.replace(self.record(), complete=False)
                 self.folder.write(MANIFEST, to_json(unfinished, compact=True))

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import linecache
 import sys
-import textwrap
-import tokenize
 from types import CodeType, FunctionType
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.record import FrameRecord, FunctionRecord, SkipRecord
 from depyf.report import python_text
-from depyf.torch_hooks import torch_facts
+from depyf.torch_hooks import source_files, torch_facts
 from depyf.torch_hooks.decompiling import decompile_or_list
 from depyf.torch_hooks.names import RESUME_FUNCTION, RESUME_NAME, file_stem, parameter_names
 from depyf.torch_hooks.problems import Problems
@@ -40,6 +37,7 @@ class Functions:
         self._earlier = {_text_and_place(record): record.key for record in reversed(earlier)}
         self._keys: Dict[int, str] = {}
         self._codes: List[CodeType] = []  # keeps the ids valid
+        self._next: Dict[str, int] = {}  # beginning of a key -> a number below which all are taken
 
     @property
     def records(self) -> Tuple[FunctionRecord, ...]:
@@ -72,9 +70,10 @@ class Functions:
 
     def _new_key(self, name: str) -> str:
         stem = file_stem(name)
-        number = 0
+        number = self._next.get(stem, 0)
         while f"{stem}_{number}" in self._records:
             number += 1
+        self._next[stem] = number
         return f"{stem}_{number}"
 
     def get(self, key: str) -> FunctionRecord:
@@ -109,7 +108,7 @@ class Functions:
                 return known.key
         if RESUME_FUNCTION.match(name):  # nobody knows what it is the rest of
             return None
-        source = _text_at(file, line)
+        source = source_files.text_at(file, line)
         is_whole = _is_definition(source)
         record = FunctionRecord(
             key=self._new_key(name),
@@ -141,8 +140,10 @@ def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
 
 def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
     source, origin = "", "missing"
-    written = "" if _is_generated(code) else _text_in_file(code)
-    if _is_definition(written):
+    whole = written = "" if _is_generated(code) else source_files.definition_of(code)
+    if not whole and not _is_generated(code):
+        written = source_files.text_of(code)
+    if whole or _is_definition(written):
         source, origin, written = written, "file", ""
     else:
         with problems.shield("decompiling a function that has no source text"):
@@ -160,21 +161,6 @@ def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
         parameters=parameter_names(code),
         written_in=written,
     )
-
-
-def _text_in_file(code: CodeType) -> str:
-    try:
-        return textwrap.dedent(inspect.getsource(code))
-    except (OSError, TypeError, IndentationError, SyntaxError, tokenize.TokenError):
-        return ""
-
-
-def _text_at(file: str, line: int) -> str:
-    """The block that starts at a line of a file; empty when it cannot be read."""
-    try:
-        return textwrap.dedent("".join(inspect.getblock(linecache.getlines(file)[line - 1 :])))
-    except (OSError, IndentationError, SyntaxError, tokenize.TokenError):
-        return ""
 
 
 def _is_definition(text: str) -> bool:

@@ -72,16 +72,16 @@ def _declares_only(statement: ast.stmt) -> bool:
 def _splice(
     logged: str, shown: ast.FunctionDef, running: str, real: ast.FunctionDef, first: List[ast.stmt]
 ) -> str | None:
-    lines = logged.splitlines()
+    lines, running_lines = (text.rstrip("\n").split("\n") for text in (logged, running))
     end = _end_of_signature(lines, shown)
     if end is None:
         return None
     indent = " " * (shown.col_offset + 4)
-    annotations = _annotations(logged, shown)
+    annotations = _annotations(lines, shown)
     parameters = ", ".join(parameter.arg for parameter in real.args.args)
     header = [" " * shown.col_offset + f"def forward({parameters}):"]
     for statement in first:
-        text = ast.get_source_segment(running, statement) or ""
+        text = python_text.segment_of(running_lines, statement)
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         if isinstance(target, ast.Name) and target.id in annotations:
             text = text.replace(target.id, f"{target.id}: {annotations[target.id]}", 1)
@@ -89,11 +89,11 @@ def _splice(
     return "\n".join(lines[: shown.lineno - 1] + header + lines[end:]) + "\n"
 
 
-def _annotations(logged: str, shown: ast.FunctionDef) -> Dict[str, str]:
+def _annotations(lines: List[str], shown: ast.FunctionDef) -> Dict[str, str]:
     found = {}
     for parameter in shown.args.args:
         if parameter.annotation is not None:
-            found[parameter.arg] = ast.get_source_segment(logged, parameter.annotation) or '""'
+            found[parameter.arg] = python_text.segment_of(lines, parameter.annotation)
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 from depyf.record import GraphRecord, StageRecord
 from depyf.torch_hooks import link
 from depyf.torch_hooks.folder import OutputFolder
-from depyf.torch_hooks.graph_text import as_python, like_running
+from depyf.torch_hooks.graph_text import as_python, like_running, with_plain_class_names
 from depyf.torch_hooks.names import file_stem, stable_text
 from depyf.torch_hooks.pieces import PRE_GRAD, Pieces
 from depyf.torch_hooks.problems import Problems
@@ -50,6 +50,7 @@ CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cac
 EVENTS = frozenset(STAGES) | CACHE_LOOKUPS | {KERNEL, PROGRAM, TRIED}  # what `Graphs.add_event` takes
 # Stages of torch's own; those of a backend, and what DDP makes of a graph, may hold the pieces of a split one together.
 _OF_TORCH = frozenset(STAGES.values()) - {"DDP_split_graph"}
+_SHORT = 4000  # characters; such a graph is compiled at once, as its file: whether it is Python shows as well
 # In the `meta` of the graph that Dynamo hands to the backend, which AOTAutograd keeps but does not run.
 _HANDED_OVER = "dynamo_compile_id"
 # Inductor writes into each module which graph of AOTAutograd's it was made for.
@@ -188,7 +189,11 @@ class Graphs:
         """Write the file for the graph at some stage; what is no Python becomes comments."""
         stem = f"{graph.name}.{file_stem(stage.replace(' ', '_'))}"
         index = self._folder.number(stem.replace("{", "").replace("}", "") + ".{}.py")
-        part = Part(stage, index, f"{stem}.{index}.py", as_python(stable_text(text)), piece=piece)
+        part = Part(stage, index, f"{stem}.{index}.py", with_plain_class_names(stable_text(text)), piece=piece)
+        if len(part.text) < _SHORT:
+            part.forwards = link.forwards_in("\n" + part.text, self._folder.of(part.file)) or None
+        if part.forwards is None:  # that it has one says that it compiles
+            part.text = as_python(part.text)
         graph.stages.append(part)
         if not graph.is_held:
             self._write(graph, part)

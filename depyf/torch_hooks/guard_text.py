@@ -59,7 +59,9 @@ def conditions_of(leaf: Leaf) -> tuple[Condition, ...]:
         if is_whole and leaf.source not in after and _VALUE not in leaf.text:
             conditions = _worded(leaf.kind, before + _VALUE + after, leaf.type_name)
             return tuple([Condition(text.replace(_VALUE, shown), python) for text, python in conditions])
-    return _conditions(leaf)
+    if leaf.kind == "ID_MATCH" and "module" in leaf.type_name + leaf.text:
+        return _conditions(leaf)  # which module that is shows in what is loaded now
+    return _worded_before(leaf)
 
 
 _LAST_STEP = re.compile(r".*(?=\.(?:_modules|_parameters|_buffers)\[)", re.DOTALL)
@@ -82,6 +84,12 @@ def _shown_source(source: str) -> str:
 @functools.lru_cache(maxsize=1024)
 def _worded(kind: str, text: str, type_name: str) -> tuple[Condition, ...]:
     return _conditions(Leaf(kind, text, _VALUE, type_name))
+
+
+@functools.lru_cache(maxsize=1024)
+def _worded_before(leaf: Leaf) -> tuple[Condition, ...]:
+    """Every frame has the guards on torch's own state."""
+    return _conditions(leaf)
 
 
 def _conditions(leaf: Leaf) -> tuple[Condition, ...]:

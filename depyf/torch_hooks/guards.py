@@ -182,7 +182,12 @@ def _is_in_torch(shortened: str) -> bool:
     torch = sys.modules.get("torch")
     if torch is None or os.path.isabs(shortened):
         return False
-    return os.path.exists(os.path.join(os.path.dirname(torch.__file__ or ""), shortened))
+    return _is_file_below(os.path.dirname(torch.__file__ or ""), shortened)
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_file_below(folder: str, shortened: str) -> bool:
+    return os.path.exists(os.path.join(folder, shortened))
 
 
 def _may_mean(shortened: str, name: str) -> bool:

@@ -38,12 +38,8 @@ class Journal:
             what = f"{name} ({file}:{first_line})"
         self._folder.append(compiling=compilation.compile_id, what=what)
 
-    def compiled(self, compilation: Compilation) -> None:
-        """Dynamo has come back, with or without a frame."""
-        self._folder.append(compiled=compilation.compile_id)
-
-    def keep(self, compilation: Compilation) -> None:
-        """Append what is new about a compilation."""
+    def keep(self, compilation: Compilation, is_over: bool = False) -> None:
+        """Append what is new about a compilation; `is_over`: Dynamo has come back, with or without a frame."""
         news: List[Dict[str, Any]] = []
         if compilation.frame is not None:
             news += self._functions_news()
@@ -53,6 +49,8 @@ class Journal:
                 news.append({"frame": compilation.frame, "value": frame})
         if compilation.graph is not None:
             news += self._graph_news(compilation.graph)
+        if is_over:
+            news.append({"compiled": compilation.compile_id})
         self._folder.append_all(news)
 
     def keep_functions(self) -> None:

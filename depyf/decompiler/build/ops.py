@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, Optional, Sequence
+from typing import Any, Callable, Dict, Optional, Sequence, Type
 
 from .. import syntax as s
 from ..flow import Both, Choice, Simple, Test
@@ -26,7 +26,6 @@ from .forms import (
     unfolded,
     would_be_fstring,
 )
-from .names import Names
 from .values import (
     Cell,
     Fresh,
@@ -40,13 +39,9 @@ from .values import (
 class Ops(Calls):
     """Executes straight-line micro-ops."""
 
-    def __init__(self, names: Names) -> None:
-        super().__init__(names)
-        self.methods: Dict[str, Callable[[Op], None]] = {kind: getattr(self, name) for kind, name in METHODS.items()}
-
     def run_ops(self, ops: Sequence[Op]) -> None:
         """Execute ops one after the other."""
-        methods = self.methods
+        methods = _methods_of(type(self))
         count = len(ops)
         position = 0
         while position < count:
@@ -63,7 +58,7 @@ class Ops(Calls):
             position += 1
             self.following = ops[position].kind if position < count else ""
             self.upcoming = ops, position
-            methods[op.kind](op)
+            methods[op.kind](self, op)
 
     # -- stack juggling
 
@@ -371,6 +366,16 @@ class Ops(Calls):
 STORE_KINDS = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 
 # micro-op -> the method that executes it
+_methods: Dict[Type[Ops], Dict[str, Callable[[Any, Op], None]]] = {}
+
+
+def _methods_of(kind: Type[Ops]) -> Dict[str, Callable[[Any, Op], None]]:
+    """The method for each micro-op, once for a class: most functions are short."""
+    if kind not in _methods:
+        _methods[kind] = {op: getattr(kind, name) for op, name in METHODS.items()}
+    return _methods[kind]
+
+
 METHODS: Dict[str, str] = {
     "POP": "op_pop", "COPY": "op_copy", "SWAP": "op_swap", "PUSH_NULL": "op_push_null",
     "CONST": "op_const", "LOAD_LOCAL": "op_load_local", "LOAD_CELL": "op_load_cell",

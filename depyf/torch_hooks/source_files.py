@@ -1,0 +1,76 @@
+"""The text of a function in the file that it was compiled from.
+
+`inspect.getsource` tells where a function ends by tokenizing it.  Most functions end before the first line that is not
+indented more than their `def`; where such a piece of the file is a function by itself, it is the right one: a piece
+that is cut off inside of brackets, or of a text constant, does not compile.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+import textwrap
+import tokenize
+from types import CodeType
+from typing import List
+
+from depyf.report import python_text
+
+_DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]")
+_DECORATOR = re.compile(r"[ \t]*@")
+_UNREADABLE = (OSError, TypeError, IndentationError, SyntaxError, tokenize.TokenError)
+
+
+def definition_of(code: CodeType) -> str:
+    """The text of a function, if its file has it as a definition and nothing else; empty where that takes more."""
+    lines = linecache.getlines(code.co_filename)
+    first = code.co_firstlineno - 1
+    if not 0 <= first < len(lines):
+        return ""
+    start = first
+    while start < len(lines) and _DECORATOR.match(lines[start]) is not None:
+        start += 1
+    found = _DEFINITION.match(lines[start]) if start < len(lines) else None
+    if found is None:
+        return ""
+    text = _without_indentation(lines[first : _end_of_block(lines, start, found[1])], found[1])
+    return text if python_text.is_module(text) else ""
+
+
+def _end_of_block(lines: List[str], start: int, indentation: str) -> int:
+    """The index after the last line that is indented more than the `def` at `start`; comments may be part of it."""
+    end = start + 1
+    for index in range(start + 1, len(lines)):
+        body = lines[index].lstrip(" \t")
+        if body in ("\n", "", "\r\n"):
+            continue
+        if len(lines[index]) - len(body) > len(indentation):
+            end = index + 1
+        elif not body.startswith("#"):
+            break
+    return end
+
+
+def _without_indentation(lines: List[str], indentation: str) -> str:
+    """The lines as they would stand at the left margin; empty where that cannot be told by looking at each."""
+    if any(line.strip() and not line.startswith(indentation) for line in lines):
+        return ""
+    text = "".join([line[len(indentation) :] if line.strip() else "\n" for line in lines])
+    return "" if '"""' in text or "'''" in text or "\f" in text else text
+
+
+def text_of(code: CodeType) -> str:
+    """The text of a function, or the statement that holds a lambda; empty when its file cannot be read."""
+    try:
+        return textwrap.dedent(inspect.getsource(code))
+    except _UNREADABLE:
+        return ""
+
+
+def text_at(file: str, line: int) -> str:
+    """The block that starts at a line of a file; empty when it cannot be read."""
+    try:
+        return textwrap.dedent("".join(inspect.getblock(linecache.getlines(file)[line - 1 :])))
+    except _UNREADABLE:
+        return ""
