@@ -22,6 +22,7 @@ from depyf.record import (
     Versions,
 )
 from depyf.report.full_code import render
+from depyf.report.summary import render as summary
 
 LINE_2 = Location("toy.py", 2, "toy_example", "x = a / (torch.abs(a) + 1)")
 LINE_3 = Location("toy.py", 3, "toy_example", "if b.sum() < 0:")
@@ -412,3 +413,49 @@ def test_the_rest_of_a_rest_says_of_which_function():
     text = render(dataclasses.replace(SESSION, functions=(TOY, RESUME, second)), TOY.key)
     assert "# What is left of toy_example after a graph break.\n" in text
     assert "# What is left of toy_example after a further graph break.\n" in text
+
+
+# ---------------------------------------------------------------- what the end of a session names
+
+
+def told(key, **changes):
+    return dataclasses.replace(TOY, key=key, name=key, full_code_file=f"full_code_for_{key}.py", **changes)
+
+
+def compiled(key, compile_id, graphs=("__compiled_fn_1",)):
+    return dataclasses.replace(ENTRY_FRAME, function=key, compile_id=compile_id, graphs=graphs)
+
+
+def opened_first(functions, frames, is_there=bool):
+    text = summary(SessionRecord(functions=tuple(functions), frames=tuple(frames)), "d", is_there)
+    return [line.partition("open first: ")[2] for line in text.splitlines() if "open first: " in line]
+
+
+def test_the_file_to_open_first_tells_of_the_function_that_was_compiled_most_and_not_of_a_helper():
+    functions = [
+        told("library", file="/venv/lib/python3.11/site-packages/torch/optim/optimizer.py"),
+        told("trivial"),
+        told("without_graph"),
+        told("main"),
+        dataclasses.replace(RESUME, resume_of="main"),
+    ]
+    frames = [compiled(one.key, f"{number}/0") for number, one in enumerate(functions)]
+    frames += [compiled("library", "0/1"), compiled("library", "0/2")]
+    frames += [compiled("without_graph", f"2/{number}", ()) for number in range(1, 9)]
+    frames[2] = compiled("without_graph", "2/0", ())
+    assert opened_first(functions, frames) == ["d/full_code_for_main.py"]
+
+
+def test_a_file_that_is_not_there_any_more_is_not_named_as_the_one_to_open():
+    functions, frames = [told("one"), told("two")], [compiled("one", "0/0"), compiled("two", "1/0")]
+    assert opened_first(functions, frames, lambda path: "one" not in path) == ["d/full_code_for_two.py"]
+    assert opened_first(functions, frames, lambda path: False) == []
+
+
+def test_generators_of_libraries_that_dynamo_leaves_alone_are_counted_and_not_named():
+    skip = (SkipRecord("generator", "no"),)
+    own = told("mine", skips=skip)
+    others = [told(f"typing_{number}", file="/usr/lib/python3.11/typing.py", skips=skip) for number in range(7)]
+    text = summary(SessionRecord(functions=(*others, own), frames=(compiled("mine", "0/0"),)), "d")
+    assert "typing" not in text and "compiled: toy_example (toy.py:1)" in text
+    assert "7 functions more left to Python" in text

@@ -98,7 +98,9 @@ class TestRanks:
         assert broken.text.startswith("Rank 2 alone: shift breaks the graph at ") and "print" in broken.text
         assert ("graph", "shift") in by_kind and ("order", "") in by_kind
         told = (tmp_path / "ranks.txt").read_text()
-        assert all(one.text in told for one in merged.differences)
+        assert all(one.function in told and one.place in told for one in merged.differences)
+        assert all(view.what in told for one in merged.differences if one.function for view in one.views)
+        assert all(one.text in told for one in merged.differences if not one.function)
         assert broken.text in err and err.count("side by side") == 1, "the last to leave says it once"
 
     def test_two_ranks_that_compile_the_same_end_clean_with_one_manifest_that_says_so(self, tmp_path):

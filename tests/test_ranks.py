@@ -12,6 +12,7 @@ from depyf.record import (
     SessionRecord,
     StageRecord,
 )
+from depyf.report.graph_difference import first_difference
 from depyf.report.ranks import compare, render, summary
 
 TEXT = "# first line\nclass GraphModule:\n    def forward(self, x):\n        {}\n        return (x,)\n"
@@ -75,6 +76,45 @@ def test_another_graph_shows_the_first_line_that_differs():
     assert (one.kind, [view.what for view in one.views]) == ("graph", ["y = x + 1", "y = x + 2"])
 
 
+SIZED = """class GraphModule(torch.nn.Module):
+    def forward(self, L_weight_: "f32[16, 8][8, 1]cpu", L_x_: "f32[{0}, 8][8, 1]cpu"):
+        l_x_ = L_x_
+        y: "f32[{0}, 16][16, 1]cpu" = torch._C._nn.linear(l_x_, L_weight_);  l_x_ = L_weight_ = None
+{1}        return (y,)
+"""
+DOUBLED = '        y_1: "f32[{0}, 16][16, 1]cpu" = y * 2;  y = None\n'
+
+
+def apart(*texts):
+    return first_difference([text.splitlines() for text in texts])
+
+
+def test_graphs_for_inputs_of_other_sizes_say_so_and_not_their_whole_signatures():
+    assert apart(SIZED.format(4, ""), SIZED.format(6, "")) == [
+        "input L_x_: f32[4, 8][8, 1]cpu",
+        "input L_x_: f32[6, 8][8, 1]cpu",
+    ]
+
+
+def test_graphs_that_also_compute_something_else_show_the_first_operation_that_differs():
+    assert apart(SIZED.format(4, ""), SIZED.format(6, DOUBLED.format(6))) == [
+        "input L_x_: f32[4, 8][8, 1]cpu, then return (y,)",
+        "input L_x_: f32[6, 8][8, 1]cpu, then y_1: f32[6, 16][16, 1]cpu = y * 2",
+    ]
+    assert apart(SIZED.format(4, ""), SIZED.format(4, DOUBLED.format(4))) == [
+        "return (y,)",
+        "y_1: f32[4, 16][16, 1]cpu = y * 2",
+    ]
+
+
+def test_graphs_of_an_unknown_form_show_the_first_line_that_differs():
+    assert apart("a", "b") == ["a", "b"] and apart("a", "") == ["a", "(ends)"]
+    long = "x" * 500
+    assert apart(f"y = f({long})", "y = g()") == [f"y = f({long})"[:200] + " ...", "y = g()"]
+    other = 'def forward(self, a: "f32[1]"):', 'def forward(self, a: "f32[1]", b: "f32[1]"):'
+    assert apart(*other) == list(other)
+
+
 def test_another_order_is_told_where_the_ranks_part():
     calls = [("f", "y = x", "", 0), ("g", "y = x", "", 0), ("h", "y = x", "", 0)]
     (one,) = differences(session(0, *calls), session(1, calls[0], calls[2], calls[1]))
@@ -93,5 +133,9 @@ def test_the_text_for_people_has_each_rank_and_each_difference():
     processes = [ProcessRecord(f"rank_{rank}", rank, frames=1, graphs=1) for rank in (0, 1)]
     text = render(processes, found)
     assert text.splitlines()[0] == "2 ranks, and one thing that they did not do alike:"
-    assert "rank_1  1     1       1       0             yes" in text and found[0].text in text
+    assert "rank_1  1     1       1       0             yes" in text
+    assert text.endswith(
+        "1. another graph of f, version 0 (train.py:2)\n     rank 0: y = x + 1\n     rank 1: y = x + 2\n"
+    )
+    assert found[0].text in summary(processes, found, "/d")
     assert summary(processes, (), "/d").splitlines()[0] == "depyf: All 2 ranks compiled the same."

@@ -219,3 +219,19 @@ def test_torch_gets_its_own_function_back(tmp_path):
     with depyf.prepare_debug(tmp_path):
         pass
     assert torch_facts.find("skip_reasons") is before
+
+
+def test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it():
+    import weakref
+
+    from depyf.torch_hooks.skips import _is_entry
+
+    wrapper = {"__name__": "torch._dynamo.eval_frame"}
+    exec("def compile_wrapper(fn, ask):\n    return ask(sys._getframe())\nimport sys\n", wrapper)
+    function = test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it
+    for code, is_entry in ((function.__code__, True), (weakref.WeakKeyDictionary.copy.__code__, False)):
+        assert wrapper["compile_wrapper"](function, lambda frame, code=code: _is_entry(code, frame)) is is_entry
+    module = torch.nn.ReLU()
+    called = type(module).__call__.__code__
+    assert wrapper["compile_wrapper"](module, lambda frame: _is_entry(called, frame))
+    assert not _is_entry(function.__code__, None)

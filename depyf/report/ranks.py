@@ -16,6 +16,8 @@ from collections import Counter
 from typing import Callable, Dict, Iterable, List, Mapping, Sequence, Tuple, TypeVar
 
 from depyf.record import FrameRecord, FunctionRecord, GraphBreak, ProcessRecord, RankDifference, RankView, SessionRecord
+from depyf.report.graph_difference import first_difference
+from depyf.report.why_not import is_library
 
 # rank -> file name of a captured graph -> its text
 GraphTexts = Mapping[int, Mapping[str, str]]
@@ -47,7 +49,7 @@ def compare(
             found += _graphs(ranks, identity)
             found += _breaks(ranks, identity)
         found += _order(ranks)
-    return tuple(sorted(found, key=lambda one: (KINDS.index(one.kind), "site-packages" in one.place)))
+    return tuple(sorted(found, key=lambda one: (KINDS.index(one.kind), is_library(one.place))))
 
 
 class _Rank:
@@ -145,7 +147,7 @@ def _graphs(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDiff
             yield _difference("collectives", identity, views, f"captured other collectives in {number}: {{1}}")
             continue
         groups = _groups(graphs)
-        lines = _first_difference([lines for lines, _ in groups])
+        lines = first_difference([lines for lines, _ in groups])
         views = [RankView(members, line) for line, (_, members) in zip(lines, groups)]
         yield _difference("graph", identity, views, f"captured another graph in {number}: {{1}}")
 
@@ -209,15 +211,6 @@ def _collectives(lines: Iterable[str]) -> Iterable[str]:
     return (match["name"] for line in lines for match in _COLLECTIVE.finditer(line))
 
 
-def _first_difference(graphs: Sequence[Sequence[str]]) -> List[str]:
-    """For each graph the first line in which it is not like the others."""
-    for place in range(max(map(len, graphs))):
-        lines = [graph[place].strip() if place < len(graph) else "(ends)" for graph in graphs]
-        if len(set(lines)) > 1:
-            return [line if len(line) <= 200 else line[:200] + " ..." for line in lines]
-    return [""] * len(graphs)
-
-
 def _label(identity: Identity) -> str:
     match = _RESUME.match(identity[0])
     return identity[0] if match is None else f"the rest of {match['name']} after line {match['line']}"
@@ -256,14 +249,32 @@ def render(processes: Sequence[ProcessRecord], differences: Sequence[RankDiffere
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     for number, difference in enumerate(differences[:_MOST_TOLD], 1):
-        where = f" ({difference.place})" if difference.place else ""
-        lines += ["", f"{number}. {difference.kind}{where}: {difference.text}"]
-        for view in difference.views:
+        lines += ["", f"{number}. {_title(difference)}"]
+        for view in difference.views if difference.function else ():
             lines.append(f"     {_names(view.ranks)}: {view.what}")
             lines += [f"         {reason}" for reason in view.why]
     if len(differences) > _MOST_TOLD:
         lines += ["", f"... and {len(differences) - _MOST_TOLD} more, see manifest.json"]
     return "\n".join(lines) + "\n"
+
+
+_TITLES = {
+    "collectives": "other collectives in",
+    "graph breaks": "a graph break in",
+    "versions": "another number of compilations of",
+    "graph": "another graph of",
+}
+_VERSION = re.compile(r"\bin (version \d+) of ")
+
+
+def _title(difference: RankDifference) -> str:
+    """What it is about; what each rank did stands below it, or is all there is to say."""
+    if not difference.function:
+        return difference.text
+    version = _VERSION.search(difference.text)
+    which = f", {version[1]}" if version else ""
+    where = f" ({difference.place})" if difference.place else ""
+    return f"{_TITLES.get(difference.kind, difference.kind)} {difference.function}{which}{where}"
 
 
 def headline(processes: Sequence[ProcessRecord], differences: Sequence[RankDifference]) -> str:

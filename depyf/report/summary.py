@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import List, Optional
+from collections import Counter
+from typing import Callable, List
 
 from depyf.record import GraphBreak, SessionRecord
-from depyf.report.why_not import one_line, worth_a_line
+from depyf.report.why_not import is_library, one_line, worth_a_line
 
 LOST = " could not be written: "  # in the line that tells of files that a full disk or the like took
 
@@ -15,8 +16,11 @@ _MOST_SKIPS = 5
 _MOST_RECOMPILED = 3
 
 
-def render(record: SessionRecord, folder: str) -> str:
-    """A short summary for a terminal: what was compiled, where the graphs broke, what to open first."""
+def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] = bool) -> str:
+    """A short summary for a terminal: what was compiled, where the graphs broke, what to open first.
+
+    `is_there` says whether a file can be opened: somebody may have removed the folder meanwhile.
+    """
     proved = sum(frame.grade.startswith("PROVED") for frame in record.frames)
     breaks = distinct_breaks(record)
     cached = sum(frame.from_cache for frame in record.frames)
@@ -36,9 +40,10 @@ def render(record: SessionRecord, folder: str) -> str:
     lines += _not_compiled(record)
     if not record.frames and not record.graphs and not breaks and not record.skipped:
         lines.append("  nothing was compiled inside the context; was the function compiled before it?")
-    first = _first_to_open(record)
+    paths = (os.path.join(folder, name) for name in _worth_opening(record))
+    first = next((path for path in paths if is_there(path)), None)
     if first is not None:
-        lines.append(f"  open first: {os.path.join(folder, first)}")
+        lines.append(f"  open first: {first}")
     lost = [problem for problem in record.problems if LOST in problem]
     lines += [f"  {problem}" for problem in lost]
     if len(record.problems) > len(lost):
@@ -64,7 +69,8 @@ def _recompiled(record: SessionRecord) -> List[str]:
 
 def _not_compiled(record: SessionRecord) -> List[str]:
     """The functions that were left to Python: those that matter by name, the others as a number."""
-    named = [one for one in record.skipped if worth_a_line(one) or not record.frames]
+    own = [one for one in record.skipped if not is_library(one.file)]
+    named = [one for one in own if worth_a_line(one) or not record.frames]
     compiled = {frame.function for frame in record.frames}
     lines = [
         f"  not {'always ' if function.key in compiled else ''}compiled: {one_line(function)}"
@@ -72,19 +78,30 @@ def _not_compiled(record: SessionRecord) -> List[str]:
     ]
     rest = len(record.skipped) - len(lines)
     if rest:
-        what = f"{_count(rest, 'function')} {'more ' if lines else ''}left to Python (no graph, disabled ...)"
+        which = "no graph, disabled, of a library ..."
+        what = f"{_count(rest, 'function')} {'more ' if lines else ''}left to Python ({which})"
         lines.append(f"  {what}: why is in manifest.json")
     return lines
 
 
-def _first_to_open(record: SessionRecord) -> Optional[str]:
-    """The story of the first function that has a graph, or else of one that was compiled, or of one that was not."""
-    compiled = {frame.function for frame in record.frames}
-    with_graph = {frame.function for frame in record.frames if frame.graphs}
-    stories = [function for function in record.functions if function.full_code_file in record.files]
-    for function in sorted(stories, key=lambda one: (one.key not in with_graph, one.key not in compiled)):
-        return function.full_code_file
-    return record.frames[0].file if record.frames else None
+def _worth_opening(record: SessionRecord) -> List[str]:
+    """The stories, best first: of a function that has a graph, is the user's, and was compiled most, with its rests.
+
+    Then come those that have no graph, those that were not compiled at all, and single frames.
+    """
+    wholes = {function.key: function.resume_of for function in record.functions}
+    frames: Counter[str] = Counter()
+    graphs: Counter[str] = Counter()
+    for frame in record.frames:
+        whole, passed = frame.function, {frame.function}
+        while wholes.get(whole) is not None and wholes[whole] not in passed:
+            whole = str(wholes[whole])
+            passed.add(whole)
+        frames[whole] += 1
+        graphs[whole] += len(frame.graphs)
+    told = [function for function in record.functions if function.full_code_file is not None]
+    told.sort(key=lambda one: (not graphs[one.key], not frames[one.key], is_library(one.file), -frames[one.key]))
+    return [str(one.full_code_file) for one in told] + [frame.file for frame in record.frames[:1]]
 
 
 def distinct_breaks(record: SessionRecord) -> List[GraphBreak]:

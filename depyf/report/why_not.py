@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 
 from depyf.record import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
@@ -80,6 +81,14 @@ _WORTH_A_LINE = (
 def worth_a_line(function: FunctionRecord) -> bool:
     """Whether a summary should name the function: it might have been compiled and was not."""
     return any(skip.kind in _WORTH_A_LINE for skip in function.skips)
+
+
+_LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python3\.\d+)[\\/]|^<frozen ")
+
+
+def is_library(file: str) -> bool:
+    """Whether the file is, by its name, one of Python's own or of an installed package."""
+    return _LIBRARY.search(file) is not None
 
 
 def one_line(function: FunctionRecord) -> str:

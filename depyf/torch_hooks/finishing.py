@@ -23,7 +23,7 @@ from depyf.torch_hooks.claims import Claim, is_claimed
 from depyf.torch_hooks.graphs import NOT_SEEN, what_runs
 from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, TIMINGS, Leftover, folders_below, look, remove, write_file
 from depyf.torch_hooks.merging import merge
-from depyf.torch_hooks.names import file_stem
+from depyf.torch_hooks.names import file_stem, same_file
 
 
 @dataclass(frozen=True)
@@ -108,16 +108,16 @@ def _existing(left: Leftover) -> SessionRecord:
 
 
 def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
-    names = {name.lower() for name in record.files}
+    names = set(map(same_file, record.files))
     functions: List[FunctionRecord] = []
     for function in record.functions:
         is_told = bool(record.frames_of(function.key) or function.skips)
         if function.resume_of is None and function.full_code_file is None and is_told:
             stem, number = "full_code_for_" + file_stem(function.name), 0
-            while f"{stem}_{number}.py".lower() in names:
+            while same_file(f"{stem}_{number}.py") in names:
                 number += 1
             function = dataclasses.replace(function, full_code_file=f"{stem}_{number}.py")
-            names.add(f"{stem}_{number}.py".lower())
+            names.add(same_file(f"{stem}_{number}.py"))
         functions.append(function)
     record = dataclasses.replace(record, functions=tuple(functions))
     told = [function for function in functions if function.full_code_file is not None]

@@ -13,6 +13,7 @@ from depyf.report.journal import line
 from depyf.torch_hooks import processes
 from depyf.torch_hooks.claims import JOURNAL
 from depyf.torch_hooks.leftovers import DRAFT, MANIFEST, TIMINGS, has_a_manifest_of_others, look, remove
+from depyf.torch_hooks.names import same_file
 from depyf.torch_hooks.problems import CannotWrite, Problems
 from depyf.torch_hooks.processes import Home
 
@@ -97,7 +98,7 @@ class OutputFolder:
                 self._home = processes.settle(self.top, self._forked_from)
                 names = look(self._home.path).file_names() if self._home.earlier else ()
                 self.files.update(names)
-                self._taken.update(name.lower() for name in names)
+                self._taken.update(map(same_file, names))
                 self.append(header=self.identity())
             return self._home
 
@@ -135,10 +136,10 @@ class OutputFolder:
         """The next free number for a file name with one `{}` in it."""
         self._settled()  # files of an earlier session have their numbers
         number = self._next.get(template, 0)
-        while template.format(number).lower() in self._taken:
+        while same_file(template.format(number)) in self._taken:
             number += 1
         self._next[template] = number + 1
-        self._taken.add(template.format(number).lower())
+        self._taken.add(same_file(template.format(number)))
         return number
 
     def append(self, **content: Any) -> None:

@@ -122,7 +122,8 @@ class prepare_debug:
             self.record = _write_the_end(capture)
             _last_folder = capture.folder.known_path
             if sys.stderr is not None:
-                print(render_summary(self.record, capture.folder.known_path), file=sys.stderr, flush=True)
+                text = render_summary(self.record, capture.folder.known_path, os.path.exists)
+                print(text, file=sys.stderr, flush=True)
         with capture.problems.shield("putting the processes side by side"):
             _merge(capture.folder)
 

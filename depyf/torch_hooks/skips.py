@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from types import CodeType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Callable, Container, Dict, List, Sequence, Tuple
 
 from depyf.record import SKIP_KINDS, FrameRecord, GraphBreak, SkippedFrame, SkipRecord
@@ -64,7 +64,7 @@ def attach(receive: Callable[[str, CodeType, bool], None]) -> Callable[[], None]
         return lambda: None
 
     def add_skip_reason(reason: str, frame: Any) -> Any:
-        receive(str(reason), frame.f_code, _is_entry(sys._getframe(1)))
+        receive(str(reason), frame.f_code, _is_entry(frame.f_code, sys._getframe(1)))
         return original(reason, frame)
 
     setattr(home, _NAME, add_skip_reason)
@@ -76,11 +76,21 @@ def attach(receive: Callable[[str, CodeType, bool], None]) -> Callable[[], None]
     return detach
 
 
-def _is_entry(frame: Any) -> bool:
-    """Whether the frame that Dynamo was asked about is called by the wrapper that torch.compile returned."""
+def _is_entry(code: CodeType, frame: Any) -> bool:
+    """Whether the code that Dynamo was asked about is what the wrapper that torch.compile returned calls.
+
+    The wrapper may be on top of the stack for another reason: it is there when the interpreter runs the callback of a
+    weak reference meanwhile, and its helpers call functions of the standard library.
+    """
     while frame is not None and frame.f_code.co_filename.endswith("convert_frame.py"):
         frame = frame.f_back
-    return frame is not None and str(frame.f_globals.get("__name__", "")) == "torch._dynamo.eval_frame"
+    if frame is None or str(frame.f_globals.get("__name__", "")) != "torch._dynamo.eval_frame":
+        return False
+    called: Any = frame.f_locals.get("fn")
+    called = called.__func__ if isinstance(called, MethodType) else called
+    if not isinstance(called, FunctionType):
+        called = inspect.getattr_static(type(called), "__call__", None)
+    return not isinstance(called, FunctionType) or called.__code__ is code
 
 
 class Skips:

@@ -1,0 +1,91 @@
+"""Where graphs part that should be the same: the first input and the first operation that are not alike.
+
+A captured graph is a module with one `forward`: its parameters, with their types, then a line for each operation:
+
+    def forward(self, L_x_: "f32[4, 8][8, 1]cpu"):
+        y: "f32[4, 8][8, 1]cpu" = L_x_.relu();  L_x_ = None
+
+Two ranks that get inputs of other sizes have other types on every line; what they compute is compared without those.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, List, NamedTuple, Sequence, Tuple
+
+_LONGEST = 200
+_PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"(?=\s*[,)])')
+_OPERATION = re.compile(r'\s*(?P<name>\w+)(?:: "(?P<type>[^"]*)")? = (?P<value>.*?)(?:;  (?:\w+ = )+None)?$')
+
+
+class _Step(NamedTuple):
+    """An input or an operation: what it is called and computes, and the type of the result, where it is known."""
+
+    name: str
+    value: str
+    type: str
+
+    def __str__(self) -> str:
+        typed = f"{self.name}: {self.type}" if self.type else self.name
+        text = f"{typed} = {self.value}" if self.value else typed
+        return text if len(text) <= _LONGEST else text[:_LONGEST] + " ..."
+
+
+def first_difference(graphs: Sequence[Sequence[str]]) -> List[str]:
+    """For each graph, given as lines of code, where it is not like the others."""
+    steps = [_read(graph) for graph in graphs]
+    said = [_typed_apart([inputs for inputs, _ in steps], "input "), _apart([operations for _, operations in steps])]
+    if not said[1]:
+        said[1] = [] if said[0] else _typed_apart([operations for _, operations in steps], "")
+    if not any(said):
+        said = [_raw(graphs)]
+    return [", then ".join(part for part in parts if part) for parts in zip(*[texts for texts in said if texts])]
+
+
+def _read(graph: Sequence[str]) -> Tuple[List[_Step], List[_Step]]:
+    """The inputs and the operations; what stands between `def forward` and its colon are inputs."""
+    inputs: List[_Step] = []
+    operations: List[_Step] = []
+    in_signature = False
+    for line in graph:
+        in_signature = in_signature or line.lstrip().startswith("def ")
+        if in_signature:
+            inputs += [_Step(found["name"], "", found["type"]) for found in _PARAMETER.finditer(line)]
+            in_signature = not line.endswith(":")
+            continue
+        found = _OPERATION.match(line)
+        if found is not None:
+            operations.append(_Step(found["name"], found["value"], found["type"] or ""))
+        elif not line.lstrip().startswith("class "):
+            operations.append(_Step("", line.strip(), ""))
+    return inputs, operations
+
+
+def _apart(graphs: Sequence[Sequence[_Step]]) -> List[str]:
+    """The first operation of each graph that computes something else; empty where all compute the same."""
+    for place in range(max(map(len, graphs))):
+        steps = [graph[place] if place < len(graph) else None for graph in graphs]
+        if len({None if step is None else step[:2] for step in steps}) > 1:
+            return ["(ends)" if step is None else str(step).lstrip(" =") for step in steps]
+    return []
+
+
+def _typed_apart(graphs: Sequence[Sequence[_Step]], kind: str) -> List[str]:
+    """The first step whose type is not the same in all graphs."""
+    for steps in zip(*graphs):
+        if len({step.name for step in steps}) == 1 and len({step.type for step in steps}) > 1:
+            return [kind + str(step) for step in steps]
+    return []
+
+
+def _raw(graphs: Sequence[Sequence[str]]) -> List[str]:
+    """The first line that is not the same in all graphs, as it is."""
+    for lines in _side_by_side(graphs):
+        if len(set(lines)) > 1:
+            return [line if len(line) <= _LONGEST else line[:_LONGEST] + " ..." for line in lines]
+    return [""] * len(graphs)
+
+
+def _side_by_side(graphs: Sequence[Sequence[str]]) -> Iterable[List[str]]:
+    for place in range(max(map(len, graphs))):
+        yield [graph[place].strip() if place < len(graph) else "(ends)" for graph in graphs]
