@@ -423,10 +423,10 @@ def test_one_function_that_needs_another_rung_does_not_spoil_its_module(monkeypa
 
     structure = pipeline.structure
 
-    def fails_on_hard(graph, regions):
+    def fails_on_hard(graph, regions, flags=False):
         if graph.program.code.co_name == "hard":
             raise pipeline.Unstructured("for the test")
-        return structure(graph, regions)
+        return structure(graph, regions, flags)
 
     monkeypatch.setattr(pipeline, "structure", fails_on_hard)
     source = "class C:\n    def easy(self):\n        while a:\n            b()\n\n    def hard(self):\n        while a:\n            b()\n"

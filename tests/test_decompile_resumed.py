@@ -13,14 +13,14 @@ torch = pytest.importorskip("torch")
 
 
 def resumed(function: Callable[..., object], *args: object) -> Dict[str, CodeType]:
-    """The codes of the resume functions of a function, by name."""
+    """The codes of the resume functions of a function, by name and number."""
     from torch._dynamo.convert_frame import register_bytecode_hook
 
     found: Dict[str, CodeType] = {}
 
     def note(code: CodeType, new_code: CodeType) -> None:
-        if code.co_name.startswith("torch_dynamo_resume"):
-            found[code.co_name] = code
+        if code.co_name.startswith("torch_dynamo_resume") and code not in found.values():
+            found[f"{code.co_name} {len(found)}"] = code
 
     torch._dynamo.reset()
     handle = register_bytecode_hook(note)
@@ -49,3 +49,73 @@ def test_a_resume_function_inside_a_with_is_statements_and_no_state_machine() ->
     assert "state" not in result.source
     # what comes after the user's `with` is said once, after what Dynamo does with an exception that is swallowed
     assert result.source.count("x = x * 2") == result.source.count("x.sin()") == 1
+
+
+def breaks_inside_three_withs(x):
+    with torch.no_grad():
+        with torch.no_grad():
+            with torch.enable_grad():
+                x = x + 1
+                torch._dynamo.graph_break()
+                x = x * 2
+            x = x + 3
+        x = x + 4
+    return x.clone()
+
+
+def test_what_follows_each_of_several_withs_is_said_after_it_and_a_flag_tells_whether_it_was_left_as_usual() -> None:
+    (code,) = resumed(breaks_inside_three_withs, torch.ones(3)).values()
+    result = decompile_frame(code, constant_globals=None)
+    assert result.proved, result.verdict
+    assert result.rung == "statements"
+    for once in ("x = x * 2", "x = x + 3", "x = x + 4", "x.clone()"):
+        assert result.source.count(once) == 1
+    assert "state" not in result.source.replace("statement", "")
+    assert "if completed:" in result.source
+
+
+def breaks_inside_two_withs(x):
+    with torch.no_grad():
+        with torch.enable_grad():
+            x = x + 1
+            torch._dynamo.graph_break()
+            x = x * 2
+    return x.clone()
+
+
+def test_a_resume_function_that_leaves_two_withs_at_once_needs_no_flag() -> None:
+    (code,) = resumed(breaks_inside_two_withs, torch.ones(3)).values()
+    result = decompile_frame(code, constant_globals=None)
+    assert result.proved, result.verdict
+    assert result.rung == "idioms"
+    assert "completed" not in result.source
+
+
+def calls(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 2
+
+
+class Places:
+    def __init__(self):
+        self.items = [0, 0]
+
+
+def breaks_in_a_call_for_a_place(x):
+    places = Places()
+    places.items[calls(x).ndim] += calls(x)
+    places.items[0] = places.last = calls(x)
+    return calls(x) if calls(x).sum() > 0 else places, places.items
+
+
+def test_resume_functions_that_hand_on_to_those_of_inner_frames_let_go_of_what_they_hand_on() -> None:
+    config = torch._dynamo.config
+    if not hasattr(config, "nested_graph_breaks"):
+        pytest.skip("breaks in nested calls are not resumed there")
+    with config.patch(nested_graph_breaks=True):
+        codes = resumed(breaks_in_a_call_for_a_place, torch.ones(3))
+    assert len(codes) > 4
+    for code in codes.values():
+        result = decompile_frame(code, constant_globals=None)
+        assert result.proved, f"{result.verdict}\n{result.source}"

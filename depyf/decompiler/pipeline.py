@@ -96,6 +96,7 @@ class Rung:
     folds_expressions: bool
     drops_locals: bool
     is_machine: bool = False
+    flags: bool = False  # whether a variable may say how a `with` ended
     names_values: bool = False
 
 
@@ -105,6 +106,7 @@ RUNGS = (
     Rung("idioms", True, False),
     Rung("statements", False, True),
     Rung("statements", False, False),
+    Rung("statements", True, True, flags=True),
     Rung("state machine", True, True, True),
     Rung("state machine", True, False, True),
     Rung("state machine", False, True, True),
@@ -145,7 +147,7 @@ def _tree(graph: Graph, rung: Rung) -> Sequence:
     insert_guards(graph, regions)
     fold(graph, expressions=rung.folds_expressions)
     recognise_matches(graph)
-    return (as_machine if rung.is_machine else structure)(graph, regions)
+    return as_machine(graph, regions) if rung.is_machine else structure(graph, regions, rung.flags)
 
 
 def decompile_frame(

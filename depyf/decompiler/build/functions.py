@@ -8,6 +8,7 @@ from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Seq
 from .. import syntax as s
 from ..local_names import sees_local_names
 from ..microops import Op, Program, parameters
+from ..unbound import captured_from, maybe_unbound, never_set, unread_before_store
 from ..undo import Comprehension, Unstructured
 from .comprehensions import COMPREHENSIONS, Element, comprehension_node
 from .constants import Placeholders
@@ -20,7 +21,6 @@ from .namespaces import drop_returns, future_imports
 from .private import class_around
 from .signature import docstring_of
 from .statements import trampoline
-from .unbound import captured_from, maybe_unbound, never_set, unread_before_store
 from .values import FunctionValue, Marker, Value
 
 GENERATORS = 0x20 | 0x200  # flags of generators and of asynchronous ones

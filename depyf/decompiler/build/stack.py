@@ -121,7 +121,7 @@ class Stack:
             value.refs -= 1
             self._collect(value, used, names_containers)
         del self.using[before:]
-        for value in self._detach(used, final) if used else ():
+        for value in self._detach(used, final and not is_event) if used else ():
             self.killed.extend(value.kills)
             value.kills = []
         return [self.node(value) for value in values]

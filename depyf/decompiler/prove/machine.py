@@ -67,9 +67,13 @@ class Machine:
         run, args, labels = plan.run, plan.arg, plan.labels
         stack, names, temps, kinds = side.stack, side.locals, side.temps, self.terms.kinds
         pc = side.pc
+        last = side.event
+        again = pc if type(last) is tuple and last[4] in (TRUTH, BOUND) else -1  # the event was a part of this op
         while True:
             if labels[pc]:
-                pair.crossed = True
+                if pc != again:
+                    pair.crossed = True
+                again = -1
             how = run[pc]
             if how in (LOAD_USER, LOAD_TEMP):
                 value = (names if how == LOAD_USER else temps).get(args[pc], UNBOUND)

@@ -26,7 +26,7 @@ GLOBAL = 256  # a symbol that was read from the globals or from a shared cell
 SINGLETON = 512  # a constant compared by identity, or one of which there is only one
 INSTALLED = 1024  # a global that is taken to be constant
 CODE = 2048
-NUMBER = 8192  # known to be an int constant (or unbound): holding it keeps nothing alive
+NUMBER = 8192  # known to be an int or bool constant (or unbound): holding it keeps nothing alive
 ONE = 4096  # a constant of which the two codes hold only one object, as far as they have been read
 
 # Deeper tuples are made opaque, so that walking a term may recurse.
@@ -166,9 +166,9 @@ class Terms:
         return slice(*parts)
 
     def is_number(self, term: int) -> bool:
-        """Whether a term is an int constant, one of several, or unbound."""
+        """Whether a term is an int or bool constant, one of several, or unbound."""
         kind = self.kinds[term]
-        return term == UNBOUND or bool(kind & NUMBER) or (bool(kind & CONST) and type(self.data[term]) is int)
+        return term == UNBOUND or bool(kind & NUMBER) or (bool(kind & CONST) and type(self.data[term]) in (int, bool))
 
     def leaves(self, term: int, into: Dict[int, None]) -> None:
         """Collect the objects that holding `term` keeps alive."""

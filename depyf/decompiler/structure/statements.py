@@ -7,11 +7,13 @@ from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 from ..flow import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, Simple, negated, threaded
 from ..fold import effect, ends_in_membership
 from ..microops import Op
+from ..unbound import maybe_unbound
 from ..undo import Region, Unstructured, same_op
 from .clauses import clause_ends
 from .depths import find_depths
 from .dominators import Dominance
 from .finals import ends_of_finals, exits_of_finals
+from .flags import Swallowed, flag_ways_out
 from .guards import SILENT, after_with, read_clauses, split_block
 from .returns import share_out_returns
 from .tree import CaseNode, Clause, IfNode, Leave, LoopNode, Sequence, TryNode, WithNode
@@ -21,7 +23,6 @@ COPIED_END = 6
 
 
 Clauses = Dict[Region, List[Clause]]
-Swallowed = Dict[Region, Tuple[bool, Block]]  # is it async, where control goes when the exception is swallowed
 
 
 class Around(NamedTuple):
@@ -40,9 +41,9 @@ class Task(NamedTuple):
     around: Around
 
 
-def structure(graph: Graph, regions: List[Region]) -> Sequence:
-    """The region tree of a folded and guarded graph."""
-    return _Structurer(graph, regions).run()
+def structure(graph: Graph, regions: List[Region], flags: bool = False) -> Sequence:
+    """The region tree of a folded and guarded graph. `flags`: variables may say how a `with` ended."""
+    return _Structurer(graph, regions, flags).run()
 
 
 def reraises_alike(a: Block, b: Block) -> bool:
@@ -50,6 +51,27 @@ def reraises_alike(a: Block, b: Block) -> bool:
     if not isinstance(a.term, End) or not isinstance(b.term, End) or a.regions != b.regions:
         return False
     return bool(a.ops) and a.ops[-1].kind == "RERAISE" and len(a.ops) == len(b.ops) and all(map(same_op, a.ops, b.ops))
+
+
+def is_copy_of(a: Block, b: Block) -> bool:
+    """Whether two blocks are copies of one end of a handler, or of what is pushed on the way to one place."""
+    if reraises_alike(a, b):
+        return True
+    if not isinstance(a.term, Jump) or not isinstance(b.term, Jump) or a.term.target is not b.term.target:
+        return False
+    is_silent = bool(a.ops) and all(op.kind in SILENT for op in a.ops)
+    return is_silent and a.depth == b.depth and len(a.ops) == len(b.ops) and all(map(same_op, a.ops, b.ops))
+
+
+def leads_to(start: Block) -> Set[Block]:
+    """The blocks that control can come to from one."""
+    seen, work = {start}, [start]
+    while work:
+        for target in work.pop().successors():
+            if target not in seen:
+                seen.add(target)
+                work.append(target)
+    return seen
 
 
 def loop_kind(term: object) -> str:
@@ -87,12 +109,15 @@ def prepare(graph: Graph, regions: List[Region]) -> Tuple[Clauses, Swallowed]:
 
 
 class _Structurer:
-    def __init__(self, graph: Graph, regions: List[Region]) -> None:
+    def __init__(self, graph: Graph, regions: List[Region], flags: bool = False) -> None:
         self.graph = graph
         self.clauses, self.swallowed = prepare(graph, regions)
+        if flags:
+            flag_ways_out(graph, self.swallowed)
         self.final_ends = ends_of_finals(graph)
         self.final_exits = exits_of_finals(graph)
         self.dominance = Dominance(graph.entry)
+        self.raising = maybe_unbound(graph.program) if regions else frozenset()
         self.placed: Set[Block] = set()
         self.opened: Set[Block] = set()
         self.tasks: List[Task] = []
@@ -133,7 +158,7 @@ class _Structurer:
 
     def transfer(self, target: Block, out: Sequence, around: Around, source: Block) -> Optional[Block]:
         """The block to go on with after a jump to `target`; None when the jump has been said."""
-        if target is around.fall or (around.fall is not None and reraises_alike(target, around.fall)):
+        if target is around.fall or (around.fall is not None and is_copy_of(target, around.fall)):
             return None
         if target is around.header:
             out.items.append(Leave("continue", source.offset))
@@ -154,10 +179,11 @@ class _Structurer:
             return target
         raise Unstructured("a jump that no statement makes")
 
-    @staticmethod
-    def may_move_in(block: Block) -> bool:
+    def may_move_in(self, block: Block) -> bool:
         """Whether a block that lies outside a region cannot raise, so that it may as well be said inside."""
-        return isinstance(block.term, (End, Jump)) and all(op.kind in SILENT for op in block.ops)
+        if not isinstance(block.term, (End, Jump)) or not all(op.kind in SILENT for op in block.ops):
+            return False
+        return not any((op.offset, op.arg) in self.raising for op in block.ops if op.kind == "LOAD_LOCAL")
 
     def may_be_copied(self, block: Block, source: Block) -> bool:
         """Short ends may be said twice, and so may blocks that only pop something on the way."""
@@ -494,6 +520,9 @@ class _Structurer:
         """
         known = (term.body, term.handler, swallowed, around.fall, around.header, around.after)
         found = [c for c in self.dominance.children[block] if c not in known and not self.may_move_in(c)]
+        if len(found) > 1:
+            beyond = leads_to(swallowed)
+            found = [c for c in found if c not in beyond]
         return found[0] if len(found) == 1 else None
 
     def block_left_by_break(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet, List, Set, Tuple
 
-from ..microops import ENDS, Op, Program, parameters
+from .microops import ENDS, Op, Program, parameters
 
 _UNBINDS = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
 _SETS = frozenset({"STORE_LOCAL", "DELETE_LOCAL"})  # what makes a name of a text a local
