@@ -48,6 +48,7 @@ class GuardRecord:
     kind: str = ""  # torch's name for the guard: TENSOR_MATCH, GLOBAL_STATE ...
     location: Optional[Location] = None  # the user's line that asked for it
     from_torch: bool = False  # whether that line is one of torch's own
+    of_sizes: bool = False  # torch asked: it compiles for sizes 0 and 1 apart; the line is the first to use the size
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class FailedGuard:
     now: str = ""  # the value that came; empty where it cannot be told
     location: Optional[Location] = None  # the user's line that asked for the guard
     others: str = ""  # older versions whose guard on the same value failed like this: "0/0 to 0/57"
+    of_sizes: bool = False  # as in GuardRecord
     then_of_others: str = ""  # the values that those were compiled for, newest first: "57, 56, 55, 54 ... 0"
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ import re
 import pytest
 
 from depyf.record import (
+    FailedGuard,
     FrameRecord,
     FunctionRecord,
     GraphBreak,
@@ -372,6 +373,18 @@ def test_a_condition_that_torch_asks_for_twice_is_shown_once():
     guards = (GuardRecord("type(a) is torch.Tensor", True, location=LINE_2), *ENTRY_FRAME.guards)
     text = render(dataclasses.replace(SESSION, frames=(dataclasses.replace(ENTRY_FRAME, guards=guards),)), TOY.key)
     assert "        type(a) is torch.Tensor and a.size() == (10,)\n" in text
+
+
+def test_sizes_that_torch_never_lets_vary_are_not_blamed_on_the_line_that_used_them_first():
+    guard = GuardRecord("2 <= a.size()[0]", True, location=LINE_2, of_sizes=True)
+    frame = dataclasses.replace(ENTRY_FRAME, guards=(ENTRY_FRAME.guards[0], guard))
+    text = render(dataclasses.replace(SESSION, frames=(frame,)), TOY.key)
+    assert "        # from torch, which compiles for sizes 0 and 1 apart" in text
+    assert "        and 2 <= a.size()[0]\n" in text
+    failed = FailedGuard("0/0", "2 <= a.size()[0]", "", "a.size()[0] is 1", LINE_2, of_sizes=True)
+    again = dataclasses.replace(AGAIN, failed_guards=(failed,))
+    story = render(dataclasses.replace(SESSION, frames=(frame, again)), TOY.key)
+    assert "asked for by torch, which compiles for sizes 0 and 1 apart" in story
 
 
 def test_many_objects_that_must_be_the_same_are_one_comment_within_the_width():

@@ -13,7 +13,9 @@ import types
 
 import pytest
 
-from depyf.torch_hooks.guard_text import Leaf, _conditions, conditions_of, readable
+from depyf.torch_hooks.guard_forms import conditions_of
+from depyf.torch_hooks.guard_names import readable
+from depyf.torch_hooks.guard_text import Leaf, spoken
 from depyf.torch_hooks.guards import describe_guards
 
 # ---------------------------------------------------------------- one line of torch's at a time
@@ -38,6 +40,41 @@ from depyf.torch_hooks.guards import describe_guards
 )
 def test_values_are_spelled_as_the_user_does(torch_says, we_say):
     assert readable(torch_says) == we_say
+
+
+SIZES = (
+    " (user code shown is first use of this value--the guard itself is not due user code but due to 0/1 specialization in "
+    "the framework; to avoid specialization try torch._dynamo.decorators.mark_unbacked(tensor, dim))"
+)
+INSIDE = " (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        (
+            "2 <= L['x'].size()[0]  # if a:  # src/m.py:4 in f" + SIZES,
+            [("2 <= x.size()[0]", 4, "if a:", True)],
+        ),
+        (
+            f"2 <= L['x'].size()[0] <= 4  # if a:  # src/m.py:4 in f{SIZES} and if b:  # src/m.py:9 in f{INSIDE}",
+            [("2 <= x.size()[0]", 4, "if a:", True), ("x.size()[0] <= 4", 9, "if b:", False)],
+        ),
+        (
+            f"3 <= L['n'] <= 6  # if a (or b) and c:  # src/m.py:4 in f{INSIDE} and if b:  # src/m.py:9 in f{INSIDE}",
+            [("3 <= n", 4, "if a (or b) and c:", False), ("n <= 6", 9, "if b:", False)],
+        ),
+        (
+            f"3 <= L['n'] <= 6  # if a:  # src/m.py:4 in f{INSIDE} and if a:  # src/m.py:4 in f{INSIDE}",
+            [("3 <= n <= 6", 4, "if a:", False)],
+        ),
+    ],
+)
+def test_each_bound_of_a_size_has_its_own_line_and_torchs_aside_on_sizes_0_and_1_is_not_pasted_in(printed, expected):
+    guards = describe_guards(f"+- LAMBDA_GUARD: {printed}", f.__code__)
+    found = [(one.condition, one.location.line, one.location.code, one.of_sizes) for one in guards]
+    assert found == expected
+    assert all(one.location.file == "src/m.py" and one.location.function == "f" for one in guards)
 
 
 def said(kind: str, text: str, source: str = "", type_name: str = "") -> list[tuple[str, bool]]:
@@ -288,7 +325,7 @@ def test_text_of_the_structured_trace_gives_the_same_as_the_live_manager(compile
     [("mp/project/model.py", "/tmp/project/model.py"), ("other.py", "other.py"), ("x/model.py", "x/model.py")],
 )
 def test_file_names_that_torch_cut_are_made_whole_again(shortened, full):
-    from depyf.torch_hooks.guards import _full_name
+    from depyf.torch_hooks.guard_origins import _full_name
 
     assert _full_name(shortened, "/tmp/project/model.py") == full
 
@@ -337,4 +374,4 @@ def test_file_names_that_torch_cut_are_made_whole_again(shortened, full):
 def test_a_guard_reads_the_same_whether_others_of_its_form_were_read_before_or_not(source, kind, text):
     leaf = Leaf(kind, text.format(source), source, "torch.Tensor")
     conditions_of(Leaf(kind, text.format("L['before']"), "L['before']", "torch.Tensor"))
-    assert conditions_of(leaf) == _conditions(leaf)
+    assert conditions_of(leaf) == spoken(leaf)

@@ -148,6 +148,15 @@ def test_the_values_in_a_condition_that_computes_are_told(condition, now):
     assert failed.now == now
 
 
+@pytest.mark.parametrize(("n", "condition", "of_sizes"), [(1, "2 <= n", True), (7, "n <= 4", False)])
+def test_of_a_range_the_bound_that_failed_is_told_with_who_asked_for_it(n, condition, of_sizes):
+    aside = "user code shown is first use of this value, due to 0/1 specialization in the framework"
+    text = f"0/0: 2 <= L['n'] <= 4  # a  # m.py:1 in f ({aside}) and b  # m.py:2 in f (x.py:3 in g)"
+    (failed,) = read_failed_guards(text, Variables(local={"n": n}, of_module={}))
+    assert (failed.condition, failed.of_sizes, failed.now) == (condition, of_sizes, f"n is {n}")
+    assert failed.location.code == ("a" if of_sizes else "b")
+
+
 def test_another_backend_is_told_without_the_advice_that_torch_adds():
     text = (
         "0/0: BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: "

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from depyf.decompiler import decompile_frame
-from depyf.torch_hooks.guard_text import Leaf, conditions_of
+from depyf.torch_hooks.guard_forms import conditions_of
+from depyf.torch_hooks.guard_text import Leaf
 
 ROOT = Path(__file__).resolve().parent.parent
 

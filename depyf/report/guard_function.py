@@ -16,6 +16,9 @@ from depyf.report.signature import Signature
 _NO_MARKS = re.compile(r"not any\(hasattr\((?P<tensor>.*), f'_dynamo_\{mark\}_indices'\) for mark in \(.*\)\)$")
 
 
+OF_SIZES = "compiles for sizes 0 and 1 apart (torch._dynamo.mark_unbacked avoids it)"
+
+
 def guard_function(frame: FrameRecord, name: str, signature: Signature, file: str) -> list[str]:
     """The lines of the function; conditions that Python cannot say are comments in it."""
     lines = python_text.bracketed("def " + name, ", ".join(signature.names), ":")
@@ -44,10 +47,12 @@ def _about_marks(guards: Sequence[GuardRecord], indent: str) -> list[str]:
 
 def _groups(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
     """Each with its heading: those of lines of the user's, those of torch's own lines, and the rest."""
-    torch = [guard for guard in guards if guard.from_torch]
+    sizes = [guard for guard in guards if guard.of_sizes]
+    torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes]
     ambient = [guard for guard in guards if guard.location is None]
-    users = [guard for guard in guards if not guard.from_torch and guard.location is not None]
+    users = [guard for guard in guards if not guard.from_torch and guard.location is not None and not guard.of_sizes]
     groups = _by_line(users, file)
+    groups += [(f"from torch, which {OF_SIZES}:", sizes)] if sizes else []
     groups += [("from torch itself:", torch)] if torch else []
     return groups + ([("Dynamo itself:", ambient)] if ambient else [])
 

@@ -7,7 +7,7 @@ import re
 import textwrap
 
 from depyf.record import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
-from depyf.report.guard_function import asked_by
+from depyf.report.guard_function import OF_SIZES, asked_by
 
 _WIDTH = 96
 _MOST_CALLS = 6
@@ -25,7 +25,10 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
         values += [f"now {failed.now}"] if failed.now else []
         lines += _wrapped(", ".join(values), "            ") if values else []
         asked = asked_by(failed.location, function.file)
-        lines += [f"            asked for by {asked}"] if asked else []
+        if asked and failed.of_sizes:
+            lines += _wrapped(f"asked for by torch, which {OF_SIZES}; first used in {asked}", "            ")
+        elif asked:
+            lines.append(f"            asked for by {asked}")
         lines += _wrapped(failed.likewise, "            ") if failed.others else []
     return lines
 

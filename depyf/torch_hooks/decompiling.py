@@ -7,8 +7,8 @@ from types import CodeType
 from typing import Mapping, Tuple
 
 from depyf.decompiler.listing import annotated_disassembly
-from depyf.torch_hooks.guard_text import scrub
 from depyf.torch_hooks.names import parameter_names, stable_text
+from depyf.torch_hooks.printed import scrub
 from depyf.torch_hooks.problems import Problems
 
 PROVED = ("PROVED", "PROVED_UNDER")

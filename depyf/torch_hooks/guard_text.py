@@ -5,8 +5,8 @@ Torch keeps no structured form of a guard once it is built: what is left is a li
     TENSOR_MATCH: check_tensor(L['a'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, ...)
     ID_MATCH: ___check_obj_id(G['torch'], 140332533783168), type=<class 'module'>
 
-`conditions_of` says the same as Python expressions over the function's parameters and globals, or in words
-where Python has none.  Neither holds object ids or addresses: they differ from run to run and tell nothing.
+`spoken` says the same as Python expressions over the function's parameters and globals, or in words where Python
+has none.  Neither holds object ids or addresses: they differ from run to run and tell nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import sys
 from types import ModuleType
 from typing import Callable, NamedTuple
 
-from depyf.report.python_text import segment, simple_tests
-from depyf.torch_hooks.guard_names import readable, without_strings
+from depyf.report.python_text import segment
+from depyf.torch_hooks.guard_names import readable
+from depyf.torch_hooks.printed import is_expression, scrub, type_from_repr, with_sorted_sets
 
 
 class Leaf(NamedTuple):
@@ -39,60 +40,8 @@ class Condition(NamedTuple):
     is_python: bool
 
 
-# A model with many layers has the same few guards on the values of each: they are worded once, for this name.
-_VALUE = "LOOKED_AT"
-_PLAIN = r"[LG](?:\['[^'\\\n]*'\]|\[\d+\]|\.[^\W\d]\w*)+"
-_PLAIN_SOURCE = re.compile(rf"(?:{_PLAIN}|list\(dict\.keys\({_PLAIN}\)\)\[\d+\])$")
-_PLAIN_VALUE = re.compile(r" == ('[^'\\\n]*'|0|[1-9]\d*)$")
-_BOUND_TO_ONE_VALUE = ("ID_MATCH", "NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "LAMBDA_GUARD")
-
-
-def conditions_of(leaf: Leaf) -> tuple[Condition, ...]:
+def spoken(leaf: Leaf) -> tuple[Condition, ...]:
     """The conditions that `leaf` stands for, most telling first; never empty, never raises for odd text."""
-    shown = "" if leaf.kind in _BOUND_TO_ONE_VALUE else _shown_source(leaf.source)
-    if shown:
-        before, found, after = leaf.text.partition(leaf.source)
-        # a value of its own, not a part of another one
-        is_whole = found and (not before or before[-1] in "( ") and (not after or after[0] in ",) ")
-        if is_whole and leaf.kind == "EQUALS_MATCH" and not before and leaf.type_name and _PLAIN_VALUE.match(after):
-            return (_python(f"{_type_test(shown, leaf.type_name)} and {shown}{after}"),)  # each has its own value
-        if is_whole and leaf.source not in after and _VALUE not in leaf.text:
-            conditions = _worded(leaf.kind, before + _VALUE + after, leaf.type_name)
-            return tuple([Condition(text.replace(_VALUE, shown), python) for text, python in conditions])
-    if leaf.kind == "ID_MATCH" and "module" in leaf.type_name + leaf.text:
-        return _conditions(leaf)  # which module that is shows in what is loaded now
-    return _worded_before(leaf)
-
-
-_LAST_STEP = re.compile(r".*(?=\.(?:_modules|_parameters|_buffers)\[)", re.DOTALL)
-
-
-@functools.lru_cache(maxsize=4096)
-def _shown_source(source: str) -> str:
-    """How a value is shown, if it can stand for `_VALUE` in any condition; else empty."""
-    if _PLAIN_SOURCE.match(source) is None:
-        return ""
-    step = _LAST_STEP.match(source)
-    if step is None:
-        shown = readable(source)
-    else:  # few modules have many parts, of few names
-        holder = _shown_source(step[0])
-        shown = holder and holder + readable(source[step.end() :])
-    return "" if _MAY_VARY.search(shown) is not None or _VALUE in shown else shown
-
-
-@functools.lru_cache(maxsize=1024)
-def _worded(kind: str, text: str, type_name: str) -> tuple[Condition, ...]:
-    return _conditions(Leaf(kind, text, _VALUE, type_name))
-
-
-@functools.lru_cache(maxsize=1024)
-def _worded_before(leaf: Leaf) -> tuple[Condition, ...]:
-    """Every frame has the guards on torch's own state."""
-    return _conditions(leaf)
-
-
-def _conditions(leaf: Leaf) -> tuple[Condition, ...]:
     speak = _SPEAKERS.get(leaf.kind, _plain)
     try:
         return tuple([_checked(condition, leaf) for condition in speak(leaf)])
@@ -101,47 +50,10 @@ def _conditions(leaf: Leaf) -> tuple[Condition, ...]:
         return (_in_words(leaf.text),)
 
 
-# What `guards` makes of the marks that a tensor does not carry; there is one for each tensor.
-_ABSENT_MARKS = re.compile(
-    r"not any\(hasattr\((?P<tensor>[^ ]*), f'_dynamo_\{mark\}_indices'\) for mark in \((?:'\w+',? ?)+\)\)$"
-)
-
-
-def is_expression(text: str) -> bool:
-    """Whether `text` parses as one Python expression on one line."""
-    if "\n" in text:
-        return False
-    marks = _ABSENT_MARKS.match(text)
-    if simple_tests(text if marks is None else marks["tensor"]):
-        return True
-    try:
-        ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
-
-
-_CLASS = re.compile(r"<(?:class|enum) '([^']*)'>")
-_RUN_ADDRESS = re.compile(r"(?: at)? 0x[0-9a-fA-F]{6,}")
-_RUN_ID = re.compile(r"\d{10,}")
-
-
-@functools.lru_cache(maxsize=256)
-def type_from_repr(text: str) -> str:
-    """`<class 'torch.Tensor'>` -> `torch.Tensor`; anything else -> empty."""
-    match = _CLASS.search(text)
-    return match.group(1) if match else ""
-
-
-def scrub(text: str) -> str:
-    """`text` without what varies from run to run: addresses and object ids."""
-    return _RUN_ID.sub("...", _RUN_ADDRESS.sub("", text))
-
-
 # ---------------------------------------------------------------- types
 
 
-def _type_test(expression: str, type_name: str) -> str:
+def type_test(expression: str, type_name: str) -> str:
     """A test that the type of `expression` is the one called `type_name`."""
     if not all(part.isidentifier() for part in type_name.split(".")):
         # A class made inside a function has no name that an expression could use.
@@ -173,7 +85,7 @@ def _in_words(text: str) -> Condition:
     return Condition(scrub(" ".join(text.split())), False)
 
 
-_MAY_VARY = re.compile(r"___|\d{6,}")  # in a name: a helper of torch's, or one with the id of an object
+MAY_VARY = re.compile(r"___|\d{6,}")  # in a name: a helper of torch's, or one with the id of an object
 
 
 def _checked(condition: Condition, leaf: Leaf) -> Condition:
@@ -182,7 +94,7 @@ def _checked(condition: Condition, leaf: Leaf) -> Condition:
         return condition
     if not is_expression(condition.text):
         return _in_words(condition.text)
-    if _MAY_VARY.search(condition.text) is None:
+    if MAY_VARY.search(condition.text) is None:
         return condition
     tree = ast.parse(condition.text, mode="eval")
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -206,27 +118,12 @@ def _plain(leaf: Leaf) -> tuple[Condition, ...]:
     return (_python(with_sorted_sets(readable(text))),)
 
 
-def with_sorted_sets(text: str) -> str:
-    """`text` with each set display sorted: the order in which a set prints varies from run to run."""
-    if "{" not in text or "{" not in without_strings(text) or not is_expression(text):
-        return text
-    displays = [node for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Set)]
-    # From the right, hence inner ones first. Sorting keeps the length, so other positions stay true.
-    for display in sorted(displays, key=lambda node: node.col_offset, reverse=True):
-        before = segment(text, display)
-        elements = [segment(text, element) for element in display.elts]
-        after = "{" + ", ".join(sorted(elements)) + "}"
-        if len(after) == len(before):
-            text = text.replace(before, after, 1)
-    return text
-
-
 def _type_match(leaf: Leaf) -> tuple[Condition, ...]:
     expression = _first_argument(leaf.text)
     type_name = _type_in(leaf)
     if not type_name:
         return (_in_words(f"the type of {readable(expression)} is still the one it was when this was compiled"),)
-    return (_python(_type_test(readable(expression), type_name)),)
+    return (_python(type_test(readable(expression), type_name)),)
 
 
 def _type_in(leaf: Leaf) -> str:
@@ -239,7 +136,7 @@ def _equals_match(leaf: Leaf) -> tuple[Condition, ...]:
     (condition,) = _plain(leaf)
     if not leaf.type_name or not leaf.source:
         return (condition,)
-    return (_python(_type_test(readable(leaf.source), leaf.type_name) + " and " + condition.text),)
+    return (_python(type_test(readable(leaf.source), leaf.type_name) + " and " + condition.text),)
 
 
 def _truth_match(leaf: Leaf) -> tuple[Condition, ...]:
@@ -303,7 +200,7 @@ def _tensor_match(leaf: Leaf) -> tuple[Condition, ...]:
     tensor = readable(match["source"])
     keys = tuple([key.strip() for key in match["keys"].split(",") if key.strip()])
     device = _device(keys, match["index"])
-    parts = [_type_test(tensor, leaf.type_name or "torch." + match["type"])]
+    parts = [type_test(tensor, leaf.type_name or "torch." + match["type"])]
     parts.append(f"{tensor}.dtype is {match['dtype']}")
     if device:
         parts.append(f"{tensor}.device == {device}")

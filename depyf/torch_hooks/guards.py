@@ -16,21 +16,16 @@ The printed tree is the whole interface, and nothing here imports torch.
 from __future__ import annotations
 
 import functools
-import os
 import re
-import sys
-from types import CodeType, ModuleType
+from types import CodeType
 
-from depyf.record import GuardRecord, Location
-from depyf.torch_hooks.guard_names import opens_string, readable
-from depyf.torch_hooks.guard_text import Leaf, conditions_of, type_from_repr
+from depyf.record import GuardRecord
+from depyf.torch_hooks.guard_forms import conditions_of
+from depyf.torch_hooks.guard_names import readable
+from depyf.torch_hooks.guard_origins import Origin, end_of_condition, origins_in, told_apart
+from depyf.torch_hooks.guard_text import Leaf
+from depyf.torch_hooks.printed import type_from_repr
 
-# `verbose_code_parts` pads the condition and appends where it came from:
-#     L['n'] == 3     # y = x * n  # src/model.py:9 in forward (HINT: ...)
-_ORIGIN = re.compile(
-    r"  # (?:(?P<code>.*)  # )?(?P<file>[^#]*?):(?P<line>\d+) in (?P<function>[^()]+?)(?P<note> \(.*\))?$",
-    re.DOTALL,
-)
 _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager: source=")
 _LEAF = re.compile(r"(?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<text>.*))?$", re.DOTALL)
 _ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
@@ -39,9 +34,6 @@ _A_SOURCE = re.compile(r"\b[LG]\[")
 
 # Guards that torch hangs on the first of the values they relate.
 _ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
-
-# Ambient guards are asked for by this function of torch, for every frame and by no line of the user's.
-_AMBIENT = "init_ambient_guards"
 
 
 def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord, ...]:
@@ -54,15 +46,14 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     """
     records: list[tuple[tuple[int, int, str, int], GuardRecord]] = []
     names = code.co_varnames + code.co_freevars + code.co_cellvars
-    places: dict[str, tuple[Location | None, bool]] = {}  # many guards have few origins
+    places: dict[str, tuple[Origin, ...]] = {}  # many guards have few origins
     for position, (leaf, said) in enumerate(_leaves(str(guard_manager))):
         if said not in places:
-            found = location_of(_origin_in(said), code.co_filename)
-            places[said] = found, found is not None and _is_in_torch(found.file)
-        location, in_torch = places[said]
+            places[said] = origins_in(said, code.co_filename)
         order = _reading_order(leaf, names, position)
         for text, is_python in conditions_of(leaf):
-            records.append((order, GuardRecord(text, is_python, leaf.source, leaf.kind, location, in_torch)))
+            for condition, asked in told_apart(text, places[said]):
+                records.append((order, GuardRecord(condition, is_python, leaf.source, leaf.kind, *asked)))
     records.sort(key=lambda item: item[0])
     return _without_repetition([record for _, record in records])
 
@@ -93,7 +84,7 @@ def _leaves(text: str) -> list[tuple[Leaf, str]]:
                 continue
         else:
             marks = []
-        cut = _end_of_condition(said)
+        cut = end_of_condition(said)
         condition = said[:cut].strip() if mark is None else _no_marks(source, marks)
         found.append((Leaf(kind, condition, source, type_name), said[cut:]))
     return found
@@ -122,76 +113,6 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
             depth, first = lines[-1]
             lines[-1] = depth, f"{first}\n{line}"
     return lines
-
-
-def split_origin(text: str) -> tuple[str, re.Match[str] | None]:
-    """A printed guard -> its condition, and the origin that torch appended to it."""
-    cut = _end_of_condition(text)
-    return text[:cut].strip(), _origin_in(text[cut:])
-
-
-def _end_of_condition(text: str) -> int:
-    """Where the comment begins that torch appended to a guard; the whole length where there is none."""
-    cut = text.find("  # ")
-    while cut >= 0 and opens_string(text[:cut]) and text.find("  # ", cut + 1) >= 0:
-        cut = text.find("  # ", cut + 1)  # the mark was inside a text constant
-    return cut if cut >= 0 else len(text)
-
-
-def _origin_in(comment: str) -> re.Match[str] | None:
-    return _ORIGIN.match(comment) or _ORIGIN.search(comment)
-
-
-def location_of(origin: re.Match[str] | None, file: str) -> Location | None:
-    """Where a guard was asked for, if a line of some program asked for it; `file` is that of the frame."""
-    if origin is None or origin["function"] == _AMBIENT:
-        return None
-    code = (origin["code"] or "").strip()
-    name = _full_name(origin["file"].strip(), file)
-    return Location(name, int(origin["line"]), origin["function"].strip(), code)
-
-
-def _full_name(shortened: str, file: str) -> str:
-    """The file that torch means; `shortened` itself where that is not clear.
-
-    Torch cuts the beginning that a name shares with torch's own folder, in the middle of a word if need be
-    (`/tmp/model.py` is `mp/model.py`).  Names of files in torch are left short: they are clear, and the same
-    on every machine.
-    """
-    if _is_in_torch(shortened):
-        return shortened
-    if _may_mean(shortened, file):
-        return file
-    return _loaded_file(shortened)
-
-
-@functools.lru_cache(maxsize=1024)
-def _loaded_file(shortened: str) -> str:
-    """The one file of a loaded module that a name of torch's can mean, else that name."""
-    found = set()
-    for module in list(sys.modules.values()):
-        # Not by `getattr`: a lazy module would be loaded by it.
-        file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
-        if isinstance(file, str) and file.endswith(shortened) and _may_mean(shortened, file):
-            found.add(file)
-    return found.pop() if len(found) == 1 else shortened
-
-
-def _is_in_torch(shortened: str) -> bool:
-    """Whether the name is that of a file of torch's, without the folder."""
-    torch = sys.modules.get("torch")
-    if torch is None or os.path.isabs(shortened):
-        return False
-    return _is_file_below(os.path.dirname(torch.__file__ or ""), shortened)
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_file_below(folder: str, shortened: str) -> bool:
-    return os.path.exists(os.path.join(folder, shortened))
-
-
-def _may_mean(shortened: str, name: str) -> bool:
-    return name.endswith(shortened) and os.path.basename(name) == os.path.basename(shortened)
 
 
 def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[int, int, str, int]:

@@ -11,9 +11,11 @@ from typing import List, Tuple
 
 from depyf.record import GraphBreak, Location
 from depyf.torch_hooks.alike import Alike, alike
-from depyf.torch_hooks.guard_text import Leaf, conditions_of, is_expression, scrub
-from depyf.torch_hooks.guards import split_origin
+from depyf.torch_hooks.guard_forms import conditions_of
+from depyf.torch_hooks.guard_origins import split_origin
+from depyf.torch_hooks.guard_text import Leaf
 from depyf.torch_hooks.names import is_in_torch, stable_text
+from depyf.torch_hooks.printed import is_expression, scrub
 
 LONGEST = 300
 

@@ -13,12 +13,12 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Dict, Mapping, Sequence, Tuple
 
-from depyf.record import FailedGuard, GuardRecord, Location
+from depyf.record import FailedGuard, GuardRecord
 from depyf.torch_hooks.alike import Alike, alike
 from depyf.torch_hooks.guard_names import readable
-from depyf.torch_hooks.guard_text import scrub, type_from_repr, with_sorted_sets
-from depyf.torch_hooks.guards import location_of, split_origin
+from depyf.torch_hooks.guard_origins import Origin, origins_in, split_origin, told_apart
 from depyf.torch_hooks.names import stable_text
+from depyf.torch_hooks.printed import is_expression, scrub, type_from_repr, with_sorted_sets
 from depyf.torch_hooks.reasons import shortened
 from depyf.torch_hooks.values import Unreadable, describe, read
 
@@ -70,9 +70,15 @@ def _of_all(reason: Alike, variables: Variables) -> FailedGuard:
 
 
 def _read(version: str, text: str, variables: Variables) -> FailedGuard:
-    condition, origin = split_origin(text)
+    condition, comment = split_origin(text)
     condition = with_sorted_sets(stable_text(condition))
-    return _failed(version, condition, location_of(origin, variables.file), variables)
+    bounds = told_apart(condition, origins_in(comment, variables.file))
+    failed = [_failed(version, bound, origin, variables) for bound, origin in bounds]
+    if len(failed) == 1 or not failed[0].now:
+        return failed[-1]
+    # Of a range only the one bound can have failed that the value now is beyond.
+    value, lower = failed[0].now.rpartition(" is ")[2], bounds[0][0].partition(" <= ")[0]
+    return failed[0] if value.isdecimal() and int(value) < int(lower) else failed[-1]
 
 
 def with_guards(
@@ -105,13 +111,15 @@ def _with_guard(failed: FailedGuard, guards: Sequence[GuardRecord]) -> FailedGua
     return failed
 
 
-def _failed(version: str, text: str, location: Location | None, variables: Variables) -> FailedGuard:
+def _failed(version: str, text: str, origin: Origin, variables: Variables) -> FailedGuard:
     for pattern, reader in _FORMS:
         match = pattern.match(text)
         if match is not None:
             condition, then, now = reader(match, variables)
-            return FailedGuard(version, shortened(scrub(condition)), shortened(then), shortened(now), location)
-    return FailedGuard(version, shortened(scrub(text)), "", _parts_now(text, variables), location)
+            said = (shortened(scrub(condition)), shortened(then), shortened(now))
+            return FailedGuard(version, *said, origin.location, of_sizes=origin.of_sizes)
+    condition, now = readable(text) if is_expression(text) else text, _parts_now(text, variables)
+    return FailedGuard(version, shortened(scrub(condition)), "", now, origin.location, of_sizes=origin.of_sizes)
 
 
 # ---------------------------------------------------------------- the forms in which torch says it
