@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
-from .microops import BRANCHES, Op, Program
+from .microops import BRANCHES, ENDS, Op, Program
 
 
 class Simple:
@@ -283,6 +283,20 @@ def line_map(program: Program) -> Dict[int, int]:
         if position < count and entries[position][0] <= op.offset:
             lines[op.offset] = int(entries[position][2] or 0)
     return lines
+
+
+_NOT_PASSED = ENDS | {"TO_BOOL"}
+
+
+def is_straight(program: Program) -> bool:
+    """Whether control goes through all ops in order, and no exception is handled: there is nothing to structure.
+
+    Nor is there to fold: 3.13 says of a value that is negated or tested that its truth is asked for.
+    """
+    if program.handlers:
+        return False
+    notable = [index for index, op in enumerate(program.ops) if op.target >= 0 or op.kind in _NOT_PASSED]
+    return notable == [len(program.ops) - 1] and program.ops[-1].target < 0
 
 
 def build_graph(program: Program) -> Graph:

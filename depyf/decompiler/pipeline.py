@@ -27,7 +27,7 @@ from .build import (
 from .build.constants import value_node
 from .build.names import spelled
 from .decode import decode
-from .flow import Graph, build_graph
+from .flow import Graph, build_graph, is_straight
 from .fold import drop_unreachable, fold
 from .listing import annotated_disassembly, instructions_as_text
 from .local_names import sees_local_names
@@ -130,6 +130,8 @@ def marks_of_dynamo(code: CodeType) -> Tuple[str, ...]:
 
 def region_tree(program: Program, rung: Rung = RUNGS[0]) -> Sequence:
     """decode's result -> region tree"""
+    if program.code.co_flags & CO_OPTIMIZED and not rung.is_machine and is_straight(program):
+        return Sequence(list(program.ops))
     return _tree(build_graph(program), rung)
 
 

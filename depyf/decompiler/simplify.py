@@ -110,12 +110,17 @@ def without(program: Program, gone: Collection[int]) -> Program:
     for index, op in enumerate(program.ops):
         new_index.append(len(kept))
         if index not in gone:
-            kept.append(Op(op.kind, op.arg, op.offset, op.target, op.handler))
+            kept.append(op)
     new_index.append(len(kept))
-    for op in kept:
+    return _renumbered(program, kept, new_index)
+
+
+def _renumbered(program: Program, kept: List[Op], new_index: List[int]) -> Program:
+    """The program with these ops only; `new_index` says where each one of before, or the next that is kept, is now."""
+    for index, op in enumerate(kept):
         if op.target >= 0:
-            op.target = new_index[op.target]
-    handlers = tuple(Handler(new_index[h.target], h.depth, h.lasti) for h in program.handlers)
+            kept[index] = Op(op.kind, op.arg, op.offset, new_index[op.target], op.handler)
+    handlers = tuple([Handler(new_index[h.target], h.depth, h.lasti) for h in program.handlers])
     return Program(tuple(kept), handlers, program.code, program.version)
 
 
@@ -140,10 +145,6 @@ def drop_unread_locals(program: Program, invented: Collection[str]) -> Program:
                 new_index[-2:] = [len(kept), len(kept)]
                 continue
             op = Op("POP", None, op.offset, -1, op.handler)
-        kept.append(Op(op.kind, op.arg, op.offset, op.target, op.handler))
+        kept.append(op)
     new_index.append(len(kept))
-    for op in kept:
-        if op.target >= 0:
-            op.target = new_index[op.target]
-    handlers = tuple(Handler(new_index[h.target], h.depth, h.lasti) for h in program.handlers)
-    return Program(tuple(kept), handlers, program.code, program.version)
+    return _renumbered(program, kept, new_index)

@@ -24,7 +24,7 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     version = version or RUNNING_VERSION
     translator = Translator(code, facts_for(version))
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
-    instructions = list(raw_instructions(code, version))
+    instructions = raw_instructions(code, version)
     ranges = exception_ranges(code)
     translator.find_saved_cells(instructions, ranges)
     for raw in instructions:
@@ -37,10 +37,15 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
             op.target = starts[op.target]
     handlers = _attach_handlers(ops, ranges, starts)
     _cover_jumps(ops, translator.facts.branches_need_bool)
-    _drop_generator_start(ops)
-    _drop_generator_handler(ops, handlers)
-    _fold_send_loops(ops)
-    _fold_closure_reads(ops)
+    kinds = {op.kind for op in ops}
+    if "RETURN_GENERATOR" in kinds:
+        _drop_generator_start(ops)
+    if "INTRINSIC" in kinds:
+        _drop_generator_handler(ops, handlers)
+    if "SEND" in kinds:
+        _fold_send_loops(ops)
+    if "MAKE_FUNCTION" in kinds:
+        _fold_closure_reads(ops)
     if FunctionType in code.co_consts:
         fold_function_calls(ops, _GONE)
     return _compact(ops, handlers, code, version)

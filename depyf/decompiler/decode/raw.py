@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from types import CodeType
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Dict, List, NamedTuple, Tuple
 
 from ..python_facts import Version
 from . import opcodes_311, opcodes_312, opcodes_313
@@ -31,27 +32,35 @@ class ExceptionRange(NamedTuple):
     lasti: bool
 
 
-def raw_instructions(code: CodeType, version: Version) -> Iterator[Raw]:
+def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
     """All instructions of `code` in order."""
-    table = OPCODE_TABLES[version]
-    opnames: Dict[int, str] = table.OPNAMES
-    caches: Dict[str, int] = table.CACHES
+    known = _opcodes(version)
+    found: List[Raw] = []
+    make = tuple.__new__  # as Raw(...), in half the time
     data = code.co_code
     offset, extended, start = 0, 0, 0
     size = len(data)
     while offset < size:
-        opname = opnames.get(data[offset])
+        if data[offset] not in known:
+            raise ValueError(f"opcode {data[offset]} at {offset} is unknown to Python {version[0]}.{version[1]}")
+        opname, width = known[data[offset]]
         arg = data[offset + 1] | extended
         if opname == "EXTENDED_ARG":
             extended = arg << 8
             offset += 2
             continue
-        if opname is None:
-            raise ValueError(f"opcode {data[offset]} at {offset} is unknown to Python {version[0]}.{version[1]}")
-        after = offset + 2 + 2 * caches.get(opname, 0)
-        yield Raw(offset, start, opname, arg, after)
+        after = offset + width
+        found.append(make(Raw, (offset, start, opname, arg, after)))
         offset = start = after
         extended = 0
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def _opcodes(version: Version) -> Dict[int, Tuple[str, int]]:
+    """Opcode -> name, and bytes with the caches behind it."""
+    table = OPCODE_TABLES[version]
+    return {opcode: (name, 2 + 2 * table.CACHES.get(name, 0)) for opcode, name in table.OPNAMES.items()}
 
 
 def exception_ranges(code: CodeType) -> List[ExceptionRange]:

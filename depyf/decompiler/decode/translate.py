@@ -117,6 +117,7 @@ class Translator:
         self.facts = facts
         self.ops: List[Op] = []
         self.offset = 0
+        self.consts, self.names = code.co_consts, code.co_names
         cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
         self.slots = code.co_varnames + cells + code.co_freevars
         self.cells = set(code.co_freevars)  # and the variables that a MAKE_CELL has made cells of
@@ -127,24 +128,22 @@ class Translator:
     def translate(self, raw: Raw) -> None:
         """Append the micro-ops of one instruction."""
         opname, arg = raw.opname, raw.arg
-        if opname in DROPPED:
-            return
         self.offset = raw.offset
         simple = _SIMPLE.get(opname)
         if simple is not None:
             kind, how = simple
-            if not how:
-                self.emit(kind)
-            elif how == "int":
-                self.emit(kind, arg)
+            if how == "local":
+                self.local(kind, arg)
             elif how == "const":
-                self.emit(kind, self.code.co_consts[arg])
+                self.ops.append(Op(kind, self.consts[arg], raw.offset))
             elif how == "name":
-                self.emit(kind, self.code.co_names[arg])
+                self.ops.append(Op(kind, self.names[arg], raw.offset))
             elif how == "jump":
                 self.jump(kind, raw.after + 2 * arg)
             else:
-                self.local(kind, arg)
+                self.ops.append(Op(kind, arg if how else None, raw.offset))
+            return
+        if opname in DROPPED:
             return
         jump = _JUMPS.get(opname)
         if jump is not None:
@@ -163,6 +162,8 @@ class Translator:
     def find_saved_cells(self, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange]) -> None:
         """Inlined comprehensions whose variables are cells outside or inside: what each instruction means there."""
         cells = {*self.code.co_cellvars, *self.code.co_freevars}
+        if not cells:
+            return
         for index, raw in enumerate(instructions):
             if raw.opname != "LOAD_FAST_AND_CLEAR" or self.slots[raw.arg] not in cells:
                 continue
@@ -191,14 +192,14 @@ class Translator:
     def local(self, kind: str, slot: int) -> None:
         """Append an op on a local, cell or free variable; a plain read of a cell's slot pushes the cell (3.13)."""
         name = self.slots[slot]
-        if name in self.cells and not any(part.holds(name, self.offset) for part in self.plain):
+        if name in self.cells and not (self.plain and any(part.holds(name, self.offset) for part in self.plain)):
             if kind == "LOAD_LOCAL":
                 kind = "LOAD_CLOSURE"
             elif kind == "STORE_LOCAL" and self.saved:
                 kind = "RESTORE_CELL"
             elif kind == "LOAD_LOCAL_AND_CLEAR":
                 kind = self.saved[self.offset]
-        self.emit(kind, name)
+        self.ops.append(Op(kind, name, self.offset))
 
     def null_and(self, load: Callable[[], None]) -> None:
         """A load that also pushes NULL where this version's calls expect it."""
