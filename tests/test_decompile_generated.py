@@ -273,3 +273,16 @@ def test_a_conversion_that_no_format_follows_is_made_by_the_builtin_itself() -> 
     assert "return __builtin_repr(x)" in result.source
     assert result.code is not None
     assert FunctionType(result.code, {"repr": None})("a") == "'a'"
+
+
+def test_names_that_no_source_can_spell_are_put_back_inside_a_class_as_well() -> None:
+    code = function_code("def f():\n    class C:\n        def g(self, x):\n            at_x = x\n            return at_x\n    return C")
+
+    def renamed(code: CodeType) -> CodeType:
+        consts = [renamed(const) if isinstance(const, CodeType) else const for const in code.co_consts]
+        names = ["@x" if name == "at_x" else name for name in code.co_varnames]
+        return code.replace(co_consts=tuple(consts), co_varnames=tuple(names))
+
+    result = decompile_frame(renamed(code))
+    assert result.proved, result.verdict
+    assert result.rung == "idioms"

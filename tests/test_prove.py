@@ -215,6 +215,8 @@ IN_PLACE = {
     "a dict that holds itself": ("x = {}\n    x |= {'k': x}\n    return x", "x = {}\n    x['k'] = x\n    return x", True),
     "a dict of which another holds a copy": ("x = {}\n    x |= {'k': x}\n    return x", "return {'k': {}}", False),
     "a list of somebody else": ("a += [b]\n    return a", "a.extend([b])\n    return a", False),
+    "a set with one constant said twice": ("return {1, 1.0, True}", "return {1}", True),
+    "a set with another constant": ("return {1, 1.0, True}", "return {2}", False),
     "known strings and formatted values": ("return ''.join((a, b))", "return f'{a}{b}'", False),
     "strings joined by another": ("return ''.join((a, b))", "return '-'.join((a, b))", False),
 }
@@ -238,6 +240,9 @@ LOOKS = {
     "exec('y = tmp', x)": True,  # which may be None
     "exec('y = tmp', {}, x)": False,
     "exec('import math')": False,
+    "eval('max(1, 2)')": False,
+    "eval('max(1, x)')": True,
+    "eval('(lambda: locals())()')": True,
     "eval('tmp', {'tmp': 1})": False,
     "__builtins_dict___1['exec']('y = tmp', {}, x)": False,
     "__builtins_dict___1['exec']('y = tmp')": True,

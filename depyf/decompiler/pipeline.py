@@ -26,6 +26,7 @@ from .build import (
 )
 from .build.constants import value_node
 from .build.names import spelled
+from .build.private import mangled
 from .decode import decode
 from .flow import Graph, build_graph, is_straight
 from .fold import drop_unreachable, fold
@@ -456,15 +457,17 @@ def _stand_ins(constants: Mapping[str, Any]) -> Tuple[str, ...]:
 
 
 def _implicit_names(code: CodeType) -> Dict[str, str]:
-    """Stand-ins for names that no source can spell."""
+    """Stand-ins for names that no source can spell; inside a class the compiler mangles them as private names."""
     found: Dict[str, str] = {}
-    work: List[Any] = [code]
+    work: List[Tuple[CodeType, Optional[str]]] = [(code, None)]
     while work:
-        current = work.pop()
+        current, class_name = work.pop()
+        if not current.co_flags & CO_OPTIMIZED and current.co_name != "<module>":
+            class_name = current.co_name
         for name in (*current.co_varnames, *current.co_cellvars, *current.co_freevars, *current.co_names):
             if spelled(name) != name:
-                found[spelled(name)] = name
-        work.extend(const for const in current.co_consts if isinstance(const, CodeType))
+                found[mangled(spelled(name), class_name)] = name
+        work.extend((const, class_name) for const in current.co_consts if isinstance(const, CodeType))
     return found
 
 

@@ -124,7 +124,8 @@ def _update_set(m: Machine, side: Side, target: int, values: List[int]) -> bool:
         return False
     if not all(map(m.containers.plain_key, map(m.terms.const, m.terms.data[value]))):
         return False
-    container.items.append(value)
+    only = m.terms.data[value]
+    container.items.append(m.terms.const(*only) if len(only) == 1 else value)  # more of them come in their own order
     side.rewrites += container.nested
     return True
 
