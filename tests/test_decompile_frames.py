@@ -167,3 +167,15 @@ def around(count):
     (scope,) = [const for const in compile(result.source, "shown", "exec").co_consts if hasattr(const, "co_lines")]
     (shown,) = [const for const in scope.co_consts if hasattr(const, "co_lines")]
     assert list(result.code.co_lines()) == list(shown.co_lines())
+
+
+def test_code_that_a_frame_makes_a_function_of_says_where_its_text_is() -> None:
+    def made(function):
+        return function(1001, 1002)
+
+    step = outer().__code__
+    given = {1001: step, 1002: globals()}  # constants of the frame, as Dynamo puts them there
+    code = made.__code__.replace(co_consts=tuple(given.get(const, const) for const in made.__code__.co_consts))
+    text = decompile_frame(code).source
+    assert f"is the code of outer.<locals>.step, whose text is at {__file__}:{step.co_firstlineno}\n" in text
+    assert f"is the dictionary of the global variables of {__name__}\n" in text

@@ -366,6 +366,10 @@ def test_what_sets_versions_apart_is_told_before_them_and_the_rest_is_not_repeat
     second = text.split("compiled version 2 of 2")[1].split("def __guard")[0]
     assert "#   proof:  PROVED_UNDER the same assumptions as 0/0\n" in second
     assert "#   break:  toy.py:3: if b.sum() < 0:   (as in 0/0)\n" in second and "data-dep" not in second
+    same = (ENTRY_FRAME, dataclasses.replace(AGAIN, guards=ENTRY_FRAME.guards))
+    assert "# The 2 versions of toy_example have the same guards:" in render(
+        dataclasses.replace(SESSION, frames=same), "toy_example_0"
+    )
     assert "What sets the" not in render(SESSION, "toy_example_0"), "one version is not set apart from anything"
 
 

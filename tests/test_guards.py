@@ -77,6 +77,14 @@ def test_each_bound_of_a_size_has_its_own_line_and_torchs_aside_on_sizes_0_and_1
     assert all(one.location.file == "src/m.py" and one.location.function == "f" for one in guards)
 
 
+def test_an_optimizer_that_must_still_live_is_named_as_such_and_its_id_is_nowhere():
+    name = "G['__optimizer_140356497080080_140356408064288_c6']()"
+    tree = f"+- RootGuardManager\n| +- GuardManager: source={name}, type=<class 'int'>\n| | +- NOT_NONE: {name} is not None"
+    (guard,) = describe_guards(tree, f.__code__)
+    assert guard.condition == "the optimizer that this was compiled with still lives" and not guard.is_python
+    assert guard.expression == "G['__optimizer_..._..._c6']()"
+
+
 def said(kind: str, text: str, source: str = "", type_name: str = "") -> list[tuple[str, bool]]:
     return [(one.text, one.is_python) for one in conditions_of(Leaf(kind, text, source, type_name))]
 

@@ -25,7 +25,12 @@ def stable_repr(value: object, limit: int = 200) -> str:
 def describe(value: object) -> str:
     """What a constant is, for a comment; an object's own code is run only where it is known to be harmless."""
     kind = type(value)
-    if isinstance(value, (CodeType, ModuleType, type)) or kind in (int, float, complex, str, bytes, bool, range, slice):
+    if isinstance(value, CodeType):  # 3.10 knows no qualified names
+        name = getattr(value, "co_qualname", value.co_name)
+        return f"the code of {name}, whose text is at {value.co_filename}:{value.co_firstlineno}"
+    if isinstance(value, dict) and kind is dict and "__builtins__" in value and type(value.get("__name__")) is str:
+        return f"the dictionary of the global variables of {value['__name__']}"
+    if isinstance(value, (ModuleType, type)) or kind in (int, float, complex, str, bytes, bool, range, slice):
         return stable_repr(value)
     if (kind.__module__, kind.__name__) in (("torch", "device"), ("torch", "dtype"), ("torch", "Size")):
         return stable_repr(value)

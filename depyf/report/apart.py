@@ -19,6 +19,8 @@ def apart(frames: Sequence[FrameRecord], name: str) -> list[str]:
         return []
     conditions = [dict.fromkeys(_conditions(frame)) for frame in guarded]
     common = set(conditions[0]).intersection(*conditions[1:])
+    if all(len(common) == len(own) for own in conditions):
+        return [f"The {len(guarded)} versions of {name} have the same guards: beside each is why it was compiled."]
     lines = [f"What sets the {len(guarded)} versions of {name} apart; all their other guards are the same:"]
     margin = max(len(frame.compile_id) for frame in guarded) + 4
     for frame, own in zip(guarded, conditions):

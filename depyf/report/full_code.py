@@ -11,6 +11,7 @@ record holds; what is no Python is shown as a comment.
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from typing import Sequence
@@ -129,7 +130,7 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
             title += _few_names(function.resume_names)
         if function.source_origin == "decompiled":
             title += "\nDynamo made it as bytecode; this is its decompiled source."
-    lines = ["", "", *python_text.heading(title, "="), ""]
+    lines = ["", "", *python_text.heading(title + _about_wrapper(function), "="), ""]
     if function.written_in.strip():
         lines += python_text.comment("It is no definition of its own, but part of this:")
         lines += python_text.comment(textwrap.indent(function.written_in.strip("\n"), "    "))
@@ -141,6 +142,13 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
     if function.source.strip():
         return lines + python_text.comment(function.source.strip("\n"))
     return lines + ["# (its source is not available)"]
+
+
+def _about_wrapper(function: FunctionRecord) -> str:
+    """What a module or function of a library was wrapped in: torch's text, whose `fn` is what the user compiled."""
+    if function.name != "inner" or not function.file.endswith(os.path.join("torch", "_dynamo", "external_utils.py")):
+        return ""
+    return "\nTorch wraps in it what is not a function of yours, such as one of its modules: `fn` is what you compiled."
 
 
 def _whole(session: SessionRecord, resume: FunctionRecord) -> tuple[str, bool]:

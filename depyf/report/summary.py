@@ -39,7 +39,8 @@ def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] =
     lines += _recompiled(record)
     lines += _not_compiled(record)
     if not record.frames and not record.graphs and not breaks and not record.skipped:
-        lines.append("  nothing was compiled inside the context; was the function compiled before it?")
+        lines.append("  nothing was compiled: is a compiled function called inside the context? (torch.export compiles")
+        lines.append("  nothing unless strict=True)")
     paths = (os.path.join(folder, name) for name in _worth_opening(record))
     first = next((path for path in paths if is_there(path)), None)
     if first is not None:

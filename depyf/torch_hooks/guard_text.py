@@ -294,6 +294,17 @@ def _lambda(leaf: Leaf) -> tuple[Condition, ...]:
     return _plain(leaf)
 
 
+# A weak reference that Dynamo keeps as a global: __optimizer_<ids>_c<number>
+_LIVES = re.compile(r"G\['__(?P<what>[a-z_]+?)_\d{6,}\w*'\]\(\) is not None$")
+
+
+def _not_none(leaf: Leaf) -> tuple[Condition, ...]:
+    match = _LIVES.match(leaf.text)
+    if match is None:
+        return _plain(leaf)
+    return (_in_words(f"the {match['what'].replace('_', ' ')} that this was compiled with still lives"),)
+
+
 def _global_state(leaf: Leaf) -> tuple[Condition, ...]:
     """The switches of torch itself; the number of a dtype is torch's own numbering."""
     if " against " not in leaf.text:  # torch 2.9 does not print them
@@ -356,6 +367,8 @@ _SPEAKERS: dict[str, Callable[[Leaf], tuple[Condition, ...]]] = {
     "DICT_VERSION": _dict_version,
     "TORCH_FUNCTION_MODE_STACK": _mode_stack,
     "LAMBDA_GUARD": _lambda,
+    "NOT_NONE": _not_none,
+    "NOT_NONE_MATCH": _not_none,
     "GLOBAL_STATE": _global_state,
     "DEFAULT_DEVICE": _default_device,
 }

@@ -24,7 +24,7 @@ from depyf.torch_hooks.guard_forms import conditions_of
 from depyf.torch_hooks.guard_names import readable
 from depyf.torch_hooks.guard_origins import Origin, end_of_condition, origins_in, told_apart
 from depyf.torch_hooks.guard_text import Leaf
-from depyf.torch_hooks.printed import type_from_repr
+from depyf.torch_hooks.printed import scrub, type_from_repr
 
 _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager: source=")
 _LEAF = re.compile(r"(?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<text>.*))?$", re.DOTALL)
@@ -53,7 +53,7 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
         order = _reading_order(leaf, names, position)
         for text, is_python in conditions_of(leaf):
             for condition, asked in told_apart(text, places[said]):
-                records.append((order, GuardRecord(condition, is_python, leaf.source, leaf.kind, *asked)))
+                records.append((order, GuardRecord(condition, is_python, _expression(leaf.source), leaf.kind, *asked)))
     records.sort(key=lambda item: item[0])
     return _without_repetition([record for _, record in records])
 
@@ -127,6 +127,12 @@ def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[i
     if leaf.kind == "LAMBDA_GUARD" and _A_SOURCE.search(leaf.text):
         return (2, 1, "", position)
     return (3, 0, "", position)
+
+
+@functools.lru_cache(maxsize=4096)
+def _expression(source: str) -> str:
+    """The value looked at, as torch names it; without ids, which it has in the names of globals of Dynamo's."""
+    return scrub(source)
 
 
 @functools.lru_cache(maxsize=4096)
