@@ -96,6 +96,7 @@ class SkipRecord:
     compile_id: str = ""  # of the attempt; empty where Dynamo did not even begin
     graph_breaks: Tuple[GraphBreak, ...] = ()  # those that led to it
     hints: Tuple[str, ...] = ()  # what torch advises to do about it, one line each
+    location: Optional[Location] = None  # the user's line at which compiling it failed, where torch knows it
 
 
 # The kind of a skip -> what it means to whoever reads it.
@@ -284,6 +285,11 @@ class SessionRecord:
         return tuple(function for function in self.functions if function.skips)
 
     @property
+    def stories(self) -> Tuple[FunctionRecord, ...]:
+        """The functions that have a `full_code` file of their own."""
+        return self._index.stories
+
+    @property
     def lone_breaks(self) -> Tuple[GraphBreak, ...]:
         """The graph breaks of compilations that gave no frame."""
         skips = [skip for function in self.functions for skip in function.skips]
@@ -310,6 +316,7 @@ class _Index:
         self.frames: Dict[str, List[FrameRecord]] = {}
         self.resumes: Dict[str, List[FunctionRecord]] = {}
         self.graphs: Dict[str, GraphRecord] = {}
+        self.stories = tuple(function for function in record.functions if function.full_code_file is not None)
         for function in record.functions:
             self.functions.setdefault(function.key, function)
             if function.resume_of is not None:

@@ -432,6 +432,33 @@ def test_the_rest_of_a_rest_says_of_which_function():
     assert "# What is left of toy_example after a further graph break.\n" in text
 
 
+# ---------------------------------------------------------------- where to read on
+
+
+def test_a_break_inside_a_called_function_says_where_that_function_is_told_of():
+    stack = (
+        Location("toy.py", 2, "toy_example", "helper(a)"),
+        Location("toy.py", 9, "helper", "print()"),
+    )
+    helper = told("helper")
+    frame = dataclasses.replace(ENTRY_FRAME, graph_breaks=(GraphBreak("print", stack[1], stack=stack),))
+    session = dataclasses.replace(SESSION, functions=(TOY, RESUME, helper), frames=(frame,))
+    text = render(session, TOY.key)
+    assert "by way of toy_example (toy.py:2) -> helper (toy.py:9)\n" in text
+    assert "#           helper is compiled apart: full_code_for_helper.py\n" in text
+
+
+def test_a_story_names_those_beside_it_while_they_are_few():
+    others = tuple(told(f"other_{number}") for number in range(3))
+    session = dataclasses.replace(SESSION, functions=(TOY, RESUME, *others))
+    text = render(session, TOY.key)
+    assert "# Beside this file, and told there:\n#   full_code_for_other_0.py: toy_example (not compiled)\n" in text
+    assert "full_code_for_toy_example_0.py" not in text.split("Beside")[1]
+    many = tuple(told(f"other_{number}") for number in range(30))
+    assert "Beside this file" not in render(dataclasses.replace(SESSION, functions=(TOY, *many)), TOY.key)
+    assert "Beside this file" not in render(SESSION, TOY.key)
+
+
 # ---------------------------------------------------------------- what the end of a session names
 
 
@@ -467,6 +494,15 @@ def test_a_file_that_is_not_there_any_more_is_not_named_as_the_one_to_open():
     functions, frames = [told("one"), told("two")], [compiled("one", "0/0"), compiled("two", "1/0")]
     assert opened_first(functions, frames, lambda path: "one" not in path) == ["d/full_code_for_two.py"]
     assert opened_first(functions, frames, lambda path: False) == []
+
+
+def test_a_function_whose_compilation_failed_says_why_and_at_which_line():
+    place = Location("toy.py", 3, code="if b.sum() < 0:")
+    skip = SkipRecord("failed", "ValueError: no", "0/0", location=place)
+    record = SessionRecord(functions=(told("f", skips=(skip,)),))
+    assert "depyf: 0 frames, 0 graphs" in summary(record, "d")
+    assert "the program got the exception: at line 3: ValueError: no" in summary(record, "d")
+    assert "#       at toy.py:3: if b.sum() < 0:\n#       ValueError: no\n" in render(record, "f")
 
 
 def test_generators_of_libraries_that_dynamo_leaves_alone_are_counted_and_not_named():

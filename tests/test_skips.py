@@ -235,3 +235,14 @@ def test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken
     called = type(module).__call__.__code__
     assert wrapper["compile_wrapper"](module, lambda frame: _is_entry(called, frame))
     assert not _is_entry(function.__code__, None)
+
+
+def test_what_a_backend_raised_is_told_and_not_only_that_it_raised():
+    from depyf.torch_hooks.reasons import failure_reason, reason_in
+
+    assert reason_in("backend='mine' raised:\nValueError: no such shape") == (
+        "backend='mine' raised: ValueError: no such shape"
+    )
+    twice = "One thing\n  Explanation: It is `x`.\n  Hint: none\n\nAnother thing\n  Explanation: so\n"
+    assert reason_in(twice) == "One thing: It is `x`, and then Another thing"
+    assert failure_reason("plain") == "plain" and reason_in("") == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from depyf.record import FrameRecord, FunctionRecord, GraphBreak, GraphRecord, ResumeCall, SessionRecord, StageRecord
-from depyf.report.why_not import break_lines, recompile_lines
+from depyf.report.why_not import break_lines, calls_inside, recompile_lines
 
 _INSTALLED = {
     "replaced": "the code below, recompiled, in place of Dynamo's bytecode",
@@ -32,10 +32,21 @@ class Facts:
             facts += graph_lines(name, self._session.graph(name))
         for graph_break in frame.graph_breaks:
             first = self._broken.setdefault(graph_break, frame.compile_id)
-            facts += break_lines(graph_break, function, "" if first == frame.compile_id else first)
+            is_new = first == frame.compile_id
+            facts += break_lines(graph_break, function, "" if is_new else first)
+            facts += self._stories_on_the_way(graph_break, function) if is_new else []
         if frame.from_cache and frame.resumes:
             facts.append("  break:  why the graph broke is not known: torch tells it only while it compiles")
         return facts + [f"  then:   goes on in {call.name}{self._resumes_at(call)}" for call in frame.resumes]
+
+    def _stories_on_the_way(self, graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
+        """Where the functions are told of through which a call came to the break: they are compiled apart."""
+        found: dict[str, None] = {}
+        for call in calls_inside(graph_break, function)[1:]:
+            for one in self._session.stories:
+                if (one.name, one.file) == (call.function, call.file):
+                    found[f"{one.name} is compiled apart: {one.full_code_file}"] = None
+        return [f"          {text}" for text in found]
 
     def _file(self, frame: FrameRecord) -> list[str]:
         """The file, and what runs; what was only looked at in memory has no file."""

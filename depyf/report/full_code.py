@@ -51,9 +51,26 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
         text.append("Dynamo compiled no version of it." + (" Below is why." if function.skips else ""))
     else:
         text += _guide(session, function)
+    text += _beside(session, function)
     text += ["", *words] if words else []
     text += ["", ", ".join(f"{name} {version}" for name, version in made_by if version)]
     return [line for item in text for line in python_text.comment(item)]
+
+
+def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
+    """The other stories of the session, while they are few enough to be read as a list."""
+    if not 1 < len(session.stories) <= _MOST_STORIES or function.full_code_file is None:
+        return []
+    others = [one for one in session.stories if one.key != function.key]
+    told = [f"  {one.full_code_file}: {one.qualified_name}{_left(session, one)}" for one in others]
+    return ["", "Beside this file, and told there:", *told]
+
+
+_MOST_STORIES = 12
+
+
+def _left(session: SessionRecord, function: FunctionRecord) -> str:
+    return "" if session.frames_of(function.key) else " (not compiled)"
 
 
 def _guide(session: SessionRecord, function: FunctionRecord) -> list[str]:

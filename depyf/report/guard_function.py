@@ -120,4 +120,10 @@ def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[G
     groups: dict[str, list[GuardRecord]] = {}
     for guard in guards:
         groups.setdefault(asked_by(guard.location, file), []).append(guard)
-    return list(groups.items())
+    return [(_cut(heading), group) for heading, group in groups.items()]
+
+
+def _cut(heading: str) -> str:
+    """A heading within the width; generated code has lines of any length."""
+    most = python_text.WIDTH - len("        # ")
+    return heading if len(heading) <= most or "\n" in heading else heading[: most - 4].rstrip() + " ..."

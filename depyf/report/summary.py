@@ -25,7 +25,8 @@ def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] =
     breaks = distinct_breaks(record)
     cached = sum(frame.from_cache for frame in record.frames)
     frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
-    what = f"{frames} ({proved} proved{_before(cached)}), {graphs}, {_count(len(breaks), 'graph break')}"
+    proofs = f" ({proved} proved{_before(cached)})" if record.frames else ""
+    what = f"{frames}{proofs}, {graphs}, {_count(len(breaks), 'graph break')}"
     lines = [f"depyf: {what} in {folder}"]
     if not record.complete:
         doing = f"while compiling {', '.join(record.compiling)}" if record.compiling else "not while compiling"

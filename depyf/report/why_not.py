@@ -42,7 +42,7 @@ def break_lines(graph_break: GraphBreak, function: FunctionRecord, told_of: str 
     if told_of:
         return [f"{lines[0]}   (as in {told_of})"]
     lines += _wrapped(graph_break.reason, "          ")
-    calls = _calls_inside(graph_break, function)
+    calls = calls_inside(graph_break, function)
     if len(calls) > 1:
         lines += _wrapped("by way of " + " -> ".join(_call(call, function.file) for call in calls), "          ")
     for hint in graph_break.hints:
@@ -55,12 +55,14 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
     attempt = f"   (compile id {skip.compile_id})" if skip.compile_id else ""
     meaning = SKIP_KINDS.get(skip.kind, skip.kind)
     lines = [f"  {meaning}{attempt}"]
+    if not skip.graph_breaks and skip.location is not None:
+        lines.append(f"      at {asked_by(skip.location, function.file)}")
     if not skip.graph_breaks and skip.reason not in ("", meaning):
         lines += _wrapped(skip.reason, "      ")
     for graph_break in skip.graph_breaks:
         lines.append(f"      at {asked_by(graph_break.location, function.file) or 'an unknown line'}")
         lines += _wrapped(graph_break.reason, "          ")
-        calls = _calls_inside(graph_break, function)
+        calls = calls_inside(graph_break, function)
         if len(calls) > 1:
             lines += _wrapped("by way of " + " -> ".join(_call(call, function.file) for call in calls), "          ")
     hints = tuple(dict.fromkeys(skip.hints + tuple(hint for one in skip.graph_breaks for hint in one.hints)))
@@ -98,14 +100,18 @@ def one_line(function: FunctionRecord) -> str:
     """A skipped function for a list: name, place and kind."""
     skip = min(function.skips, key=_rank)
     place = f"{function.file}:{function.first_line}"
-    return f"{function.qualified_name} ({place}): {SKIP_KINDS.get(skip.kind, skip.reason)}"
+    text = f"{function.qualified_name} ({place}): {SKIP_KINDS.get(skip.kind, skip.reason)}"
+    if skip.kind in ("failed", "suppressed error"):
+        at = f": at line {skip.location.line}" if skip.location is not None else ""
+        text += f"{at}: {skip.reason}"
+    return text
 
 
 def _rank(skip: SkipRecord) -> int:
     return _WORTH_A_LINE.index(skip.kind) if skip.kind in _WORTH_A_LINE else len(_WORTH_A_LINE)
 
 
-def _calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Location]:
+def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Location]:
     """The part of the stack that starts in the function itself."""
     calls = list(graph_break.stack)
     for position in reversed(range(len(calls))):

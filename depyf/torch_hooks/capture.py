@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List
 from depyf.record import FrameRecord, ResumeCall, SessionRecord, Versions, to_json
 from depyf.torch_hooks import autotuning, custom_stages, hook_order, skips, torch_facts, trace, wild
 from depyf.torch_hooks.after_the_fact import LiveFunctions
-from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function, failure_in
+from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function, failure_in, place_of_failure
 from depyf.torch_hooks.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames import Frames
 from depyf.torch_hooks.functions import Functions, code_behind
@@ -173,6 +173,7 @@ class Capture:
             elif event.kind in ("compilation_metrics", "bwd_compilation_metrics"):
                 compilation.timings[event.kind] = _numbers(event.data)
                 compilation.failure = compilation.failure or failure_in(event.data)
+                compilation.failed_at = compilation.failed_at or place_of_failure(event.data)
                 self._keep(compilation, is_over=True)
                 if event.kind == "bwd_compilation_metrics":
                     self._link(compilation)  # the backward is compiled when it first runs

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Tuple
 
-from depyf.record import FailedGuard, GraphBreak, SkipRecord
+from depyf.record import FailedGuard, GraphBreak, Location, SkipRecord
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.autotuning import Autotuned
 from depyf.torch_hooks.graphs import Graph
@@ -27,6 +28,7 @@ class Compilation:
     graph: Graph | None = None
     graph_global: str = ""  # the name that the frame calls the graph by, random id and all
     failure: Tuple[str, str] | None = None  # the exception that ended it: its type, and its text without the stack
+    failed_at: Location | None = None  # the user's line that Dynamo was at then
     skip: SkipRecord | None = None  # why there is no frame, once that is known
     timings: Dict[str, Any] = field(default_factory=dict)
     autotuned: List[Autotuned] = field(default_factory=list)
@@ -74,6 +76,14 @@ def compiled_function(start: Dict[str, Any]) -> Tuple[str, str, int] | None:
     files = torch_facts.find("trace_file_names") or {}
     file = next((name for name, number in files.items() if number == last["filename"]), None)
     return None if file is None else (str(last["name"]), str(file), int(last["line"]))
+
+
+def place_of_failure(metrics: Dict[str, Any]) -> Location | None:
+    """The user's line at which the compilation that `compilation_metrics` tells of failed, where torch knows it."""
+    file, line = metrics.get("fail_user_frame_filename"), metrics.get("fail_user_frame_lineno")
+    if not isinstance(file, str) or not isinstance(line, int):
+        return None
+    return Location(file, line, code=linecache.getline(file, line).strip())
 
 
 def failure_in(metrics: Dict[str, Any]) -> Tuple[str, str] | None:

@@ -126,8 +126,10 @@ def _reason(explanation: str) -> str:
         is_general = "`" not in what and "`" in why and "e.g." not in why
         causes.append(f"{what}: {why}" if is_general else what)
     if causes:
-        return ", and then ".join(dict.fromkeys(causes))
+        *first, last = dict.fromkeys(causes)
+        return ", and then ".join([*(cause.rstrip(".") for cause in first), last])
     reason = _BREAK_REASON.search(explanation)
     if reason is not None:
         return reason.group("reason").strip()
-    return explanation.splitlines()[0] if explanation else "unknown"
+    lines = explanation.splitlines() or ["unknown"]
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]  # "backend='mine' raised:", then what

@@ -225,6 +225,6 @@ def _of_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
         kind, reason = "suppressed error", f"{fail_type}: {failure_reason(fail_reason)}"
     elif not fail_type and not breaks:
         kind, reason = "no graph", SKIP_KINDS["no graph"]
-    return SkipRecord(kind, shortened(reason), attempt.compile_id, tuple(breaks), hints)
+    return SkipRecord(kind, shortened(reason), attempt.compile_id, tuple(breaks), hints, attempt.failed_at)
 
 
