@@ -392,3 +392,25 @@ def test_the_pieces_of_a_graph_that_ddp_splits_are_told_apart_and_all_linked(tmp
     assert first_line(tmp_path, forward).startswith(f"# {graph.name}, Forward_graph of piece 1: ")
     story = next(tmp_path.glob("full_code_for_forward_*.py")).read_text()
     assert f"{graph.name}.kernel_2.py   (piece 1, backward, runs)" in story
+
+
+def test_the_rest_of_a_function_that_shares_variables_is_told_with_it(tmp_path):
+    def made(scale):
+        def shares(x):
+            y = x * scale
+            torch._dynamo.graph_break()
+            return y + scale
+
+        return shares
+
+    torch._dynamo.reset()
+    function = torch.compile(made(torch.ones(2)), backend="eager")
+    with depyf.prepare_debug(tmp_path / "d") as context:
+        function(torch.ones(2))
+    (whole,) = [one for one in context.record.functions if one.full_code_file is not None]
+    (rest,) = [one for one in context.record.functions if one.resume_of is not None]
+    assert (whole.name, rest.resume_of) == ("shares", whole.key)
+    story = (tmp_path / "d" / whole.full_code_file).read_text()
+    assert "What is left of shares after a graph break." in story and story.count("compiled version 1 of 1") == 2
+    torch_tells = depyf.inspect(function)
+    assert [one.resume_of is not None for one in torch_tells.functions] == [False, True]

@@ -203,7 +203,7 @@ def test_many_versions_that_fail_for_one_reason_are_told_together_and_not_versio
 
 def test_a_resume_function_with_many_names_is_called_by_one_of_them(often):
     story = (often / "full_code_for_scaled_0.py").read_text()
-    assert "It has 12 names, one for each version of its caller: __resume_at_" in story
+    assert "It has 12 names, one for each version of its caller:\n#   __resume_at_" in story
     assert max(map(len, story.splitlines())) < 150
     names = [one for frame in from_json((often / "manifest.json").read_text()).frames for one in frame.resumes]
     assert len({one.name for one in names}) == 12

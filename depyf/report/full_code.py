@@ -143,8 +143,8 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
         title = f"Resume function {shown_name(function)}   ({place})\n"
         title += f"What is left of {whole} after {'a' if is_first else 'a further'} graph break."
         if len(function.resume_names) > 1:
-            title += f"\nIt has {len(function.resume_names)} names, one for each version of its caller: "
-            title += _few_names(function.resume_names)
+            title += f"\nIt has {len(function.resume_names)} names, one for each version of its caller:"
+            title += f"\n  {_few_names(function.resume_names)}"
         if function.source_origin == "decompiled":
             title += "\nDynamo made it as bytecode; this is its decompiled source."
     lines = ["", "", *python_text.heading(title + _about_wrapper(function), "="), ""]

@@ -18,6 +18,7 @@ _DIMENSIONS = re.compile(r"\.dim\(\) == (?P<number>\d+)")
 _FIXED = re.compile(r"\.size\((?P<axis>\d+)\) == (?P<length>\d+)")
 _DEVICE = re.compile(r"\.device == torch\.device\((?P<device>[^()]*)\)")
 _TENSOR = re.compile(r"type\((?P<name>.+?)\) is ")
+_NO_FILE = ", but is not linked to this file"  # what is looked at in memory has none
 # Kinds of guards on what a call hands over, not on the program around it.
 _TELLING = ("EQUALS_MATCH", "LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH")
 
@@ -42,7 +43,8 @@ def whole_story(record: SessionRecord, texts: Mapping[str, str]) -> str:
     for graph in record.graphs:
         for part in graph.stages + graph.kernels:
             if part.file in texts:
-                parts.append("\n".join(["", *python_text.heading(part.file, "="), "", texts[part.file]]))
+                text = texts[part.file].replace(_NO_FILE, "", 1)
+                parts.append("\n".join(["", *python_text.heading(part.file, "="), "", text]))
     return "\n".join(parts)
 
 
@@ -53,7 +55,9 @@ def _roots(record: SessionRecord) -> List[FunctionRecord]:
 
 def _function(record: SessionRecord, function: FunctionRecord, indent: str) -> List[str]:
     frames = record.frames_of(function.key)
-    name = " or ".join(function.resume_names) or function.qualified_name
+    name = " or ".join(function.resume_names[:2]) or function.qualified_name
+    if len(function.resume_names) > 2:
+        name = f"{name} or ... ({len(function.resume_names)} names, one for each version of its caller)"
     versions = _count(len(frames), "compiled version") if frames else "no compiled version"
     lines = [f"{indent}{name} ({function.file}:{function.first_line}): {versions}"]
     for frame in frames:

@@ -92,7 +92,7 @@ def _worth_opening(record: SessionRecord) -> List[str]:
     Then come those that have no graph, those that were not compiled at all, and single frames.
     """
     wholes = {function.key: function.resume_of for function in record.functions}
-    frames: Counter[str] = Counter()
+    frames: Counter[str] = Counter()  # in the order in which Dynamo came to the functions
     graphs: Counter[str] = Counter()
     for frame in record.frames:
         whole, passed = frame.function, {frame.function}
@@ -101,7 +101,8 @@ def _worth_opening(record: SessionRecord) -> List[str]:
             passed.add(whole)
         frames[whole] += 1
         graphs[whole] += len(frame.graphs)
-    told = [function for function in record.functions if function.full_code_file is not None]
+    place = {key: number for number, key in enumerate(frames)}
+    told = sorted(record.stories, key=lambda one: place.get(one.key, len(place)))
     told.sort(key=lambda one: (not graphs[one.key], not frames[one.key], is_library(one.file), -frames[one.key]))
     return [str(one.full_code_file) for one in told] + [frame.file for frame in record.frames[:1]]
 

@@ -80,7 +80,7 @@ class LiveFunctions:
     def _add_resumes(self, version: LiveVersion, index: int) -> None:
         parent = self._frames.records[index].function
         calls = []
-        for name, code in live.resumes_of(version):
+        for name, code in live.resumes_of(version.new_code):
             key = None if code is None else self._functions.add_resume(code, name, parent)
             calls.append(ResumeCall(name, key))
             if code is not None:

@@ -16,12 +16,12 @@ from depyf.torch_hooks.after_the_fact import LiveFunctions
 from depyf.torch_hooks.compiles import Compilation, Compilations, compiled_function, failure_in, place_of_failure
 from depyf.torch_hooks.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames import Frames
-from depyf.torch_hooks.functions import Functions, code_behind
+from depyf.torch_hooks.functions import Functions
 from depyf.torch_hooks.graphs import AUTOGRAD_GRAPH, CAPTURED_EVENT, EVENTS, TRIED, Graphs
 from depyf.torch_hooks.guards import describe_guards
 from depyf.torch_hooks.journal import Journal
-from depyf.torch_hooks.live import installed_global
-from depyf.torch_hooks.names import GRAPH_NAME, RESUME_NAME
+from depyf.torch_hooks.live import installed_global, resumes_of
+from depyf.torch_hooks.names import GRAPH_NAME
 from depyf.torch_hooks.reasons import read_graph_break, read_recompile_reasons
 from depyf.torch_hooks.recompiles import read_failed_guards, variables_now, with_guards
 from depyf.torch_hooks.skips import Skips
@@ -281,11 +281,9 @@ class Capture:
 
     def _resumes(self, frame: FrameRecord, new_code: CodeType) -> tuple[ResumeCall, ...]:
         calls = []
-        for name in new_code.co_names:
-            if RESUME_NAME.match(name):
-                code = code_behind(installed_global(name))
-                key = None if code is None else self._functions.add_resume(code, name, frame.function)
-                calls.append(ResumeCall(name, key))
+        for name, code in resumes_of(new_code):
+            key = None if code is None else self._functions.add_resume(code, name, frame.function)
+            calls.append(ResumeCall(name, key))
         return tuple(calls)
 
     def _link(self, compilation: Compilation) -> None:

@@ -33,7 +33,7 @@ from depyf.torch_hooks.graphs import (
     Graphs,
     aot_id,
 )
-from depyf.torch_hooks.names import RESUME_NAME
+from depyf.torch_hooks.names import RESUME_FUNCTION, RESUME_NAME
 from depyf.torch_hooks.pieces import PRE_GRAD
 from depyf.torch_hooks.reach import reachable
 from depyf.torch_hooks.trace import TraceEvent
@@ -80,11 +80,18 @@ def _numbers(compile_id: str) -> Tuple[int, ...]:
     return tuple(int(part) if part.isdigit() else -1 for part in compile_id.lstrip("!").split("/"))
 
 
-def resumes_of(version: LiveVersion) -> Iterator[Tuple[str, CodeType | None]]:
-    """The names by which the version calls resume functions, with their code where it is still there."""
-    for name in version.new_code.co_names:
+def resumes_of(new_code: CodeType) -> Iterator[Tuple[str, CodeType | None]]:
+    """The names by which a frame of Dynamo's calls resume functions, with their code where it is still there.
+
+    They are globals.  In older torch (2.11 and before) one that shares variables with the function is made in the frame
+    itself, of code among its constants, and has no other name than its own.
+    """
+    for name in new_code.co_names:
         if RESUME_NAME.match(name):
             yield name, code_behind(installed_global(name))
+    for constant in new_code.co_consts:
+        if isinstance(constant, CodeType) and RESUME_FUNCTION.match(constant.co_name):
+            yield constant.co_name, constant
 
 
 def installed_global(name: str) -> Any:
