@@ -228,8 +228,12 @@ def test_odd_function_names_give_file_names_that_every_file_system_takes(tmp_pat
     torch._dynamo.reset()
     namespace = {}
     long = "f" * 300
-    exec(f"def {long}(x):\n    return x + 1\ndef größe(x):\n    return x + 2\n", namespace)
-    odd = [lambda x: x + 3, namespace[long], namespace["größe"]]
+    exec(f"def {long}(x):\n    return x + 1\n", namespace)
+
+    def größe(x):
+        return x + 2
+
+    odd = [lambda x: x + 3, namespace[long], größe]
     with depyf.prepare_debug(str(tmp_path / "d")):
         for function in odd:
             torch.compile(function, backend="eager")(torch.ones(2))
