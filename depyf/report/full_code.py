@@ -155,7 +155,7 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
             return lines
         lines.append("# which, decompiled, is:")
     if function.source_origin in ("file", "decompiled") and function.source.strip():
-        return lines + python_text.code_or_comment(function.source)
+        return lines + list(map(python_text.Checked, python_text.code_or_comment(function.source)))
     if function.source.strip():
         return lines + python_text.comment(function.source.strip("\n"))
     return lines + ["# (its source is not available)"]

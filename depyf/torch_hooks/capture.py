@@ -64,6 +64,7 @@ class Capture:
         self._journal = Journal(folder, self._frames, self._functions, len(earlier.graphs))
         self._new_codes: Dict[int, CodeType] = {}  # frame -> the code that Dynamo made
         self._seconds: Dict[str, float] = {}
+        self._unkept: Compilation | None = None  # news about it is not in the journal yet
 
     # -- hooks on and off
 
@@ -140,6 +141,8 @@ class Capture:
             if event.kind == "dynamo_start":
                 with self.problems.shield("taking a place among bytecode hooks"):
                     self._take_place()
+                if self._unkept is not None:
+                    self._keep(self._unkept)
                 started = self._compilations.start(event.compile_id)
                 with self.problems.shield("reading what Dynamo starts to compile"):
                     started.function = compiled_function(event.data)
@@ -266,10 +269,12 @@ class Capture:
             **known,
         )
         self._link(compilation)
-        self._keep(compilation)
+        self._unkept = compilation  # it will soon be over
 
     def _keep(self, compilation: Compilation, is_over: bool = False) -> None:
         """What is known now is kept, should the process be killed before the end."""
+        if self._unkept is compilation:
+            self._unkept = None
         if compilation.graph is not None:
             with self.problems.shield("writing a graph"):
                 self._graphs.write_held(compilation.graph)

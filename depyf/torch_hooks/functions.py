@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import sys
+from collections import Counter
 from types import CodeType, FunctionType
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
@@ -126,11 +127,12 @@ class Functions:
     def count_earlier(self, frames: Sequence[FrameRecord]) -> None:
         """Note of how many live versions of each function `frames` does not tell."""
         entries = torch_facts.find("cache_entries")
+        versions = Counter(frame.function for frame in frames)
         for code in self._codes if entries is not None else ():
             key = self._keys[id(code)]
-            told = sum(frame.function == key for frame in frames)
-            unseen = max(0, len(entries(code)) - told)
-            self._records[key] = dataclasses.replace(self._records[key], earlier_versions=unseen)
+            unseen = max(0, len(entries(code)) - versions[key])
+            if unseen != self._records[key].earlier_versions:
+                self._records[key] = dataclasses.replace(self._records[key], earlier_versions=unseen)
 
 
 def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:

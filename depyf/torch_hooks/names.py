@@ -116,12 +116,16 @@ class Renames:
     def __init__(self) -> None:
         self._shown: Dict[str, str] = {}
         self._used: Dict[str, str] = {}  # shown name -> real name
+        self._last: Tuple[CodeType | None, Dict[str, str]] = None, {}
 
     def of(self, code: CodeType) -> Dict[str, str]:
         """Real name -> name to show, for each name in `code` that varies from run to run."""
-        names = list(dict.fromkeys(all_names(code)))
-        plain = set(names) | set(code.co_varnames) | set(code.co_freevars) | set(code.co_cellvars)
-        return {name: shown for name in names for shown in [self._show(name, plain)] if shown != name}
+        if self._last[0] is not code:
+            names = list(dict.fromkeys(all_names(code)))
+            plain = {*names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}
+            shown = {name: self._show(name, plain) for name in names}
+            self._last = code, {name: other for name, other in shown.items() if other != name}
+        return self._last[1]
 
     def _show(self, name: str, taken: set[str]) -> str:
         if name in self._shown:

@@ -10,8 +10,7 @@ import logging
 import platform
 import sys
 import traceback
-from contextlib import contextmanager
-from typing import Iterator, List
+from typing import Any, List
 
 from depyf.report.summary import LOST
 
@@ -24,6 +23,24 @@ class CannotWrite(OSError):
     """A file of ours could not be written, and the user has been told: nothing more to say."""
 
 
+class Shield:
+    """Around work that must not reach the user's program; there are a dozen for each frame."""
+
+    __slots__ = ("_doing", "_problems")
+
+    def __init__(self, problems: Problems, doing: str) -> None:
+        self._problems, self._doing = problems, doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        if isinstance(error, Exception) and not isinstance(error, CannotWrite):
+            self._problems.note(self._doing, error)
+        return isinstance(error, Exception)
+
+
+
 class Problems:
     """Collects the failures of one session."""
 
@@ -32,18 +49,12 @@ class Problems:
         self.files_lost = 0  # that could not be written
         self.why_lost = ""
 
-    @contextmanager
-    def shield(self, doing: str) -> Iterator[None]:
+    def shield(self, doing: str) -> Shield:
         """Run the body; an exception in it is noted and goes no further.
 
         KeyboardInterrupt and the like are not ours to keep and do pass.
         """
-        try:
-            yield
-        except CannotWrite:
-            pass
-        except Exception as error:
-            self.note(doing, error)
+        return Shield(self, doing)
 
     def cannot_write(self, path: str, error: OSError) -> CannotWrite:
         """Count a file that was not written, warn the first time, and return the exception to raise."""

@@ -15,7 +15,7 @@ from typing import Any, Deque, Dict, Iterable, Iterator, List, Tuple
 from depyf.torch_hooks import torch_facts
 
 _MOST_OBJECTS = 8_000  # an entry point leads to a few hundred; more means a path into the user's data
-_NEARBY = 60
+_NEARBY = 20
 _ATOMS = (str, bytes, bytearray, int, float, complex, type(None), CodeType, ModuleType)
 
 

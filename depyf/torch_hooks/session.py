@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Any, Type
+from typing import Any, Dict, Type
 
 from depyf.errors import NestedSessionError, UserError
 from depyf.record import RecordFormatError, SessionRecord, from_json
@@ -224,6 +224,15 @@ def _read_earlier(manifest: str) -> SessionRecord:
     return SessionRecord()
 
 
+def _in_lines(values: Dict[str, Any]) -> str:
+    """JSON with a line for each value, and for each that a list holds."""
+    fields = []
+    for key, value in values.items():
+        items = ",\n  ".join(map(json.dumps, value)) if isinstance(value, list) else ""
+        fields.append(f" {json.dumps(key)}: " + (f"[\n  {items}\n ]" if items else json.dumps(value)))
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
 def _write_the_end(capture: Capture) -> SessionRecord:
     """Complete the folder and give it back; returns the record, also where it could not be written."""
     folder, is_complete = capture.folder, False
@@ -233,7 +242,7 @@ def _write_the_end(capture: Capture) -> SessionRecord:
             record = _write_full_code(capture, record)
         with capture.problems.shield("writing timings.json"):
             timings = {**folder.identity(), "ended": time.time(), **capture.timings()}
-            folder.write(TIMINGS, json.dumps(timings, indent=1) + "\n")
+            folder.write(TIMINGS, _in_lines(timings))
         record = capture.record()
         with capture.problems.shield("writing manifest.json"):
             folder.write(MANIFEST, render_manifest(record))

@@ -1,8 +1,8 @@
 """The text of a function in the file that it was compiled from.
 
 `inspect.getsource` tells where a function ends by tokenizing it.  Most functions end before the first line that is not
-indented more than their `def`; where such a piece of the file is a function by itself, it is the right one: a piece
-that is cut off inside of brackets, or of a text constant, does not compile.
+indented more than their `def`.  Where such a piece of the file leaves no bracket and no text constant open, or
+compiles, it is the whole function.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import tokenize
 from types import CodeType
 from typing import List
 
-from depyf.report import python_text
+from depyf.report import python_text, thinning
 
-_DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]")
+_DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)")
 _DECORATOR = re.compile(r"[ \t]*@")
 _UNREADABLE = (OSError, TypeError, IndentationError, SyntaxError, tokenize.TokenError)
 
@@ -35,7 +35,8 @@ def definition_of(code: CodeType) -> str:
     if found is None:
         return ""
     text = _without_indentation(lines[first : _end_of_block(lines, start, found[1])], found[1])
-    return text if python_text.is_module(text) else ""
+    is_whole = thinning.is_closed(text) and not text.endswith("\\\n") and "nonlocal" not in text
+    return text if (is_whole and found[2] == code.co_name) or python_text.is_module(text) else ""
 
 
 def _end_of_block(lines: List[str], start: int, indentation: str) -> int:

@@ -227,19 +227,19 @@ HOOKS: Tuple[PrivateHook, ...] = (
 EVENT_NAMES = {"after_post_grad_graph": "inductor_post_grad_graph"}
 
 
+_BY_NAME = {row.name: row for row in HOOKS}
+
+
 def hook(name: str) -> PrivateHook:
     """The table's row of that name; KeyError when there is none."""
-    for row in HOOKS:
-        if row.name == name:
-            return row
-    raise KeyError(name)
+    return _BY_NAME[name]
 
 
 def find(name: str) -> Any:
     """The object behind a row of the table, or None where this torch does not have it."""
     row = hook(name)
     try:
-        value: Any = importlib.import_module(row.module)
+        value: Any = sys.modules.get(row.module) or importlib.import_module(row.module)
         for part in row.attribute.split("."):
             value = getattr(value, part)
     except (ImportError, AttributeError):
