@@ -33,6 +33,7 @@ from depyf.torch_hooks.guards import describe_guards
         ("L['.0']", "L['.0']"),
         ("L['class']", "L['class']"),
         ("x == \"L['a']\"", "x == \"L['a']\""),
+        ("__import__('torch').utils._pytree.NODES", "torch.utils._pytree.NODES"),
         ("L['d'] == device(type='cpu')", "d == torch.device(type='cpu')"),
         ("f(device=1)", "f(device=1)"),
         ("not tokens: '", "not tokens: '"),
@@ -77,6 +78,12 @@ def test_each_bound_of_a_size_has_its_own_line_and_torchs_aside_on_sizes_0_and_1
     assert all(one.location.file == "src/m.py" and one.location.function == "f" for one in guards)
 
 
+def test_two_ways_to_one_object_are_not_shown_as_a_comparison_with_itself():
+    ((words, is_python),) = said("OBJECT_ALIASING", "G['torch'].a is __import__('torch').a")
+    assert words == "torch.a is one object, on whichever of two ways torch comes to it" and not is_python
+    assert said("OBJECT_ALIASING", "L['a'] is L['b']") == [("a is b", True)]
+
+
 def test_an_optimizer_that_must_still_live_is_named_as_such_and_its_id_is_nowhere():
     name = "G['__optimizer_140356497080080_140356408064288_c6']()"
     tree = f"+- RootGuardManager\n| +- GuardManager: source={name}, type=<class 'int'>\n| | +- NOT_NONE: {name} is not None"
@@ -102,6 +109,8 @@ def said(kind: str, text: str, source: str = "", type_name: str = "") -> list[tu
         ("TRUE_MATCH", "G['FLAG'] == True", "FLAG is True"),
         ("DICT_CONTAINS", "not ___dict_contains('forward', L['m'].__dict__)", "'forward' not in m.__dict__"),
         ("SET_CONTAINS", "set.__contains__(L['s'], 3)", "3 in s"),
+        ("DICT_CONTAINS", "___dict_contains(<class 'tuple'>, G['n'].nodes)", "tuple in n.nodes"),
+        ("DICT_CONTAINS", "not ___dict_contains(<class 'torch.Tensor'>, G['n'])", "torch.Tensor not in n"),
         ("NO_TENSOR_ALIASING", "check_no_aliasing(L['a'], L['b'])", "a is not b"),
         ("NO_TENSOR_ALIASING", "check_no_aliasing(L['a'], L['b'], L['c'])", "len({id(a), id(b), id(c)}) == 3"),
         ("LENGTH_CHECK", "len(L['x']) == 2", "len(x) == 2"),

@@ -38,7 +38,7 @@ def _wrapped(start: str, conditions: Sequence[str]) -> list[str]:
     if len(conditions) > _MOST:
         told += f" and {len(conditions) - _MOST} more"
     if not told:
-        told = "(nothing: its guards are among those of the others)"
+        told = "(only what all of them ask for)"
     return textwrap.wrap(
         told,
         python_text.WIDTH - 4,

@@ -26,17 +26,18 @@ def guard_function(frame: FrameRecord, name: str, signature: Signature, file: st
         return [*lines, "    # (the guards of this version were not seen)", "    return True"]
     marks = [guard for guard in frame.guards if _NO_MARKS.match(guard.condition)]
     guards = [guard for guard in frame.guards if not _NO_MARKS.match(guard.condition)]
-    if not any(map(pieces_of, guards)):
+    pieces = {id(guard): pieces_of(guard) for guard in guards}
+    if not any(pieces.values()):
         return lines + _words(guards, "    ") + _about_marks(marks, "    ") + ["    return True"]
     lines.append("    return (")
     told: dict[str, None] = {}  # torch asks for some things twice
     for heading, group in _groups(guards, file):
-        pieces = [piece for guard in group for piece in pieces_of(guard) if piece not in told]
-        words = _words([guard for guard in group if not pieces_of(guard)], "        ")
-        if pieces or words:
+        new = dict.fromkeys(piece for guard in group for piece in pieces[id(guard)] if piece not in told)
+        words = _words([guard for guard in group if not pieces[id(guard)]], "        ")
+        if new or words:
             lines += python_text.comment(heading, "        ")
-        lines += python_text.filled(list(dict.fromkeys(pieces)), "        ", first=not told) + words
-        told.update(dict.fromkeys(pieces))
+        lines += python_text.filled(list(new), "        ", first=not told) + words
+        told.update(new)
     return [*lines, *_about_marks(marks, "        "), "    )"]
 
 

@@ -1,4 +1,4 @@
-"""What Dynamo writes into frames, and what it is for: explained where it occurs."""
+"""What Dynamo, or the decompiler, writes into frames, and what it is for: explained where it occurs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ _WORDS = (
     ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_enter/exit: torch times the lines before the graph"),
     ("__import_", "__import_<a>_dot_<b>: the module a.b, as a global that Dynamo installed"),
     (".call_size", "call_size(x, i): x.size(i), handed to a graph that takes sizes as they come"),
+    (
+        ".object_setattr_ignore_descriptor",
+        "object_setattr_ignore_descriptor(x, 'a', v): x.a = v, which the original does before the graph has run",
+    ),
     ("__resume_at_", "__resume_at_<offset>_<n>: the rest of a function, from that offset of its bytecode on"),
     ("([], []", "[], [] handed to it: values of outer frames, for graph breaks inside inlined functions"),
     (
@@ -22,6 +26,10 @@ _WORDS = (
         "__resume_at_ of a closure",
         "__resume_at_...(closure)(...): the rest of a function that shares such variables: made, then called",
     ),
+    (
+        "def __enclosing_scope_of_",
+        "__enclosing_scope_of_<f>(x, ...): the function around f, for the variables that f shares with it (nonlocal)",
+    ),
     ("x = x", "x = x: Dynamo stores a variable that closures share once more, as it is"),
     ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
 )
@@ -34,7 +42,7 @@ _OCCURS = {
 def words_used(text: str) -> list[str]:
     """The explanations that a reader of `text` may need; none where nothing of the kind occurs."""
     found = [f"  {meaning}" for sign, meaning in _WORDS if _occurs(sign, text)]
-    return ["Words of Dynamo's in the code:", *found] if found else []
+    return ["Words in the code that Dynamo or depyf put there:", *found] if found else []
 
 
 def _occurs(sign: str, text: str) -> bool:

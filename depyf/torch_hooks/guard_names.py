@@ -29,6 +29,7 @@ _TOKEN = re.compile(
     r"|\d[\w.]*"
     r"|(?P<open>['\"])"
 )
+_IMPORT = re.compile(r"\b__import__\('(?P<module>[^\W\d]\w*)'\)")
 _COMPLETE_STRING = re.compile(_STRING, re.DOTALL)
 
 
@@ -42,6 +43,8 @@ def readable(expression: str) -> str:
     """
     if "\n" in expression:
         return expression
+    if "__import__(" in expression:  # how torch reaches what it has registered itself
+        expression = _IMPORT.sub(r"\g<module>", expression)
     try:
         return _TOKEN.sub(_reading, expression)
     except _OpenString:

@@ -114,8 +114,12 @@ def _plain(leaf: Leaf) -> tuple[Condition, ...]:
     text = leaf.text
     if "<" in text:
         text = re.sub(r"<(\w+(?:\.\w+)+): [^<>]*>", r"\1", text)  # an enum member: <Color.RED: 1>
-        text = re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text)
+        text = _with_names_of_classes(text)
     return (_python(with_sorted_sets(readable(text))),)
+
+
+def _with_names_of_classes(text: str) -> str:
+    return re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text) if "<class " in text else text
 
 
 def _type_match(leaf: Leaf) -> tuple[Condition, ...]:
@@ -258,6 +262,14 @@ def _shape(tensor: str, size: list[int | None], stride: list[int | None]) -> lis
     return parts
 
 
+def _aliasing(leaf: Leaf) -> tuple[Condition, ...]:
+    (condition,) = _plain(leaf)
+    one, _, other = condition.text.partition(" is ")
+    if one == other:
+        return (_in_words(f"{one} is one object, on whichever of two ways torch comes to it"),)
+    return (condition,)
+
+
 def _no_aliasing(leaf: Leaf) -> tuple[Condition, ...]:
     names = _arguments(leaf.text)
     if len(names) == 2:
@@ -348,6 +360,7 @@ def _arguments(text: str) -> list[str]:
     simple = _TWO_ARGUMENTS.match(text)
     if simple is not None:
         return [readable(simple[1]), readable(simple[2])]
+    text = _with_names_of_classes(text)
     tree = ast.parse(text, mode="eval")
     call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
     return [readable(segment(text, argument)) for argument in call.args]
@@ -362,6 +375,7 @@ _SPEAKERS: dict[str, Callable[[Leaf], tuple[Condition, ...]]] = {
     "ID_MATCH": _id_match,
     "TENSOR_MATCH": _tensor_match,
     "NO_TENSOR_ALIASING": _no_aliasing,
+    "OBJECT_ALIASING": _aliasing,
     "DICT_CONTAINS": _dict_contains,
     "SET_CONTAINS": _set_contains,
     "DICT_VERSION": _dict_version,
