@@ -286,3 +286,36 @@ def test_names_that_no_source_can_spell_are_put_back_inside_a_class_as_well() ->
     result = decompile_frame(renamed(code))
     assert result.proved, result.verdict
     assert result.rung == "idioms"
+
+
+@pytest.mark.parametrize("name", ["class", "None", "a b", "resume_in_<lambda>_at_3", "é"])
+def test_a_function_whose_name_no_source_can_say_is_shown_under_another_and_keeps_its_own(name: str) -> None:
+    code = function_code("def f(x):\n    def g():\n        return x\n    return [g]").replace(co_name=name)
+    assert decompile_frame(code).proved
+    raw = bytearray(code.co_code)
+    for i in dis.get_instructions(code):
+        if i.argval in ("g", ("g", "g")):  # the store and the read go, the function stays on the stack
+            raw[i.offset : i.offset + 2] = bytes([dis.opmap["NOP"], 0])
+    consts = [const.replace(co_name=name) if isinstance(const, CodeType) else const for const in code.co_consts]
+    code = code.replace(co_code=bytes(raw), co_consts=tuple(consts))
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert result.rung == "idioms"
+    assert result.code is not None and result.code.co_name == name
+    assert [made.__name__ for made in FunctionType(result.code, {})(1)] == [name]
+
+
+def test_a_private_function_inside_a_method_is_defined_under_the_name_that_the_method_uses() -> None:
+    class Some:
+        def method(self, x):  # type: ignore[no-untyped-def]
+            def __inner(y):  # type: ignore[no-untyped-def]
+                return x + y
+
+            return __inner(1), __inner
+
+    result = decompile_frame(Some.method.__code__)
+    assert result.proved, result.verdict
+    assert result.rung == "idioms"
+    assert "def _Some__inner(y):" in result.source
+    assert result.code is not None
+    assert FunctionType(result.code, {})(None, 1)[1].__name__ == "__inner"

@@ -8,10 +8,10 @@ can be stepped instruction by instruction.
 from __future__ import annotations
 
 import dis
-import keyword
 from types import CodeType
 from typing import List, Mapping, Tuple
 
+from .build.names import shown_name
 from .reprs import stable_repr
 
 Lines = Tuple[Tuple[int, int], ...]
@@ -85,5 +85,5 @@ def _signature(code: CodeType) -> str:
     elif keywords:
         star = ["*"]
     double = ["**" + names[position]] if code.co_flags & 0x08 else []
-    name = code.co_name if code.co_name.isidentifier() and not keyword.iskeyword(code.co_name) else "function"
+    name = shown_name(code.co_name)
     return f"def {name}({', '.join(positional + star + keywords + double)}):"

@@ -25,7 +25,7 @@ from .build import (
     type_parameters,
 )
 from .build.constants import value_node
-from .build.names import spelled
+from .build.names import shown_name, spelled
 from .build.private import mangled
 from .decode import decode
 from .flow import Graph, build_graph, is_straight
@@ -334,7 +334,7 @@ class _Attempt:
                 return s.Expr(s.Lambda(self.parameters(settings), as_expression(body)), origin=0)
             except Unstructured:
                 pass  # no compiler made this lambda: it has statements
-        name = self.code.co_name if self.code.co_name.isidentifier() else "function"
+        name = shown_name(self.code.co_name)
         if not self.code.co_flags & CO_OPTIMIZED:
             return s.ClassDef(name, [], [], body, (), type_parameters(self.code), origin=0)
         is_async = self.code.co_flags & (0x80 | 0x200)

@@ -14,6 +14,7 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import syntax as s
+from .build.names import shown_name
 from .decode import decode
 from .decode.raw import Raw, raw_instructions
 from .microops import Op
@@ -219,6 +220,8 @@ class PutBack:
             named = renamed(code.co_qualname, *self.prefix) if like is None else like.co_qualname
             changes["co_qualname"] = named
             code = class_named(code, named)
+        if like is not None:
+            changes["co_name"] = like.co_name
         theirs = nested_by_name(like)
         return code.replace(
             **changes,
@@ -236,7 +239,7 @@ class PutBack:
 
     def _constant(self, value: Any, theirs: Dict[str, List[CodeType]]) -> Any:
         if isinstance(value, CodeType):
-            same_name = theirs.get(value.co_name)
+            same_name = theirs.get(value.co_name) or theirs.get(value.co_name[value.co_name.find("__") :])
             like = same_name.pop(0) if same_name else None
             if like in self.kept and like is not None:
                 if like.co_freevars != value.co_freevars:
@@ -300,11 +303,12 @@ def _like(code: CodeType, original: CodeType) -> CodeType:
 
 
 def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
-    """The code objects among the constants, those of one name in their order."""
+    """The code objects among the constants by the names that a text gives them, those of one name in their order."""
     found: Dict[str, List[CodeType]] = {}
     for const in () if code is None else code.co_consts:
         if isinstance(const, CodeType):
-            found.setdefault(const.co_name, []).append(const)
+            name = const.co_name if const.co_name.startswith("<") else shown_name(const.co_name)
+            found.setdefault(name, []).append(const)
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 from .. import syntax as s
 from ..undo import Unstructured
 from .forms import mentioning
+from .names import shown_name
 from .private import mangled
 from .signature import CO_OPTIMIZED, annotation, parameters
 from .statements import Statements
@@ -22,6 +23,8 @@ CO_COROUTINE, CO_ASYNC_GENERATOR = 0x80, 0x200
 
 class Definitions(Statements):
     """What makes functions and classes."""
+
+    is_in_class = False  # whether the text of the class is around whose private names are mangled here
 
     def inner(self, code: CodeType, is_lazy: bool = False) -> List[s.Statement]:
         """The statements of a nested code object; a lazy one only computes a value and has no docstring."""
@@ -77,14 +80,14 @@ class Definitions(Statements):
             return False
         value.is_defined = True
         self.take(value, final=True)
-        self.emit(self.definition(value, code.co_name))
+        self.emit(self.definition(value, code.co_name if self.is_in_class else name))
         return True
 
     def write_definition(self, value: FunctionValue) -> bool:
         """A function that is used, but not stored: its statement gives it a name of its own."""
-        name = value.code.co_name
-        if name.startswith("<") or not name.isidentifier():
+        if value.code.co_name.startswith("<"):
             return False
+        name = shown_name(value.code.co_name)
         if name in self.names.taken and not self.is_free_again(name):
             return False
         self.names.taken.add(name)

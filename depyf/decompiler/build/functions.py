@@ -70,8 +70,10 @@ class Builder(Generics):
         super().__init__(Names(self.code, settings.renames.values()))
         self.better_names: Dict[str, str] = {}  # temporary -> what a function that takes it calls it
         self.class_name = class_name
+        self.is_in_class = False  # whether the text of that class is around: then names in it are mangled
         if self.is_namespace and self.code.co_name != "<module>":
             self.class_name = self.code.co_name
+            self.is_in_class = True
         elif class_name is None:
             self.class_name = class_around(getattr(self.code, "co_qualname", ""))
         self.given, self.made, self.type_parameters = {}, None, ()
@@ -199,11 +201,14 @@ class Builder(Generics):
             return [texts[0], *([s.Nonlocal(free)] if free else []), *texts[1:]]
         program, tree = self.settings.structure(code)
         builder = Builder(program, self.settings, self.class_name)
+        builder.is_in_class = builder.is_in_class or self.is_in_class
         return builder.statements(tree) if is_lazy else builder.build(tree)
 
     def hidden_builder(self, code: CodeType) -> Tuple[Generics, Any]:
         program, tree = self.settings.structure(code)
-        return Builder(program, self.settings, self.class_name), tree
+        builder = Builder(program, self.settings, self.class_name)
+        builder.is_in_class = builder.is_in_class or self.is_in_class
+        return builder, tree
 
     def call_comprehension(self, function: FunctionValue, arguments: List[Value]) -> bool:
         """A comprehension: a function made, called with an iterator, and gone."""

@@ -48,6 +48,15 @@ def spelled(name: str) -> str:
     return "__implicit_" + _NO_WORD.sub("_", name).strip("_")
 
 
+def shown_name(function: str) -> str:
+    """What a function is called in a text: its name, without what no source can spell (`resume_in_<lambda>_at_3`)."""
+    if function.isidentifier() and not keyword.iskeyword(function):
+        return function
+    words = [word for word in _NO_WORD.split(function) if word]
+    name = "_".join(words).replace("___", "_").replace("__", "_") or "function"
+    return f"function_{name}" if keyword.iskeyword(name) or not name.isidentifier() else name
+
+
 def suggestion(node: s.Expression) -> str:
     """What a reader might call the value of `node`."""
     key = node.slice.value if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) else None
