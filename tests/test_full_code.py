@@ -505,6 +505,15 @@ def test_a_function_whose_compilation_failed_says_why_and_at_which_line():
     assert "#       at toy.py:3: if b.sum() < 0:\n#       ValueError: no\n" in render(record, "f")
 
 
+def test_a_break_inside_a_library_names_the_line_of_the_program_that_led_there():
+    library = Location("/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", 79, "step", "graph_break()")
+    again = Location("d/__transformed_code_0_for_step.py", 2, "step")
+    breaks = [GraphBreak("no", library, stack=(LINE_3, library)), GraphBreak("no", library, stack=(again, library))]
+    frames = [dataclasses.replace(compiled("f", f"0/{n}"), graph_breaks=(one,)) for n, one in enumerate(breaks)]
+    text = summary(SessionRecord(functions=(told("f"),), frames=tuple(frames)), "d")
+    assert "optimizer.py:79 (reached from toy.py:3): no\n" in text and "1 graph break in d" in text
+
+
 def test_generators_of_libraries_that_dynamo_leaves_alone_are_counted_and_not_named():
     skip = (SkipRecord("generator", "no"),)
     own = told("mine", skips=skip)

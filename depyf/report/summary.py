@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import Callable, List
+from typing import Callable, Dict, List, Tuple
 
 from depyf.record import GraphBreak, SessionRecord
 from depyf.report.why_not import is_library, one_line, worth_a_line
@@ -34,7 +34,7 @@ def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] =
     if record.rank:
         return "\n".join(lines)  # rank 0 tells the rest once for all
     for graph_break in breaks[:_MOST_BREAKS]:
-        lines.append(f"  graph break at {_place(graph_break)}: {graph_break.reason}")
+        lines.append(f"  graph break at {_place(graph_break)}{_reached_from(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
         lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see manifest.json")
     lines += _recompiled(record)
@@ -111,13 +111,26 @@ def distinct_breaks(record: SessionRecord) -> List[GraphBreak]:
     """Each graph break once: the frames after a break, and recompilations, report it again."""
     every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
     every.extend(record.lone_breaks)
-    return list({(_place(one), one.reason.split(", and then ")[0]): one for one in every}.values())
+    found: Dict[Tuple[str, str], GraphBreak] = {}
+    for one in every:
+        found.setdefault((_place(one), one.reason.split(", and then ")[0]), one)
+    return list(found.values())
 
 
 def _place(graph_break: GraphBreak) -> str:
     if graph_break.location is None:
         return "an unknown place"
     return f"{graph_break.location.file}:{graph_break.location.line}"
+
+
+def _reached_from(graph_break: GraphBreak) -> str:
+    """The user's line that led to a break inside a library, where the stack has it."""
+    if graph_break.location is None or not is_library(graph_break.location.file):
+        return ""
+    for call in reversed(graph_break.stack):
+        if not is_library(call.file) and not os.path.basename(call.file).startswith("__transformed_code_"):
+            return f" (reached from {call.file}:{call.line})"
+    return ""
 
 
 def _count(number: int, noun: str) -> str:
