@@ -33,7 +33,8 @@ def render(session: SessionRecord, function_key: str) -> str:
     story = _story(session, function, Facts(session), {function_key})
     lines = [*_opening(session, function, words_used("\n".join(story))), *story]
     text = "\n".join(lines) + "\n"
-    if not python_text.is_module("\n".join([line for line in lines if not isinstance(line, python_text.Checked)])):
+    unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_text.Checked)]
+    if unchecked and not python_text.is_module("\n".join(unchecked)):
         # No piece is known to do this, but a file that says it is Python must be.
         text = "\n".join(python_text.comment(text)) + "\n"
     return text
