@@ -51,6 +51,7 @@ def end_of_condition(text: str) -> int:
     return cut if cut >= 0 else len(text)
 
 
+@functools.lru_cache(maxsize=1024)
 def origins_in(comment: str, file: str) -> tuple[Origin, ...]:
     """The origins that a comment names, at least one; `file` is that of the frame."""
     cut = comment.find(") and ")

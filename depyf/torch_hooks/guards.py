@@ -90,6 +90,7 @@ def _leaves(text: str) -> list[tuple[Leaf, str]]:
     return found
 
 
+@functools.lru_cache(maxsize=4096)
 def _manager(line: str) -> tuple[str, str]:
     """The value that a manager looks at, and its type."""
     rest = line[line.index("source=") + len("source=") :]
