@@ -392,3 +392,10 @@ def test_a_guard_reads_the_same_whether_others_of_its_form_were_read_before_or_n
     leaf = Leaf(kind, text.format(source), source, "torch.Tensor")
     conditions_of(Leaf(kind, text.format("L['before']"), "L['before']", "torch.Tensor"))
     assert conditions_of(leaf) == spoken(leaf)
+
+
+def test_parts_of_modules_are_spelled_as_their_user_does_wherever_torch_looks_for_them() -> None:
+    assert readable("L['self']._modules['lin']._parameters['weight']") == "self.lin.weight"
+    assert readable("L['self'].__dict__['_modules']['lin']._parameters['weight']") == "self.lin.weight"
+    assert readable("L['self'].__dict__['_modules']['0'].__dict__") == "self[0].__dict__"
+    assert readable("'calls' not in L['self'].__dict__['_buffers']") == "'calls' not in self.__dict__['_buffers']"

@@ -23,7 +23,7 @@ _STRING = r"(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 _TOKEN = re.compile(
     rf"(?P<string>[rRbBuUfF]{{0,2}}{_STRING})"
     rf"|(?P<root>[LG])\[(?P<key>{_STRING})\](?:\[(?P<second>{_STRING})\])?"
-    rf"|(?P<kept>\.(?P<where>_modules|_parameters|_buffers)\[(?P<what>{_STRING})\])"
+    rf"|(?P<kept>\.(?P<dict>__dict__\[')?(?P<where>_modules|_parameters|_buffers)(?(dict)'\])\[(?P<what>{_STRING})\])"
     r"|(?P<attribute>\.\s*[^\W\d]\w*)"
     r"|(?P<name>[^\W\d]\w*)(?P<keyword>\s*=(?!=))?"
     r"|\d[\w.]*"
