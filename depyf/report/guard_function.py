@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import textwrap
 from typing import Sequence
 
 from depyf.record import FrameRecord, GuardRecord, Location
@@ -102,17 +101,14 @@ def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
 
 
 def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[str]:
-    """`start a, b, c end` as comments that fit the width."""
-    text = f"{start} {', '.join(things)}{end}"
-    lines = [text]
-    if len(indent) + 2 + len(text) > python_text.WIDTH:
-        lines = textwrap.wrap(
-            text,
-            python_text.WIDTH - len(indent) - 2,
-            subsequent_indent="      ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+    """`start a, b, c end` as comments that fit the width; a model has hundreds of things to list."""
+    most = python_text.WIDTH - len(indent) - 2
+    lines = [start]
+    for thing in [*(f"{thing}," for thing in things[:-1]), things[-1] + end]:
+        if len(lines[-1]) + 1 + len(thing) <= most:
+            lines[-1] += " " + thing
+        else:
+            lines.append("      " + thing)
     return [line for one in lines for line in python_text.comment(one, indent)]
 
 
