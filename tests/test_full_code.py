@@ -373,6 +373,16 @@ def test_what_sets_versions_apart_is_told_before_them_and_the_rest_is_not_repeat
     assert "What sets the" not in render(SESSION, "toy_example_0"), "one version is not set apart from anything"
 
 
+def test_what_sets_versions_apart_is_broken_between_conditions_and_cut_where_it_is_long():
+    long = [f"first_value.size()[{number}] != second_value.size()[{number}]" for number in range(9)]
+    guards = tuple(GuardRecord(condition, True, location=LINE_2) for condition in long)
+    frames = (ENTRY_FRAME, dataclasses.replace(AGAIN, guards=AGAIN.guards + guards))
+    text = render(dataclasses.replace(SESSION, frames=frames), "toy_example_0")
+    table = text[text.index("# What sets the") : text.index("compiled version 1 of 2")]
+    assert f"#   0/1: a.size() == (20,) and {long[0]}\n#        and {long[1]}\n" in table
+    assert " and 4 more\n" in table and max(map(len, table.splitlines())) <= 100
+
+
 def test_a_condition_that_torch_asks_for_twice_is_shown_once():
     guards = (GuardRecord("type(a) is torch.Tensor", True, location=LINE_2), *ENTRY_FRAME.guards)
     text = render(dataclasses.replace(SESSION, frames=(dataclasses.replace(ENTRY_FRAME, guards=guards),)), TOY.key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Sequence
 
 from depyf.record import FrameRecord
@@ -34,16 +33,14 @@ def _conditions(frame: FrameRecord) -> list[str]:
 
 
 def _wrapped(start: str, conditions: Sequence[str]) -> list[str]:
-    told = " and ".join(conditions[:_MOST])
+    """The conditions after `start`, broken between them where the line is full."""
+    pieces = list(conditions[:_MOST]) or ["(only what all of them ask for)"]
     if len(conditions) > _MOST:
-        told += f" and {len(conditions) - _MOST} more"
-    if not told:
-        told = "(only what all of them ask for)"
-    return textwrap.wrap(
-        told,
-        python_text.WIDTH - 4,
-        initial_indent=start,
-        subsequent_indent=" " * (len(start) + 2),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        pieces.append(f"{len(conditions) - _MOST} more")
+    lines = [start + pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + len(" and ") + len(piece) <= python_text.WIDTH - len("# "):
+            lines[-1] += " and " + piece
+        else:
+            lines.append(" " * len(start) + "and " + piece)
+    return lines
