@@ -319,3 +319,40 @@ def test_a_private_function_inside_a_method_is_defined_under_the_name_that_the_m
     assert "def _Some__inner(y):" in result.source
     assert result.code is not None
     assert FunctionType(result.code, {})(None, 1)[1].__name__ == "__inner"
+
+
+def test_many_pairs_whose_keys_run_code_go_into_a_dict_in_the_order_in_which_they_did() -> None:
+    parts = "".join(f"    k({number % 19})\n    x\n" for number in range(21))
+    code = function_code(f"def f(k, x):\n{parts}    return -x")
+    raw = bytearray(code.co_code)
+    for i in dis.get_instructions(code):
+        if i.opname in ("POP_TOP", "UNARY_NEGATIVE"):
+            raw[i.offset : i.offset + 2] = bytes([dis.opmap["NOP"], 0])
+    last = max(i.offset for i in dis.get_instructions(code) if i.opname == "LOAD_FAST")
+    raw[last : last + 2] = bytes([dis.opmap["BUILD_MAP"], 21])
+    code = code.replace(co_code=bytes(raw), co_stacksize=60)
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert result.rung == "idioms"
+    assert result.code is not None
+
+    def run(code: CodeType) -> list[object]:
+        log: list[object] = []
+
+        class Key:
+            def __init__(self, number: int) -> None:
+                self.number = number
+
+            def __hash__(self) -> int:
+                log.append(("hash", self.number))
+                return 1
+
+            def __eq__(self, other: object) -> bool:
+                assert isinstance(other, Key)
+                log.append(("eq", self.number, other.number))
+                return self.number == other.number
+
+        made = FunctionType(code, {})(Key, 5)
+        return [*log, *((key.number, value) for key, value in made.items())]
+
+    assert run(code) == run(result.code)

@@ -6,7 +6,7 @@ from typing import Any, List, Optional
 
 from .. import syntax as s
 from ..microops import Op
-from ..python_facts import MOST_PAIRS_AT_ONCE
+from ..python_facts import MOST_PAIRS_AT_ONCE, MOST_PAIRS_IN_TURN
 from ..undo import Unstructured
 from .constants import constant_node
 from .forms import (
@@ -62,7 +62,12 @@ class Displays(Targets):
         if op.arg > MOST_PAIRS_AT_ONCE:
             self.flush()  # a key may run code as soon as it goes in: all values are computed before
         nodes = self.take(*values)
-        self.event(s.Dict(nodes[0::2], nodes[1::2]))
+        pairs = list(zip(nodes[0::2], nodes[1::2]))
+        first, rest = pairs[:MOST_PAIRS_IN_TURN], pairs[MOST_PAIRS_IN_TURN:]
+        # The compiler would make a dict of the rest first, and compare its keys with each other before all others.
+        apart: List[s.Expression] = [s.Dict([key], [value]) for key, value in rest]
+        keys_now: List[Optional[s.Expression]] = [*(key for key, _ in first), *(None for _ in rest)]
+        self.event(s.Dict(keys_now, [*(value for _, value in first), *apart]))
 
     def op_build_const_key_map(self, op: Op) -> None:
         keys = self.constant(self.pop())
