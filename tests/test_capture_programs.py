@@ -414,3 +414,40 @@ def test_the_rest_of_a_function_that_shares_variables_is_told_with_it(tmp_path):
     assert "What is left of shares after a graph break." in story and story.count("compiled version 1 of 1") == 2
     torch_tells = depyf.inspect(function)
     assert [one.resume_of is not None for one in torch_tells.functions] == [False, True]
+
+
+# ---------------------------------------------------------------- what Dynamo writes for itself
+
+
+def test_a_module_that_dynamo_imports_where_it_returns_it_leaves_the_frame_replaced(tmp_path):
+    def with_module(x):
+        return torch.get_device_module(), x + 1
+
+    results = []
+    session(tmp_path, lambda: results.append(torch.compile(with_module, backend="eager")(torch.ones(3))))
+    assert results[0][0] is torch.get_device_module()
+    assert torch.equal(results[0][1], torch.full((3,), 2.0))
+
+
+def test_functions_that_share_variables_go_on_after_a_break_inside_the_inner_one(tmp_path):
+    """Torch makes the rest of each function over the cells of the others; 2.11 has such frames only with a switch on."""
+
+    def outer(x):
+        total = x + 1
+
+        def inner(y):
+            nonlocal total
+            total += y
+            torch._dynamo.graph_break()
+            return total * 2
+
+        return inner(x), total
+
+    def entry(x):
+        return outer(x)
+
+    results = []
+    switches = {"nested_graph_breaks": True} if hasattr(torch._dynamo.config, "nested_graph_breaks") else {}
+    with torch._dynamo.config.patch(**switches):
+        session(tmp_path, lambda: results.append(torch.compile(entry, backend="eager")(torch.ones(2))))
+    assert [value.tolist() for value in results[0]] == [[6.0, 6.0], [3.0, 3.0]]

@@ -1,7 +1,7 @@
 """Functions over cells that are not variables where the function is made.
 
 MAKE_FUNCTION takes its closure, a tuple of cells, from the stack. The compiler puts cells of the frame there; Dynamo of
-torch 2.9 to 2.12 also puts cells of other frames there, where a graph breaks in a function that is called and the rest
+torch 2.9 to 2.11 also puts cells of other frames there, where a graph breaks in a function that is called and the rest
 of that function is to go on. Source says such a function by calling the type of functions itself:
 
     FunctionType(closure=cells, code=..., globals=globals())
