@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import gc
 import logging
 import sys
 
@@ -78,8 +79,14 @@ def hooks_in_place():
     return len(convert_frame._bytecode_hooks), ours, session.active()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_of_earlier_tests_is_left():
+    """Hooks of dispatchers that other tests have let go of are removed when those are collected: now, not in a test."""
+    gc.collect()
+
+
 @pytest.fixture(autouse=True)
-def hooks_are_gone_afterwards():
+def hooks_are_gone_afterwards(nothing_of_earlier_tests_is_left):
     before = hooks_in_place()
     yield
     assert hooks_in_place() == before

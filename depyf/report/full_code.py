@@ -1,7 +1,8 @@
 """The whole story of one function in one file of valid Python, in reading order.
 
     the original                      as the user wrote it
-    for each compiled version         its guards as a function, then its transformed code
+    what sets its versions apart      where there are several
+    for each compiled version         facts, its guards as a function, then its transformed code
     for each resume function          the same again: original, versions, dispatcher
     the dispatcher                    how a call finds its version
 
