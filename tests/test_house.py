@@ -12,11 +12,15 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # room -> the modules and rooms of depyf that it may import, besides itself
 MAY_IMPORT = {
-    "depyf.decompiler": {"depyf.errors"},
+    "depyf.decompiler": {"depyf.errors", "depyf.quiet", "depyf.signals"},
     "depyf.record": set(),
     "depyf.errors": set(),
-    "depyf.report": {"depyf.record"},
-    "depyf.torch_hooks": {"depyf.decompiler", "depyf.errors", "depyf.record", "depyf.report", "depyf"},
+    "depyf.quiet": set(),
+    "depyf.signals": set(),
+    "depyf.report": {"depyf.record", "depyf.quiet"},
+    "depyf.torch_hooks": {
+        "depyf.decompiler", "depyf.errors", "depyf.quiet", "depyf.record", "depyf.report", "depyf.signals", "depyf"
+    },
     "depyf.explain": {"depyf.torch_hooks", "depyf.errors"},
     "depyf.optimization": {"depyf.torch_hooks", "depyf.errors"},
     "depyf.utils": {"depyf.decompiler", "depyf.errors"},

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Optional, Tuple
 
+from ..signals import is_from_signal_handler
 from . import syntax as s
 from . import temporaries
 from .build import (
@@ -189,6 +190,8 @@ def decompile_frame(
             failures.append(f"{rung.name}: {error}")
             continue
         except Exception as error:
+            if is_from_signal_handler(error):
+                raise
             log.debug("decompiling %s failed", code.co_name, exc_info=True)
             bugs.append(f"{type(error).__name__} in {_where(error)}: {error}")
             failures.append(f"{rung.name}: {type(error).__name__}: {error}")
@@ -231,8 +234,9 @@ def rungs_inside(code: CodeType, constant_globals: Optional[Callable[[str], bool
                 if rung.drops_locals and attempt.run("<depyf>").proved:
                     found[inner] = rung
                     break
-            except Exception:  # the next rung is tried; the caller tells what fails everywhere
-                continue
+            except Exception as error:  # the next rung is tried; the caller tells what fails everywhere
+                if is_from_signal_handler(error):
+                    raise
     return found
 
 

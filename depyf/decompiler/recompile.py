@@ -8,11 +8,11 @@ variables need a function around the text; the line numbers are kept.
 
 from __future__ import annotations
 
-import warnings
 from opcode import opmap
 from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from ..quiet import compile_quietly
 from . import syntax as s
 from .build.names import shown_name
 from .decode import decode
@@ -79,11 +79,9 @@ def compile_like(
         text = print_source(
             _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
         ).text
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # The text says how it is compiled: annotations that are strings are written as strings, or it has the import.
-        flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
-        code = compile(text, filename, mode, flags=flags, dont_inherit=True, optimize=0)
+    # The text says how it is compiled: annotations that are strings are written as strings, or it has the import.
+    flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
+    code = compile_quietly(text, filename, mode, flags=flags, optimize=0)
     if original.co_name != "<module>":
         for _ in range(1 + wrapped + is_generic):
             code = _only_code(code)

@@ -22,7 +22,7 @@ def guard_function(frame: FrameRecord, name: str, signature: Signature, file: st
     """The lines of the function; conditions that Python cannot say are comments in it."""
     lines = python_text.bracketed("def " + name, ", ".join(signature.names), ":")
     if not frame.guards:
-        return [*lines, "    # (the guards of this version were not seen)", "    return True"]
+        return [*lines, "    # (the guards of this version were not seen)", "    ..."]
     marks = [guard for guard in frame.guards if _NO_MARKS.match(guard.condition)]
     guards = [guard for guard in frame.guards if not _NO_MARKS.match(guard.condition)]
     pieces = {id(guard): pieces_of(guard) for guard in guards}

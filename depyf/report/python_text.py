@@ -10,9 +10,9 @@ import ast
 import functools
 import keyword
 import re
-import warnings
 from typing import Iterable, List, Sequence, Union
 
+from depyf.quiet import compile_quietly, parse_quietly
 from depyf.report.thinning import is_closed, remember, thinned
 
 WIDTH = 100
@@ -32,9 +32,7 @@ def is_module(text: str) -> bool:
     """Whether this interpreter compiles `text` as a module: a stray `return` or `nonlocal` will not do."""
     thin, shapes = thinned(text)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(thin, "<text>", "exec", dont_inherit=True)
+        compile_quietly(thin, "<text>")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     remember(shapes)
@@ -45,7 +43,7 @@ def definition(text: str) -> Definition | None:
     """The one function at the top of `text`, or inside the function that stands for its enclosing scope."""
     if not is_module(text):
         return None
-    found = _functions(ast.parse(text).body)
+    found = _functions(parse_quietly(text).body)
     if len(found) == 1 and found[0].name.startswith(ENCLOSING):
         found = _functions(found[0].body)
     return found[0] if len(found) == 1 else None
@@ -60,7 +58,7 @@ def in_its_scope(text: str) -> str:
     if "nonlocal" not in text:
         return text
     try:
-        tree = ast.parse(text)
+        tree = parse_quietly(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
     names = sorted({name for node in ast.walk(tree) if isinstance(node, ast.Nonlocal) for name in node.names})

@@ -118,6 +118,7 @@ class Capture:
             if self._is_over:
                 return None
             compile_id = self._current_compile_id()
+            trace.switch_on()
             compilation = self._compilations.of(compile_id)
             to_run = self._frames.add(code, new_code, compile_id)
             compilation.frame = len(self._frames.records) - 1

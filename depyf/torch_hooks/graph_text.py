@@ -11,6 +11,7 @@ import ast
 import re
 from typing import Dict, List
 
+from depyf.quiet import parse_quietly
 from depyf.report import python_text
 
 _ODD_CLASS_NAME = re.compile(r"^(?P<head>\s*class )<(?P<name>\w+)>(?=\()", re.MULTILINE)
@@ -49,7 +50,7 @@ def like_running(logged: str, running: str) -> str | None:
 
 def _forward(text: str) -> ast.FunctionDef | None:
     try:
-        tree = ast.parse(text)
+        tree = parse_quietly(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
     for node in ast.walk(tree):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from types import CodeType, FunctionType
 from typing import Any, Dict, Iterator, List, Sequence
 
 from depyf.decompiler.prove import Grade, prove
 from depyf.decompiler.relabel import adopt_lines, move
+from depyf.quiet import compile_quietly
 from depyf.torch_hooks import torch_facts
 
 
@@ -30,9 +30,7 @@ def forward_of(module: Any) -> FunctionType | None:
 def forwards_in(text: str, path: str) -> List[CodeType]:
     """The code of each `forward` in the text of a graph, as it would be compiled from `path`."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compiled = compile(text, path, "exec", dont_inherit=True)
+        compiled = compile_quietly(text, path)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     return list(_named_forward(compiled))

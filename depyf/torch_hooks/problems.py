@@ -13,6 +13,7 @@ import traceback
 from typing import Any, List
 
 from depyf.report.summary import LOST
+from depyf.signals import is_from_signal_handler
 
 logger = logging.getLogger("depyf")
 
@@ -35,9 +36,12 @@ class Shield:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
-        if isinstance(error, Exception) and not isinstance(error, CannotWrite):
-            self._problems.note(self._doing, error)
-        return isinstance(error, Exception)
+        if error is None or isinstance(error, CannotWrite):
+            return True
+        if not isinstance(error, Exception) or is_from_signal_handler(error):
+            return False
+        self._problems.note(self._doing, error)
+        return True
 
 
 

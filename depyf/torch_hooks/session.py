@@ -123,7 +123,7 @@ class prepare_debug:
             _last_folder = capture.folder.known_path
             if sys.stderr is not None:
                 text = render_summary(self.record, capture.folder.known_path, os.path.exists)
-                print(text, file=sys.stderr, flush=True)
+                _tell(text)
         with capture.problems.shield("putting the processes side by side"):
             _merge(capture.folder)
 
@@ -264,7 +264,13 @@ def _merge(folder: OutputFolder) -> None:
         return  # a rank that is not there may still come, or never enters: `if rank == 0` is how some programs do it
     if sys.stderr is not None:
         text = render_merged(merged.processes, merged.differences, folder.top)
-        print(text, file=sys.stderr, flush=True)
+        _tell(text)
+
+
+def _tell(text: str) -> None:
+    """Print on stderr, whatever characters it has."""
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr, flush=True)
 
 
 def _write_full_code(capture: Capture, record: SessionRecord) -> SessionRecord:

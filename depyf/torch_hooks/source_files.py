@@ -19,12 +19,12 @@ from depyf.report import python_text, thinning
 
 _DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)")
 _DECORATOR = re.compile(r"[ \t]*@")
-_UNREADABLE = (OSError, TypeError, IndentationError, SyntaxError, tokenize.TokenError)
+_UNREADABLE = (OSError, TypeError, ValueError, SyntaxError, tokenize.TokenError)
 
 
 def definition_of(code: CodeType) -> str:
     """The text of a function, if its file has it as a definition and nothing else; empty where that takes more."""
-    lines = linecache.getlines(code.co_filename)
+    lines = _lines_of(code.co_filename)
     first = code.co_firstlineno - 1
     if not 0 <= first < len(lines):
         return ""
@@ -37,6 +37,13 @@ def definition_of(code: CodeType) -> str:
     text = _without_indentation(lines[first : _end_of_block(lines, start, found[1])], found[1])
     is_whole = thinning.is_closed(text) and not text.endswith("\\\n") and "nonlocal" not in text
     return text if (is_whole and found[2] == code.co_name) or python_text.is_module(text) else ""
+
+
+def _lines_of(file: str) -> List[str]:
+    try:
+        return linecache.getlines(file)
+    except ValueError:  # no file has that name
+        return []
 
 
 def _end_of_block(lines: List[str], start: int, indentation: str) -> int:

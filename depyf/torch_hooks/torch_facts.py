@@ -52,6 +52,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "frames only: no graphs, kernels, guards or graph breaks",
     ),
     PrivateHook(
+        "compilation_callbacks",
+        "torch._dynamo.callback",
+        "callback_handler",
+        "listen again, when a compilation starts, to a trace that the program's `logging.config` has switched off",
+        "2.4 and newer (2.9, 2.11, 2.13, 2.15 checked)",
+        "what is compiled first after that has no graphs, guards or graph breaks",
+    ),
+    PrivateHook(
         "current_compile_id",
         "torch._guards",
         "CompileContext.current_compile_id",

@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Callable, Dict
 
+from depyf.signals import is_from_signal_handler
 from depyf.torch_hooks import torch_facts
 from depyf.torch_hooks.problems import Problems
 from depyf.torch_hooks.unseen import unseen_by_dynamo
@@ -71,6 +72,8 @@ class TraceHandler(logging.Handler):
             if event is not None:
                 self._receive(event)
         except Exception as error:
+            if is_from_signal_handler(error):
+                raise
             self._problems.note("reading torch's structured trace", error)
 
 
@@ -111,8 +114,37 @@ def attach(receive: Callable[[TraceEvent], None], problems: Problems) -> Callabl
     handler = TraceHandler(receive, problems)
     handler.handle = unseen_by_dynamo(handler.handle)  # type: ignore[method-assign]
     logger.addHandler(handler)
+    before = logger.disabled
+    stop_watching = _stay_switched_on()
 
     def detach() -> None:
         logger.removeHandler(handler)
+        stop_watching()
+        logger.disabled = before
 
     return detach
+
+
+def switch_on(*args: Any) -> None:
+    """Let torch's trace be heard: `logging.config` disables the loggers that exist, unless it is told not to."""
+    logger = torch_facts.find("trace_logger")
+    if logger is not None:
+        logger.disabled = False
+
+
+def _stay_switched_on() -> Callable[[], None]:
+    """Switch the trace on, now and when a compilation starts; returns the function that ends that."""
+
+    switch_on()
+    callbacks = torch_facts.find("compilation_callbacks")
+    register = getattr(callbacks, "register_start_callback", None)
+    if register is None:
+        return lambda: None
+    callback = unseen_by_dynamo(switch_on)
+    register(callback)
+
+    def stop() -> None:
+        if callback in callbacks.start_callbacks:  # `torch._dynamo.reset` forgets them
+            callbacks.remove_start_callback(callback)
+
+    return stop
