@@ -8,6 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch_probes import TORCH  # noqa: E402
+
 import depyf  # noqa: E402
 
 
@@ -124,7 +126,7 @@ def a_conversion_waits_for_the_break(x):
 
 NESTED = [
     Counting.make,
-    lambda: a_dict_and_a_list_that_hold_themselves,
+    *([lambda: a_dict_and_a_list_that_hold_themselves] if TORCH > (2, 10) else []),  # torch 2.9 recurses for ever there
     lambda: a_tensor_and_lists_of_it,
     lambda: a_walrus_in_a_comprehension_after_the_break,
     lambda: a_conversion_waits_for_the_break,
@@ -140,7 +142,7 @@ def test_what_a_frame_changes_and_hands_on_is_replaced_and_the_same(nested, dyna
     switch = {"nested_graph_breaks": True} if nested and hasattr(config, "nested_graph_breaks") else {}
     with config.patch(**switch), depyf.prepare_debug(tmp_path / "d") as session:
         results = [torch.compile(make(), backend="eager", dynamic=dynamic)(torch.ones(3)) for make in NESTED]
-    assert len(session.record.frames) >= 7
+    assert len(session.record.frames) >= len(NESTED) + 2
     assert [frame.file for frame in session.record.frames if frame.installed != "replaced"] == []
     assert repr(results) == repr(expected)
 

@@ -65,7 +65,9 @@ def _recompiled(record: SessionRecord) -> List[str]:
         reasons = [str(failed) for frame in frames[function.key] for failed in frame.failed_guards[:1]]
         if reasons and len(lines) < _MOST_RECOMPILED:
             place = f"{function.name} ({function.file}:{function.first_line})"
-            lines.append(f"  compiled {len(frames[function.key])} times: {place}; the last time {reasons[-1]}")
+            count = len(frames[function.key])
+            often = f"compiled {count} times" if count > 1 else "compiled again"  # before that, elsewhere
+            lines.append(f"  {often}: {place}; {'the last time ' if count > 1 else ''}{reasons[-1]}")
     return lines
 
 
