@@ -17,7 +17,7 @@ _lock = threading.RLock()
 _OF_COMPILING = (SyntaxWarning, DeprecationWarning, FutureWarning)
 
 
-def compile_quietly(text: str, filename: str, mode: str = "exec", **options: Any) -> CodeType:
+def compile_quietly(text: str | bytes, filename: str, mode: str = "exec", **options: Any) -> CodeType:
     """As `compile(text, filename, mode, dont_inherit=True, **options)`."""
     code: CodeType = _compiled(text, filename, mode, options)
     return code
@@ -28,7 +28,7 @@ def parse_quietly(text: str, mode: str = "exec") -> Any:
     return _compiled(text, "<text>", mode, {"flags": ast.PyCF_ONLY_AST})
 
 
-def _compiled(text: str, filename: str, mode: str, options: Any) -> Any:
+def _compiled(text: str | bytes, filename: str, mode: str, options: Any) -> Any:
     with _lock:
         own_thread, shown = threading.get_ident(), getattr(warnings, "_showwarnmsg", None)
         if shown is None:
@@ -51,7 +51,7 @@ def _compiled(text: str, filename: str, mode: str, options: Any) -> Any:
         return _without_filters(text, filename, mode, options)
 
 
-def _without_filters(text: str, filename: str, mode: str, options: Any) -> Any:
+def _without_filters(text: str | bytes, filename: str, mode: str, options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return compile(text, filename, mode, dont_inherit=True, **options)

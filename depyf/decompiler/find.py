@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import marshal
 import sys
-import warnings
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Iterator, List, Optional, Tuple
 
 from ..errors import UserError
+from ..quiet import compile_quietly
 from .python_facts import RUNNING_VERSION
 
 CO_OPTIMIZED = 0x1
@@ -84,9 +84,7 @@ def code_of_file(path: str) -> CodeType:
         assert isinstance(code, CodeType)
         return code
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(data, path, "exec", dont_inherit=True)
+        return compile_quietly(data, path)
     except (SyntaxError, ValueError) as error:
         raise NotFound(f"{path} does not compile: {error}") from error
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Dict, List, Optional, Sequence, Set
 
+from ..quiet import compile_quietly
 from .microops import ENDS, JUMPS, NULL_FIRST, NULL_SECOND, PLAIN, Op, Program, depth_needed, stack_effect
 
 # Builtins that look at the names, and how many arguments it takes to make them look elsewhere.
@@ -120,7 +121,7 @@ def _pushed_again(ops: Sequence[Op], index: int) -> int:
 def _reads_none_of(text: Any, names: Set[str]) -> bool:
     """Whether running this text, an argument of eval or exec, looks up no name of the frame: `import math` does not."""
     try:
-        code = compile(text, "<text>", "exec", dont_inherit=True)
+        code = compile_quietly(text, "<text>")
     except (SyntaxError, ValueError, TypeError):
         return False
     work = [code]

@@ -23,7 +23,7 @@ def class_named(code: CodeType, qualified: str) -> CodeType:
     """A class body that stores another qualified name; code that is no class body is left as it is."""
     if code.co_flags & CO_OPTIMIZED or code.co_name == "<module>":
         return code
-    instructions = list(raw_instructions(code, RUNNING_VERSION))
+    instructions = raw_instructions(code, RUNNING_VERSION)
     load = _load_of_name(code, instructions)
     if load is None or code.co_consts[load.arg] == qualified:
         return code

@@ -127,7 +127,7 @@ def _has_plain_super(code: CodeType) -> bool:
         current = work.pop()
         work.extend(const for const in current.co_consts if isinstance(const, CodeType))
         if "super" in current.co_names:  # a name that code generators may leave there unused
-            raws = list(raw_instructions(current, RUNNING_VERSION))
+            raws = raw_instructions(current, RUNNING_VERSION)
             if any(raw.opname == "LOAD_SUPER_ATTR" for raw in raws):
                 return False
             calls = calls or any(_loads_super(current, raw) for raw in raws)
@@ -260,7 +260,7 @@ def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
     if not modules:
         return code
     data, consts = bytearray(code.co_code), (*code.co_consts, ())
-    raws = list(raw_instructions(code, RUNNING_VERSION))
+    raws = raw_instructions(code, RUNNING_VERSION)
     for names, raw in zip(raws, raws[1:]):
         if raw.opname == "IMPORT_NAME" and code.co_names[raw.arg] in modules and consts[names.arg] is None:
             if names.opname != "LOAD_CONST" or names.start != names.offset or len(consts) > 256:

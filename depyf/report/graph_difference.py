@@ -18,6 +18,10 @@ _PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"(?=\s*[,)])')
 _OPERATION = re.compile(r'\s*(?P<name>\w+)(?:: "(?P<type>[^"]*)")? = (?P<value>.*?)(?:;  (?:\w+ = )+None)?$')
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + " ..."
+
+
 class _Step(NamedTuple):
     """An input or an operation: what it is called and computes, and the type of the result, where it is known."""
 
@@ -27,8 +31,7 @@ class _Step(NamedTuple):
 
     def __str__(self) -> str:
         typed = f"{self.name}: {self.type}" if self.type else self.name
-        text = f"{typed} = {self.value}" if self.value else typed
-        return text if len(text) <= _LONGEST else text[:_LONGEST] + " ..."
+        return _cut(f"{typed} = {self.value}" if self.value else typed)
 
 
 def first_difference(graphs: Sequence[Sequence[str]]) -> List[str]:
@@ -82,7 +85,7 @@ def _raw(graphs: Sequence[Sequence[str]]) -> List[str]:
     """The first line that is not the same in all graphs, as it is."""
     for lines in _side_by_side(graphs):
         if len(set(lines)) > 1:
-            return [line if len(line) <= _LONGEST else line[:_LONGEST] + " ..." for line in lines]
+            return list(map(_cut, lines))
     return [""] * len(graphs)
 
 
