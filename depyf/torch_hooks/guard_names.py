@@ -30,6 +30,7 @@ _TOKEN = re.compile(
     r"|(?P<open>['\"])"
 )
 _IMPORT = re.compile(r"\b__import__\('(?P<module>[^\W\d]\w*)'\)")
+A_SOURCE = re.compile(r"\b[LG]\[")  # where a value of the frame or its module is looked at
 _COMPLETE_STRING = re.compile(_STRING, re.DOTALL)
 
 

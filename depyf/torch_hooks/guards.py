@@ -21,7 +21,7 @@ from types import CodeType
 
 from depyf.record import GuardRecord
 from depyf.torch_hooks.guard_forms import conditions_of
-from depyf.torch_hooks.guard_names import readable
+from depyf.torch_hooks.guard_names import A_SOURCE, readable
 from depyf.torch_hooks.guard_origins import Origin, end_of_condition, origins_in, told_apart
 from depyf.torch_hooks.guard_text import Leaf
 from depyf.torch_hooks.printed import scrub, type_from_repr
@@ -30,7 +30,6 @@ _MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager: source=
 _LEAF = re.compile(r"(?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<text>.*))?$", re.DOTALL)
 _ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
 _ROOT = re.compile(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]")
-_A_SOURCE = re.compile(r"\b[LG]\[")
 
 # Guards that torch hangs on the first of the values they relate.
 _ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
@@ -125,7 +124,7 @@ def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[i
         return (0, names.index(name) if name in names else len(names), "", position)
     if scope:
         return (1, 0, readable(leaf.source), position)
-    if leaf.kind == "LAMBDA_GUARD" and _A_SOURCE.search(leaf.text):
+    if leaf.kind == "LAMBDA_GUARD" and A_SOURCE.search(leaf.text):
         return (2, 1, "", position)
     return (3, 0, "", position)
 

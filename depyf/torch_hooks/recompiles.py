@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Mapping, Sequence, Tuple
 
 from depyf.record import FailedGuard, GuardRecord
 from depyf.torch_hooks.alike import Alike, alike
-from depyf.torch_hooks.guard_names import readable
+from depyf.torch_hooks.guard_names import A_SOURCE, readable
 from depyf.torch_hooks.guard_origins import Origin, origins_in, split_origin, told_apart
 from depyf.torch_hooks.names import stable_text
 from depyf.torch_hooks.printed import is_expression, scrub, type_from_repr, with_sorted_sets
@@ -130,7 +130,6 @@ _SWITCHES = {
     "default_dtype": "torch.get_default_dtype()",
     "num_threads": "torch.get_num_threads()",
 }
-_A_SOURCE = re.compile(r"\b[LG]\[")
 _MOST_PARTS = 6  # values that are told of one condition
 _SAME_TYPE = " has the type it had"
 _Said = Tuple[str, str, str]  # the condition that failed, the value then, the value now
@@ -219,7 +218,7 @@ def _backend(match: re.Match[str], variables: Variables) -> _Said:
 
 
 def _equal(match: re.Match[str], variables: Variables) -> _Said:
-    if _A_SOURCE.search(match["then"]):  # two values that vary: none of them is the one that was asked for
+    if A_SOURCE.search(match["then"]):  # two values that vary: none of them is the one that was asked for
         return readable(match.string), "", _parts_now(match.string, variables)
     now = variables.describe(match["name"]) or _parts_now(match.string, variables)
     return readable(match.string), match["then"], now
