@@ -64,7 +64,7 @@ def make_environment(interpreter: str, torch: str, folder: Path) -> str:
 
 def test_files(everything: bool) -> List[str]:
     """The test files that speak of torch, or all of them."""
-    files = sorted((ROOT / "tests").glob("test_*.py"))
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
     return [str(file) for file in files if everything or re.search(r"\btorch\b", file.read_text())]
 
 

@@ -1,0 +1,39 @@
+"""The ladder of the pipeline: a rung that fails leads to the next, and its failure is kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.decompiler.pipeline import decompile_frame
+
+
+def test_one_function_that_needs_another_rung_does_not_spoil_its_module(monkeypatch):
+    from depyf.decompiler import pipeline
+
+    structure = pipeline.structure
+
+    def fails_on_hard(graph, regions, flags=False):
+        if graph.program.code.co_name == "hard":
+            raise pipeline.Unstructured("for the test")
+        return structure(graph, regions, flags)
+
+    monkeypatch.setattr(pipeline, "structure", fails_on_hard)
+    source = "class C:\n    def easy(self):\n        while a:\n            b()\n\n    def hard(self):\n        while a:\n            b()\n"
+    result = decompile_frame(compile(source, "<module>", "exec"), constant_globals=None)
+    assert result.proved and result.rung == "state machine"
+    assert result.source.startswith(source.partition("    def hard")[0])
+
+
+def test_a_failure_inside_a_stage_is_kept_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    from depyf.decompiler import pipeline
+
+    def broken(*args: object, **kwargs: object) -> None:
+        raise ZeroDivisionError("injected")
+
+    def step(x):
+        return x + 1
+
+    monkeypatch.setattr(pipeline, "region_tree", broken)
+    result = decompile_frame(step.__code__)
+    assert not result.proved
+    assert any("ZeroDivisionError" in bug and "injected" in bug for bug in result.bugs)

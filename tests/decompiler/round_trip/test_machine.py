@@ -1,0 +1,99 @@
+"""The last structured rung: what no nest of statements can say comes out as a state machine that is proved.
+
+Compilers do not make such graphs, code generators do: here a jump is patched to lead into the middle of a loop.
+"""
+
+from __future__ import annotations
+
+import dis
+from types import CodeType
+from typing import Dict
+
+import pytest
+import test_async
+import test_loops
+import test_match
+from decompile_tools import function_code
+
+from depyf.decompiler import pipeline
+from depyf.decompiler.pipeline import decompile_frame
+
+SOURCE = """
+def f(a, b, c, d):
+    if a():
+        x = b(1)
+    else:
+        x = b(2)
+    while d(x):
+        first = c(x)
+        x = b(first)
+    return x
+"""
+
+STATEMENT = "        first = c(x)"
+
+
+def into_the_loop() -> CodeType:
+    """The code of SOURCE with the jump over the else clause leading to the middle of the loop."""
+    code = function_code(SOURCE)
+    jump = next(i.offset for i in dis.get_instructions(code) if i.opname == "JUMP_FORWARD")
+    middle = min(start for start, _, line in code.co_lines() if line == 1 + SOURCE.split("\n").index(STATEMENT))
+    raw = bytearray(code.co_code)
+    raw[jump + 1] = (middle - jump - 2) // 2
+    return code.replace(co_code=bytes(raw))
+
+
+def test_a_loop_that_is_entered_in_two_places() -> None:
+    code = into_the_loop()
+    result = decompile_frame(code, constant_globals=None)
+    assert result.proved, result.verdict
+    assert result.rung == "state machine"
+    assert "while True:" in result.source
+    for answer in (True, False):
+        assert run(code, answer) == run(result.code, answer)
+
+
+def run(code: object, answer: bool) -> object:
+    """Call the function and note the calls that it makes."""
+    assert isinstance(code, CodeType)
+    calls = []
+
+    def call(name: str, result: object) -> object:
+        def made(*arguments: object) -> object:
+            calls.append((name, arguments))
+            return result
+
+        return made
+
+    left = [1, 1, 0]
+    function = type(run)(code, {})
+    value = function(call("a", answer), call("b", 7), call("c", 8), lambda x: calls.append(x) or left.pop(0))
+    return value, calls
+
+
+@pytest.fixture
+def only_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the rung of state machines is tried."""
+    monkeypatch.setattr(pipeline, "RUNGS", tuple(rung for rung in pipeline.RUNGS if rung.is_machine))
+
+
+# Leaving a `finally` by break needs the loop itself; this is for the rungs before.
+NOT_HERE = {
+    "break and continue in a finally",
+    "continue and break in a finally in a finally",
+    "break in a with in a finally under except*",
+    "a finally with break in a finally",
+    "a loop that a finally leaves before it runs twice",
+}
+EVERYTHING: Dict[str, str] = {
+    **test_async.PROVED,
+    **test_loops.PROVED,
+    **test_match.PROVED,
+}
+
+
+@pytest.mark.usefixtures("only_machines")
+@pytest.mark.parametrize("name", [name for name in EVERYTHING if name not in NOT_HERE])
+def test_every_statement_can_stand_in_a_machine(name: str) -> None:
+    result = decompile_frame(function_code(EVERYTHING[name]), constant_globals=None)
+    assert result.proved, result.verdict

@@ -1,0 +1,104 @@
+"""Comprehensions that Dynamo cut in two where the graph broke: each goes on in a function of its own, without handlers.
+
+The codes are made as Dynamo makes them, from ordinary ones: what was put aside is pushed, the iterator is a parameter.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from types import CodeType, FunctionType
+
+import pytest
+from decompile_tools import function_code
+
+from depyf.decompiler.pipeline import decompile_frame
+from depyf.decompiler.prove import Assumption, prove
+
+inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are inlined from 3.12 on")
+HEAD = "def f(x, given, it):\n    "
+
+
+def cut(body: str, *put_aside: str) -> CodeType:
+    """The code of a function that begins with a comprehension over `it`, cut where Dynamo cuts it."""
+    code = function_code(HEAD + body)
+    raw = bytearray(code.co_code)
+    start = next(i.offset for i in dis.get_instructions(code) if i.argval == "it")
+    aside = [i.offset for i in dis.get_instructions(code) if i.opname == "LOAD_FAST_AND_CLEAR"][: len(put_aside)]
+    swap = aside[-1] + 2  # in between: GET_ITER
+    names = {name: number for number, name in enumerate(code.co_varnames)}
+    pushes = [("PUSH_NULL", 0) if name == "NULL" else ("LOAD_FAST", names[name]) for name in put_aside]
+    instead = [*pushes, ("LOAD_FAST", names["it"])]
+    instead += [("NOP", 0)] * ((swap + 2 - start) // 2 - len(instead))
+    for index, (name, arg) in enumerate(instead):
+        raw[start + 2 * index : start + 2 * index + 2] = bytes([dis.opmap[name], arg])
+    return code.replace(co_code=bytes(raw), co_exceptiontable=b"")
+
+
+CUT = {
+    "stored": ("r = [x(i) for i in it]\n    return r", "NULL"),
+    "returned": ("return [x(i) for i in it]", "NULL"),
+    "dict": ("r = {i: x(i) for i in it}\n    return r", "NULL"),
+    "set with a condition": ("return {x(i) for i in it if g(i)}", "NULL"),
+    "two loops": ("r = [x(i, j) for i in it for j in x(i)]\n    return r", "NULL", "NULL"),
+    "one in another": ("return [[x(i, j) for i in g(j)] for j in it]", "NULL", "NULL"),
+    "pairs, discarded": ("[x(k, v) for k, v in it]\n    return x", "NULL", "NULL"),
+    "walrus": ("r = [y := x(i) for i in it]\n    return r, y", "NULL"),
+}
+
+
+@inlined
+@pytest.mark.parametrize("title", CUT)
+def test_a_comprehension_that_a_graph_break_cut_comes_back_as_it_was_written(title: str) -> None:
+    body, *put_aside = CUT[title]
+    result = decompile_frame(cut(body, *put_aside))
+    assert result.proved, result.verdict
+    assert result.rung == "idioms"
+    assert result.source.strip() == HEAD + body
+    assert Assumption.NOT_SEEN_IN_TRACEBACKS in result.verdict.assumptions
+
+
+@inlined
+def test_the_variable_of_a_cut_comprehension_gets_the_value_back_that_it_had() -> None:
+    code = cut("r = [x(i) for i in it]\n    return r, i\n    i = 0", "given")
+    result = decompile_frame(code)
+    assert result.proved, result.verdict
+    assert result.source.strip() == HEAD + "r = [x(i) for i in it]\n    i = given\n    return r, i"
+    assert result.code is not None
+    for run in (code, result.code):
+        assert FunctionType(run, {})(lambda i: i * 2, 7, iter([1, 2])) == ([2, 4], 7)
+
+
+@inlined
+def test_a_comprehension_inside_a_try_still_has_to_put_its_variables_back() -> None:
+    source = "def f(x, i):\n    {}\n        r = [x(i) for i in x]\n    {}\n        r = i\n    return r, i"
+    code = function_code(source.format("try:", "except ValueError:"))
+    assert prove(code.replace(co_exceptiontable=b""), code).grade.name in ("REFUTED", "UNPROVED")
+
+
+RESUME = """
+    def torch_dynamo_resume_in_f_at_3(___stack0, x):
+        __is_tracing_resume_prologue = True
+        y = ___stack0
+        __is_tracing_resume_prologue = False
+        return y + x{}
+"""
+
+
+def test_marks_that_dynamo_sets_for_itself_are_not_shown_in_resume_functions() -> None:
+    result = decompile_frame(function_code(RESUME.format("")))
+    assert result.proved, result.verdict
+    assert [line.strip() for line in result.source.splitlines()[1:]] == ["y = ___stack0", "return y + x"]
+    outer = function_code("def f(a):\n" + RESUME.format("") + "\n    return torch_dynamo_resume_in_f_at_3(a, 1)")
+    result = decompile_frame(outer)
+    assert result.proved, result.verdict
+    assert "__is_tracing" not in result.source
+    assert result.code is not None
+    assert [const for const in outer.co_consts if isinstance(const, CodeType)][0] in result.code.co_consts
+
+
+def test_marks_that_the_function_itself_can_see_are_shown() -> None:
+    for source in (RESUME.format(" + len(locals())"), "def f(a):\n" + RESUME.format(" + len(locals())") + "    return a"):
+        result = decompile_frame(function_code(source))
+        assert result.proved, result.verdict
+        assert result.source.count("__is_tracing_resume_prologue") == 2

@@ -1,0 +1,80 @@
+"""What the program has set up around its computation: logging, warnings and signals work as without depyf."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from depyf.torch_hooks.problems import Problems
+
+PROGRAM = r"""
+import logging.config, sys, warnings
+import torch, depyf
+
+def old():
+    warnings.warn("old habits")
+
+def größe(x):
+    pattern = "\d"
+    y = x + len(pattern)
+    print("break")
+    return y * 2
+
+f = torch.compile(größe, backend="eager")
+if sys.argv[1] == "error":
+    warnings.filterwarnings("error", category=SyntaxWarning)
+    warnings.filterwarnings("error", category=DeprecationWarning, message="invalid escape")
+with depyf.prepare_debug(sys.argv[2]):
+    logging.config.dictConfig({"version": 1})
+    for n in (2, 3, 4):
+        f(torch.ones(n))
+        old()
+"""
+
+
+@pytest.mark.parametrize("warned", ["default", "error"])
+def test_logging_is_configured_anew_and_warnings_are_shown_once_and_all_is_seen(warned, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    dumped = tmp_path / "dump"
+    python = [sys.executable, "-W", "ignore::SyntaxWarning", "-W", "ignore::DeprecationWarning:__main__"]
+    ran = subprocess.run(
+        [*python, str(tmp_path / "program.py"), warned, str(dumped)],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii:strict", "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+    told = ran.stderr.decode()
+    assert told.count("UserWarning: old habits") == 1
+    assert "SyntaxWarning" not in told and "invalid escape" not in told and "depyf failed" not in told
+    manifest = json.loads((dumped / "manifest.json").read_text(encoding="utf-8"))
+    assert not manifest["problems"]
+    assert manifest["graphs"] and all(frame["guards"] for frame in manifest["frames"])
+    assert any(frame["graph_breaks"] for frame in manifest["frames"])
+    assert (dumped / manifest["functions"][0]["full_code_file"]).exists()
+    assert "frames (" in told  # the summary, with a name that this terminal cannot show
+
+
+class TimedOut(Exception):
+    """Of the user's."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no such signal")
+def test_what_a_signal_handler_raises_while_depyf_works_reaches_the_program():
+    def on_alarm(number, frame):
+        raise TimedOut
+
+    before = signal.signal(signal.SIGALRM, on_alarm)
+    problems = Problems()
+    try:
+        with pytest.raises(TimedOut), problems.shield("working"):
+            signal.raise_signal(signal.SIGALRM)
+        with problems.shield("working"):  # raised by nobody but depyf
+            raise TimedOut
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert problems.lines == ["working: TimedOut"]

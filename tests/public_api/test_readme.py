@@ -1,0 +1,122 @@
+"""README and CONTRIBUTING: the commands exist, the code parses, the output shown is the output one gets."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from repository import ROOT
+
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def test_the_commands_of_the_docs_are_targets_of_the_makefile():
+    named = set(re.findall(r"^ +(?:\$ )?make (\w+)", README + CONTRIBUTING, re.MULTILINE))
+    assert {"demo", "test"} <= named <= targets()
+
+
+def test_ci_calls_the_test_command_and_nothing_else():
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    commands = [line for line in lines if line and not line.startswith(("#", "set ", "cd "))]
+    assert commands == ["make test"]
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def is_torch_of_the_readme() -> bool:
+    import torch
+
+    (version,) = re.findall(r"^TORCH \?= torch==([\d.]+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return torch.__version__.split("+")[0] == version
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL))
+def test_python_in_the_readme_parses(block):
+    ast.parse(block)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> tuple[str, Path]:
+    """The demo on a machine without a compiler."""
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("demo")
+    environment = {key: value for key, value in os.environ.items() if key != "CXX"}
+    environment.update(PATH=str(folder), PYTHONPATH=str(ROOT))
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "toy.py"), str(folder / "dump")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout, folder / "dump"
+
+
+def test_the_demo_does_without_a_compiler_and_says_so(demo):
+    output, folder = demo
+    assert "using backend aot_eager" in output
+    assert not list(folder.glob("*kernel*"))
+
+
+def test_the_demo_prints_where_to_look_and_the_entry_frame(demo):
+    output, folder = demo
+    assert str(folder / "full_code_for_toy_example_0.py") in output
+    assert (folder / "__transformed_code_0_for_toy_example.py").read_text() in output
+
+
+def test_everything_in_the_folder_of_the_demo_parses(demo):
+    _, folder = demo
+    files = list(folder.glob("*.py"))
+    assert len(files) > 5
+    for file in files:
+        compile(file.read_bytes(), file.name, "exec", dont_inherit=True)
+
+
+def test_the_guards_in_the_readme_are_those_of_the_demo(demo):
+    _, folder = demo
+    (block,) = [text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "def __guard" in text]
+    threads = r"get_num_threads\(\) == \d+"  # varies with the machine
+    story = (folder / "full_code_for_toy_example_0.py").read_text()
+    if not is_torch_of_the_readme():  # another torch adds others of its own after those that the program asks for
+        block = block[: block.index("        # Dynamo itself:")]
+    assert re.sub(threads, "", block) in re.sub(threads, "", story)
+
+
+def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
+    _, folder = demo
+    start = README.index("    def toy_example(a, b):\n        pregraph")
+    shown = textwrap.dedent(README[start : README.index("\n\n", start)])
+    frame = (folder / "__transformed_code_0_for_toy_example.py").read_text()
+    place = r"(?<=__resume_at_)\d+"  # where the branch is in the bytecode: another in each Python
+    shown, frame = re.sub(place, "", shown), re.sub(place, "", frame)
+    if is_torch_of_the_readme():
+        assert frame.startswith(shown)
+    else:  # what another torch does before it calls the graph may differ
+        assert frame.startswith("def toy_example(a, b):\n") and shown[shown.index("    graph_out_0 = ") :] in frame
+
+
+def test_the_session_in_contributing_gives_what_it_shows():
+    import doctest
+
+    pytest.importorskip("torch")
+    lines = [line[4:] for line in CONTRIBUTING.splitlines() if line.startswith("    ")]
+    start = lines.index(">>> from depyf.decompiler import decompile_frame")
+    end = next(index for index in range(start, len(lines)) if lines[index].startswith("$"))
+    test = doctest.DocTestParser().get_doctest(
+        "\n".join(lines[start:end]) + "\n", {"__name__": "__main__"}, "CONTRIBUTING.md", None, None
+    )
+    report: list[str] = []
+    # the names that Dynamo adds stay: it removes them itself, when the code that needs them dies
+    assert doctest.DocTestRunner().run(test, out=report.append, clear_globs=False).failed == 0, "".join(report)

@@ -1,0 +1,237 @@
+"""What Dynamo leaves to plain Python is told: in the manifest, in the story of the function, in the summary."""
+
+from __future__ import annotations
+
+import textwrap
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import depyf  # noqa: E402
+from depyf.record import SKIP_KINDS, from_json  # noqa: E402
+from depyf.torch_hooks import torch_facts  # noqa: E402
+
+
+def no_operation(a):
+    return a
+
+
+def break_in_a_loop(a):
+    for _ in range(2):
+        a = a + 1
+        torch._dynamo.graph_break()
+    return a
+
+
+def break_in_a_manager(a):
+    with Manager():
+        torch._dynamo.graph_break()
+        return a + 1
+
+
+class Manager:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+def generator(a):
+    yield a + 1
+
+
+@torch.compiler.disable(reason="it writes a log")
+def disabled(a):
+    return a * 2
+
+
+def calls_disabled(a):
+    return disabled(a + 1) + 1
+
+
+@torch._dynamo.disable(recursive=False)
+def alone_disabled(a):
+    return a * 3
+
+
+def calls_alone_disabled(a):
+    return alone_disabled(a + 1) + 1
+
+
+def recompiled_too_often(a):
+    return a + 1
+
+
+def wrong(a):
+    return a + torch.ones(4)
+
+
+def inner(a):
+    print("inside")
+    return a + 1
+
+
+def outer(a):
+    return inner(a.sin()).cos()
+
+
+def uses_a_library(a):
+    torch._dynamo.graph_break()
+    return a, textwrap.dedent("  a")
+
+
+def compiled(function, **options):
+    return torch.compile(function, backend="eager", **options)
+
+
+def program():
+    three = torch.ones(3)
+    compiled(no_operation)(three)
+    compiled(break_in_a_loop)(three)
+    compiled(break_in_a_manager)(three)
+    list(compiled(generator)(three))
+    compiled(calls_disabled)(three)
+    compiled(calls_alone_disabled)(three)
+    with torch._dynamo.config.patch(recompile_limit=2):
+        function = compiled(recompiled_too_often, dynamic=False)
+        for size in range(2, 6):
+            function(torch.ones(size))
+    for failing in (wrong, torch.nn.Linear(4, 4)):
+        with pytest.raises(RuntimeError):
+            compiled(failing)(three)
+    compiled(outer)(three)
+    compiled(uses_a_library)(three)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("skips") / "d"
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder) as context:
+        program()
+    record = from_json((folder / "manifest.json").read_text())
+    assert record == context.record and not record.problems
+    by_name = {function.name: function for function in record.functions}
+    return SimpleNamespace(folder=folder, record=record, function=by_name.__getitem__)
+
+
+needs_reasons = pytest.mark.skipif(
+    torch_facts.find("skip_reasons") is None, reason=torch_facts.hook("skip_reasons").without
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [
+        ("no_operation", "no graph", "no operation on tensors"),
+        ("break_in_a_loop", "graph break in a loop", "torch._dynamo.graph_break()"),
+        ("break_in_a_manager", "graph break", "raph break"),
+        pytest.param("generator", "generator", "only functions that use them", marks=needs_reasons),
+        ("disabled", "disabled", "torch.compiler.disable (reason: it writes a log)"),
+        pytest.param("alone_disabled", "disabled", "non-recursively disabled", marks=needs_reasons),
+        pytest.param("recompiled_too_often", "recompile limit", "recompile_limit is 2; ", marks=needs_reasons),
+        ("wrong", "failed", "Attempting to broadcast"),
+    ],
+)
+def test_a_function_that_dynamo_leaves_to_python_says_why_in_manifest_and_story(seen, name, kind, words):
+    function = seen.function(name)
+    assert kind in SKIP_KINDS
+    assert any(skip.kind == kind and words in skip.reason.replace("_", " ") + skip.reason for skip in function.skips), function.skips
+    story = (seen.folder / function.full_code_file).read_text()
+    assert f"def {name}(" in story
+    assert SKIP_KINDS[kind] in story
+    compile(story, name, "exec")
+
+
+def test_the_exception_of_a_failed_compilation_is_not_called_eager_running(seen):
+    story = (seen.folder / seen.function("wrong").full_code_file).read_text()
+    assert "it runs as it is" not in story and "the program got the exception" in story
+
+
+@needs_reasons
+def test_past_the_limit_the_dispatcher_says_that_no_more_is_compiled(seen):
+    function = seen.function("recompiled_too_often")
+    story = (seen.folder / function.full_code_file).read_text()
+    assert len(seen.record.frames_of(function.key)) == 2
+    assert "Dynamo has reached its limit and compiles no more" in story and "Dynamo compiles one more" not in story
+    assert "a.size(0) == 3 (then 3, now 4)" in function.skips[0].reason
+
+
+def test_a_break_has_its_reason_the_calls_that_led_there_and_the_hints_of_torch(seen):
+    (frame,) = seen.record.frames_of(seen.function("outer").key)
+    (found,) = frame.graph_breaks
+    assert [call.function for call in found.stack][-2:] == ["outer", "inner"]
+    assert found.location.function == "inner" and found.location.code == 'print("inside")'
+    assert any("reorderable_logging_functions" in hint for hint in found.hints)
+    assert not any("site-packages/torch/" in call.file for call in found.stack)
+    story = (seen.folder / seen.function("outer").full_code_file).read_text()
+    assert "by way of outer (test_skips.py:" in story and "-> inner (test_skips.py:" in story
+    assert "hint: If you are attempting to call a logging function" in story
+
+
+@needs_reasons
+def test_functions_of_libraries_are_listed_and_get_no_story(seen):
+    names = {frame.name: frame for frame in seen.record.skipped_frames}
+    assert names["dedent"].file == textwrap.__file__ and names["sub"].skip.kind == "skip list"
+    assert not any("torch/_dynamo/" in frame.file for frame in seen.record.skipped_frames)
+    assert "dedent" not in {function.name for function in seen.record.functions}
+
+
+def test_the_summary_names_what_might_have_been_compiled(tmp_path, capsys):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path):
+        compiled(break_in_a_loop)(torch.ones(2))
+        compiled(calls_disabled)(torch.ones(2))
+    error = capsys.readouterr().err
+    place = f"{__file__}:{break_in_a_loop.__code__.co_firstlineno}"
+    assert f"not compiled: break_in_a_loop ({place}): a graph break inside a loop" in error
+    assert "1 function more left to Python" in error
+    assert "open first: " in error and "full_code_for_calls_disabled_0.py" in error
+
+
+def test_without_the_hook_the_trace_still_tells_what_gave_no_frame(tmp_path, monkeypatch):
+    real = torch_facts.find
+    monkeypatch.setattr(torch_facts, "find", lambda name: None if name == "skip_reasons" else real(name))
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path) as context:
+        compiled(no_operation)(torch.ones(2))
+        compiled(break_in_a_loop)(torch.ones(2))
+        list(compiled(generator)(torch.ones(2)))
+        with torch._dynamo.config.patch(recompile_limit=1):
+            function = compiled(recompiled_too_often, dynamic=False)
+            for size in range(2, 5):
+                function(torch.ones(size))
+    assert not context.record.problems
+    kinds = {function.name: [skip.kind for skip in function.skips] for function in context.record.functions}
+    assert kinds == {
+        "no_operation": ["no graph"],
+        "break_in_a_loop": ["graph break in a loop"],
+        "generator": ["generator"],
+        "recompiled_too_often": ["recompile limit"],
+    }
+
+
+def test_torch_gets_its_own_function_back(tmp_path):
+    before = torch_facts.find("skip_reasons")
+    with depyf.prepare_debug(tmp_path):
+        pass
+    assert torch_facts.find("skip_reasons") is before
+
+
+def test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it():
+    import weakref
+
+    from depyf.torch_hooks.skips import _is_entry
+
+    wrapper = {"__name__": "torch._dynamo.eval_frame"}
+    exec("def compile_wrapper(fn, ask):\n    return ask(sys._getframe())\nimport sys\n", wrapper)
+    function = test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it
+    for code, is_entry in ((function.__code__, True), (weakref.WeakKeyDictionary.copy.__code__, False)):
+        assert wrapper["compile_wrapper"](function, lambda frame, code=code: _is_entry(code, frame)) is is_entry
+    module = torch.nn.ReLU()
+    called = type(module).__call__.__code__
+    assert wrapper["compile_wrapper"](module, lambda frame: _is_entry(called, frame))
+    assert not _is_entry(function.__code__, None)

@@ -1,0 +1,139 @@
+"""The code that runs is the code on disk: breakpoints in graphs and kernels are hit."""
+
+from __future__ import annotations
+
+import capture_tools as tools
+import pytest
+import torch
+from capture_tools import breakpoints, dump, run_toy, same, statement_lines
+from torch_probes import AOT_EAGER_INTERPRETS
+
+import depyf
+
+pytestmark = pytest.mark.usefixtures("own_inductor_cache")
+
+
+RUNNING_FILE = {"eager": "Captured_Graph.0", "aot_eager": "Forward_graph.0"}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_breakpoints_in_frame_and_graph_are_hit_and_show_the_locals(tmp_path, backend):
+    folder = tmp_path / "d"
+    _, record, compiled = dump(folder, tools.toy_example, run_toy, backend)
+    frame = folder / "__transformed_code_0_for_toy_example.py"
+    graph = folder / f"{record.frames[0].graphs[0]}.{RUNNING_FILE[backend]}.py"
+    places = [(frame, statement_lines(frame)[-1]), (graph, statement_lines(graph)[-1])]
+    places += [(frame, statement_lines(frame)[0]), (frame, statement_lines(frame)[1])]
+    with breakpoints(*places) as debugger:
+        compiled(torch.ones(10), torch.ones(10))
+    hits = {name: values for name, _, values in debugger.hits}
+    assert torch.equal(hits[frame.name]["a"], torch.ones(10))
+    if backend == "aot_eager" and AOT_EAGER_INTERPRETS:
+        assert_said_to_be_interpreted(graph, record.graphs[0])
+        return
+    assert any(torch.is_tensor(value) and value.shape == (10,) for value in hits[graph.name].values())
+    assert {line for name, line, _ in debugger.hits if name == graph.name} == {places[1][1]}
+
+
+def assert_said_to_be_interpreted(path, graph):
+    assert path.name in graph.running_files and not graph.linked_files
+    assert "node by node in an interpreter: breakpoints here are not hit" in path.read_text().splitlines()[0]
+
+
+def test_breakpoints_in_the_backward_graph_are_hit(tmp_path):
+    run = lambda compiled: run_toy(compiled, grad=True)  # noqa: E731
+    results, record, compiled = dump(tmp_path / "d", tools.toy_example, run, "aot_eager")
+    assert same(results, run(tools.toy_example))
+    graph = tmp_path / "d" / f"{record.frames[0].graphs[0]}.Backward_graph.0.py"
+    if AOT_EAGER_INTERPRETS:
+        assert_said_to_be_interpreted(graph, record.graphs[0])
+        return
+    a = torch.ones(10, requires_grad=True)
+    out = compiled(a, torch.ones(10)).sum()
+    with torch.autograd.set_multithreading_enabled(False):
+        with breakpoints((graph, statement_lines(graph)[-1])) as debugger:
+            out.backward()
+    # autograd runs the backward of CPU graphs in the thread that asks for it
+    assert debugger.hits and a.grad is not None
+
+
+def test_inductor_kernels_are_linked_and_the_other_stages_say_that_they_do_not_run(tmp_path):
+    folder = tmp_path / "d"
+    run = lambda f: [f(torch.ones(3, 4), torch.ones(3, 4))]  # noqa: E731
+    results, record, compiled = dump(folder, tools.straight, run, "inductor")
+    assert same(results, run(tools.straight))
+    (graph,) = record.graphs
+    kernel = f"{graph.name}.kernel_0.py"
+    assert graph.running_files == (kernel,)
+    stages = {part.stage for part in graph.stages}
+    assert stages == {"Captured_Graph", "BEFORE_PRE_GRAD", "Forward_graph", "AFTER_POST_GRAD"}
+    for part in graph.stages:
+        first = (folder / part.file).read_text().splitlines()[0]
+        assert first.startswith("# ") and "not run" in first and kernel in first
+    tools.assert_all_parse(folder)
+    with breakpoints((folder / kernel, statement_lines(folder / kernel, "call")[-1])) as debugger:
+        assert torch.equal(compiled(torch.ones(3, 4), torch.ones(3, 4)), results[0])
+    assert [name for name, _, _ in debugger.hits] == [kernel]
+
+
+def test_a_backward_that_never_ran_is_not_said_to_be_in_the_kernel_of_the_forward(tmp_path):
+    run = lambda f: [f(torch.ones(3, 4, requires_grad=True), torch.ones(3, 4)).detach()]  # noqa: E731
+    for backend in ("aot_eager", "inductor"):
+        _, record, _ = dump(tmp_path / backend, tools.straight, run, backend)
+        (graph,) = record.graphs
+        parts = {part.stage: part for part in graph.stages}
+        first = (tmp_path / backend / parts["Backward_graph"].file).read_text().splitlines()[0]
+        if not parts["Backward_graph"].linked:  # AOTAutograd makes its function, Inductor waits for the first call
+            assert first.endswith("Backward_graph: nothing that was made of it has run so far"), first
+        assert backend == "aot_eager" or not parts["Backward_graph"].instead
+        assert backend == "aot_eager" or parts["Forward_graph"].instead == (graph.kernels[0].file,)
+
+
+def test_two_functions_that_share_one_kernel_module_say_which_file_is_linked(tmp_path):
+    torch._dynamo.reset()
+
+    def once(a, b):
+        return (a * 2 + b).relu().sum(-1)
+
+    functions = [torch.compile(function, backend="inductor") for function in (tools.straight, once)]
+    with depyf.prepare_debug(str(tmp_path / "d")) as context:
+        for function in functions:
+            function(torch.ones(3, 4), torch.ones(3, 4))
+    first, second = context.record.graphs
+    assert first.running_files == (f"{first.name}.kernel_0.py",)
+    kernels = [graph.kernels[0] for graph in (first, second)]
+    if kernels[1].linked:  # torch loaded the module twice: each has its own file
+        return
+    assert kernels[1].instead == (kernels[0].file,)
+    assert kernels[0].file in (tmp_path / "d" / kernels[1].file).read_text().splitlines()[0]
+
+
+def test_a_later_session_in_another_folder_takes_the_links_over(tmp_path):
+    run = lambda f: [f(torch.ones(3, 4), torch.ones(3, 4))]  # noqa: E731
+    for backend in ("eager", "inductor"):
+        for name in ("one", "two"):
+            folder = tmp_path / backend / name
+            _, record, compiled = dump(folder, tools.straight, run, backend)
+            path = folder / record.graphs[0].running_files[0]
+            line = statement_lines(path, {"eager": "forward", "inductor": "call"}[backend])[-1]
+            with breakpoints((path, line)) as debugger:
+                run(compiled)
+            assert len(debugger.hits) == 1, (backend, name)
+
+
+def test_a_graph_that_is_interpreted_is_not_said_to_have_breakpoints(tmp_path):
+    torch = pytest.importorskip("torch")
+    import capture_tools as tools
+
+    def backend(graph_module, example_inputs):
+        def run(*args):
+            return torch.fx.Interpreter(graph_module).run(*args)
+
+        return run
+
+    results, record, _ = tools.dump(tmp_path / "d", tools.toy_example, tools.run_toy, backend)
+    assert tools.same(results, tools.run_toy(tools.toy_example))
+    for graph in record.graphs:
+        assert graph.running_files == (f"{graph.name}.Captured_Graph.0.py",) and graph.linked_files == ()
+        first = (tmp_path / "d" / graph.running_files[0]).read_text().splitlines()[0]
+        assert first.endswith("node by node in an interpreter: breakpoints here are not hit.")
