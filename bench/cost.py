@@ -73,9 +73,9 @@ class Clock:
 
 def watched() -> Clock:
     """A clock on every way by which torch or the user enters depyf."""
-    from depyf.torch_hooks.capture import Capture
-    from depyf.torch_hooks.session import prepare_debug
-    from depyf.torch_hooks.trace import TraceHandler
+    from depyf.torch_hooks.internals.structured_trace import TraceHandler
+    from depyf.torch_hooks.session.capture import Capture
+    from depyf.torch_hooks.session.prepare_debug import prepare_debug
 
     clock = Clock()
     for owner, names in (

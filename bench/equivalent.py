@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
-from depyf.decompiler.microops import BRANCHES, ENDS, Op, Program
+from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Op, Program
 
 # What no program can notice, but through the variables and the lifetimes of values that it changes.
 SILENT = frozenset({

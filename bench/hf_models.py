@@ -129,7 +129,8 @@ def _all_equal(some: List[Any], others: List[Any]) -> bool:
     import torch
 
     return len(some) == len(others) and all(
-        one.dtype == other.dtype and torch.equal(one.isnan(), other.isnan())
+        one.dtype == other.dtype
+        and torch.equal(one.isnan(), other.isnan())
         and torch.equal(one.nan_to_num(), other.nan_to_num())
         for one, other in zip(some, others)
     )

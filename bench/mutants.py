@@ -24,8 +24,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 from equivalent import reason  # noqa: E402
 from reflexive import codes, standard_library  # noqa: E402
 
+from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Handler, Op, Program  # noqa: E402
 from depyf.decompiler.decode import decode  # noqa: E402
-from depyf.decompiler.microops import BRANCHES, ENDS, Handler, Op, Program  # noqa: E402
 from depyf.decompiler.prove import Verdict, _Proof  # noqa: E402
 
 FLIPPED = {
@@ -187,11 +187,7 @@ def _keywords(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
 
 def _keep_a_copy(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
     """A name of ours keeps what is on top of the stack."""
-    if (
-        op.kind not in ("CALL", "STORE_LOCAL", "STORE_ATTR")
-        or at == 0
-        or p.ops[at - 1].kind not in ("CALL", "SUBSCR")
-    ):
+    if op.kind not in ("CALL", "STORE_LOCAL", "STORE_ATTR") or at == 0 or p.ops[at - 1].kind not in ("CALL", "SUBSCR"):
         return None
     return inserted(p, at, [Op("COPY", 1), Op("STORE_LOCAL", "kept by a mutant")])
 

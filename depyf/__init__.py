@@ -15,25 +15,25 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from depyf.version import __version__
+
 if TYPE_CHECKING:
     from depyf.decompiler import decompile
-    from depyf.torch_hooks.bytecode_log import install, uninstall
-    from depyf.torch_hooks.debugging import debug
-    from depyf.torch_hooks.inspecting import inspect
-    from depyf.torch_hooks.session import prepare_debug
-
-__version__ = "1.0.0.dev0"
+    from depyf.torch_hooks.entry_points.bytecode_log import install, uninstall
+    from depyf.torch_hooks.entry_points.debug import debug
+    from depyf.torch_hooks.entry_points.inspection import inspect
+    from depyf.torch_hooks.session.prepare_debug import prepare_debug
 
 __all__ = ["__version__", "debug", "decompile", "inspect", "install", "prepare_debug", "uninstall"]
 
 # public name -> the module that defines it
 _HOMES = {
     "decompile": "depyf.decompiler",
-    "prepare_debug": "depyf.torch_hooks.session",
-    "debug": "depyf.torch_hooks.debugging",
-    "inspect": "depyf.torch_hooks.inspecting",
-    "install": "depyf.torch_hooks.bytecode_log",
-    "uninstall": "depyf.torch_hooks.bytecode_log",
+    "prepare_debug": "depyf.torch_hooks.session.prepare_debug",
+    "debug": "depyf.torch_hooks.entry_points.debug",
+    "inspect": "depyf.torch_hooks.entry_points.inspection",
+    "install": "depyf.torch_hooks.entry_points.bytecode_log",
+    "uninstall": "depyf.torch_hooks.entry_points.bytecode_log",
 }
 
 # submodules that `import depyf` alone makes reachable, as it always did

@@ -9,10 +9,10 @@ import platform
 import sys
 from typing import Any, List, Optional
 
-from .decompiler import DecompilationError, decompile
-from .decompiler.coverage import coverage
-from .decompiler.find import code_of_file, code_of_module, nested
-from .errors import UserError
+from depyf.decompiler import DecompilationError, decompile
+from depyf.decompiler.code_search import code_of_file, code_of_module, nested
+from depyf.decompiler.decode.coverage import coverage
+from depyf.errors import UserError
 
 
 def target(text: str) -> Any:
@@ -54,7 +54,7 @@ def run_coverage(options: argparse.Namespace) -> int:
 
 def run_finish(options: argparse.Namespace) -> int:
     """Complete a folder that a killed process left, and print what is in it."""
-    from .torch_hooks.finishing import finish
+    from depyf.torch_hooks.entry_points.finishing import finish
 
     try:
         sys.stdout.write(finish(options.folder).text(options.folder))

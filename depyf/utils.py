@@ -14,7 +14,7 @@ def decompile_ensure(fn: CodeType, overwite_fn_name: str | None = None) -> str:
     `overwite_fn_name` (spelled as callers spell it) is the name to give the function in the text.
     """
     from depyf.decompiler import DecompilationError, decompile
-    from depyf.decompiler.listing import annotated_disassembly
+    from depyf.decompiler.printer.listing import annotated_disassembly
 
     code = fn if overwite_fn_name is None else fn.replace(co_name=overwite_fn_name)
     try:

@@ -1,6 +1,6 @@
 """What did torch.compile do to this function?  Run it, then open the folder it names.
 
-    python examples/toy.py [output folder]
+python examples/toy.py [output folder]
 """
 
 from __future__ import annotations

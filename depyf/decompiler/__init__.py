@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any, List, Optional
 
-from ..errors import UserError
-from .find import code_of, path_to_class, without_torch_wrapper
-from .pipeline import Decompilation, decompile_frame, print_tree
-from .prove import Assumption, Divergence, Grade, Verdict
-from .syntax import ClassDef, Module, walk
+from depyf.decompiler.code_search import code_of, path_to_class, without_torch_wrapper
+from depyf.decompiler.pipeline import Decompilation, decompile_frame, print_tree
+from depyf.decompiler.prove import Assumption, Divergence, Grade, Verdict
+from depyf.decompiler.syntax import ClassDef, Module, walk
+from depyf.errors import UserError
 
 __all__ = [
     "Assumption",
@@ -93,7 +93,7 @@ class Decompiler:
     @staticmethod
     def supported_opnames() -> List[str]:
         """The opcodes, by name, that can be decoded."""
-        from .decode import translated_opnames
+        from depyf.decompiler.decode import translated_opnames
 
         return translated_opnames()
 
@@ -127,6 +127,3 @@ def _free_path(template: str) -> str:
     while os.path.exists(template % number):
         number += 1
     return template % number
-
-
-

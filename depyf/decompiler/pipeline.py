@@ -1,7 +1,7 @@
 """The stages in order, and the ladder: the first rung whose text is proved is the one that is shown.
 
-    code object -> decode -> (simplify) -> flow -> undo -> fold -> structure -> build -> printer
-                -> recompile -> prove
+code object -> decode -> (simplify) -> flow -> undo -> fold -> structure -> build -> printer
+            -> recompile -> prove
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from ..signals import is_from_signal_handler
-from . import syntax as s
-from . import temporaries
-from .build import (
+from depyf.decompiler import syntax as s
+from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.build import (
     COMPREHENSIONS,
     Builder,
     Settings,
@@ -23,34 +22,34 @@ from .build import (
     own_statements,
     parameters,
     standalone_comprehension,
+    temporaries,
     type_parameters,
 )
-from .build.constants import value_node
-from .build.names import shown_name, spelled
-from .build.private import mangled
-from .decode import decode
-from .flow import Graph, build_graph, is_straight
-from .fold import drop_unreachable, fold
-from .listing import annotated_disassembly, instructions_as_text
-from .local_names import sees_local_names
-from .microops import Program
-from .printer import Printed, SyntaxLimits, Unspellable, max_depth, print_source
-from .prove import Grade, Verdict, prove
-from .prove.self_stores import without_self_stores
-from .python_facts import RUNNING_VERSION
-from .recompile import CannotRecompile, compile_like, own_global, share_nested
-from .reprs import describe
-from .simplify import (
+from depyf.decompiler.build.constants import value_node
+from depyf.decompiler.build.private import mangled
+from depyf.decompiler.bytecode.microops import Program
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.decode import decode
+from depyf.decompiler.flow.graph import Graph, build_graph, is_straight
+from depyf.decompiler.fold import drop_unreachable, fold
+from depyf.decompiler.printer import Printed, SyntaxLimits, max_depth, print_source
+from depyf.decompiler.printer.listing import annotated_disassembly, instructions_as_text
+from depyf.decompiler.prove import Grade, Verdict, prove
+from depyf.decompiler.recompile.compile_like import CannotRecompile, compile_like, own_global, share_nested
+from depyf.decompiler.simplify.invented_locals import (
     drop_clears_of_unbound,
     drop_final_deletes,
     drop_unread_locals,
     read_through_aliases,
     store_before_deletes,
 )
-from .structure import Sequence, as_machine, structure
-from .structure.guards import draw_returns_in, insert_guards
-from .structure.matches import recognise_matches
-from .undo import (
+from depyf.decompiler.simplify.self_stores import without_self_stores
+from depyf.decompiler.structure import Sequence, as_machine, structure
+from depyf.decompiler.structure.match_blocks import recognise_matches
+from depyf.decompiler.structure.region_entries import draw_returns_in, insert_guards
+from depyf.decompiler.syntax.identifiers import shown_name, spelled
+from depyf.decompiler.syntax.literals import Unspellable
+from depyf.decompiler.undo import (
     Unstructured,
     assign_regions,
     fold_comprehensions,
@@ -60,6 +59,8 @@ from .undo import (
     undo_copies,
     undo_exception_groups,
 )
+from depyf.signals import is_from_signal_handler
+from depyf.text.stable_repr import describe
 
 log = logging.getLogger("depyf")
 WIDTH = 110

@@ -10,6 +10,6 @@ def dump_src(fn: Any, module: Any = None) -> str:
 
     The same text as in `full_code_for_*.py` of a `prepare_debug` folder.  `depyf.inspect(fn)` gives the graphs, too.
     """
-    from depyf.torch_hooks.inspecting import inspect
+    from depyf.torch_hooks.entry_points.inspection import inspect
 
     return inspect(fn).story()

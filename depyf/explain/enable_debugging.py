@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from depyf.torch_hooks.debugging import debug
-from depyf.torch_hooks.session import prepare_debug
+from depyf.torch_hooks.entry_points.debug import debug
+from depyf.torch_hooks.session.prepare_debug import prepare_debug
 
 __all__ = ["debug", "patched_load_by_key_path", "prepare_debug"]
 
@@ -16,6 +16,6 @@ def patched_load_by_key_path(*args: Any, **kwargs: Any) -> Any:
     Some programs look at this function's signature to see whether they must put depyf right.  They need not: depyf
     reads kernels from the structured trace and replaces no function of torch's.
     """
-    from depyf.torch_hooks import torch_facts
+    from depyf.torch_hooks.internals import torch_facts
 
     return torch_facts.find("load_by_key_path")(*args, **kwargs)

@@ -15,13 +15,13 @@ class _SessionView(Mapping[str, Any]):
     """
 
     def __getitem__(self, key: str) -> Any:
-        session = getattr(sys.modules.get("depyf.torch_hooks.session"), "active", lambda: None)()
+        session = getattr(sys.modules.get("depyf.torch_hooks.session.prepare_debug"), "active", lambda: None)()
         if key == "is_inside_prepare_debug":
             return session is not None
         if key == "dump_src_dir":
             return getattr(session, "folder", None)
         if key == "unpatched_load_by_key_path":
-            from depyf.torch_hooks import torch_facts
+            from depyf.torch_hooks.internals import torch_facts
 
             return torch_facts.find("load_by_key_path")
         raise KeyError(key)

@@ -14,7 +14,7 @@ def get_current_compiled_fn_name() -> str:
     Called elsewhere, it has the newest number that Dynamo gave to a name, of a graph or not.  UserError without
     torch.
     """
-    from depyf.torch_hooks import torch_facts
+    from depyf.torch_hooks.internals import torch_facts
 
     newest = torch_facts.newest_number()
     if newest is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from depyf.record import FrameRecord, FunctionRecord
-from depyf.report import python_text
-from depyf.report.signature import Signature
-from depyf.report.why_not import skip_lines
+from depyf.record.records import FrameRecord, FunctionRecord
+from depyf.report.call_signature import Signature
+from depyf.report.skip_reasons import skip_lines
+from depyf.text import python_source
 
 
 def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signature: Signature) -> list[str]:
@@ -16,8 +16,8 @@ def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signatur
     if len(frames) > 1:
         body.append("    # Dynamo tries the version it used last first; that matters only where two fit.")
     for frame in frames:
-        body += python_text.bracketed("    if " + guard_name(frame), ", ".join(signature.names), ":")
-        body += python_text.bracketed("        return " + code_name(frame), signature.call, "")
+        body += python_source.bracketed("    if " + guard_name(frame), ", ".join(signature.names), ":")
+        body += python_source.bracketed("        return " + code_name(frame), signature.call, "")
     if function.earlier_versions:
         body.append(f"    # {not_shown(function)}; a call may find such a version, too.")
     if any(skip.kind == "recompile limit" for skip in function.skips):
@@ -27,9 +27,9 @@ def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signatur
         body.append("    # past its limit on recompiles, the original.")
     else:
         body.append("    # Dynamo never compiled this: it runs as it is, or was not called yet.")
-    body += python_text.comment("\n".join(_gave_up(function)), "    ") if function.skips else []
-    name, *others = python_text.identifiers(function.resume_names or (function.name,))
-    lines = [*python_text.bracketed("def " + name, signature.parameters, ":"), *body, "    ..."]
+    body += python_source.comment("\n".join(_gave_up(function)), "    ") if function.skips else []
+    name, *others = python_source.identifiers(function.resume_names or (function.name,))
+    lines = [*python_source.bracketed("def " + name, signature.parameters, ":"), *body, "    ..."]
     if others:
         lines += ["", "", "# The same function, under one more name for each version of its caller."]
     return lines + _assigned(others, name)
@@ -45,7 +45,7 @@ def _assigned(names: Sequence[str], value: str) -> list[str]:
     lines: list[str] = []
     for name in names:
         longer = f"{lines[-1][: -len(value)]}{name} = {value}" if lines else ""
-        if lines and len(longer) <= python_text.WIDTH:
+        if lines and len(longer) <= python_source.WIDTH:
             lines[-1] = longer
         else:
             lines.append(f"{name} = {value}")
@@ -65,7 +65,7 @@ def not_shown(function: FunctionRecord) -> str:
 def code_name(frame: FrameRecord) -> str:
     """What the transformed code of a version is called: like its file."""
     stem = frame.file[: -len(".py")] if frame.file.endswith(".py") else frame.file
-    return python_text.identifier(stem)
+    return python_source.identifier(stem)
 
 
 def guard_name(frame: FrameRecord) -> str:

@@ -17,15 +17,15 @@ import re
 import textwrap
 from typing import Sequence
 
-from depyf.record import FrameRecord, FunctionRecord, SessionRecord
-from depyf.report import python_text
-from depyf.report.apart import apart
+from depyf.record.records import FrameRecord, FunctionRecord, SessionRecord
+from depyf.report.call_signature import Signature, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
-from depyf.report.facts import Facts, graph_lines
+from depyf.report.generated_names import words_used
 from depyf.report.guard_function import guard_function
-from depyf.report.signature import Signature, signature_of
-from depyf.report.why_not import skip_lines
-from depyf.report.words import words_used
+from depyf.report.skip_reasons import skip_lines
+from depyf.report.version_facts import Facts, graph_lines
+from depyf.report.version_table import apart
+from depyf.text import python_source
 
 
 def render(session: SessionRecord, function_key: str) -> str:
@@ -34,10 +34,10 @@ def render(session: SessionRecord, function_key: str) -> str:
     story = _story(session, function, Facts(session), {function_key})
     lines = [*_opening(session, function, words_used("\n".join(story))), *story]
     text = "\n".join(lines) + "\n"
-    unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_text.Checked)]
-    if unchecked and not python_text.is_module("\n".join(unchecked)):
+    unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_source.Checked)]
+    if unchecked and not python_source.is_module("\n".join(unchecked)):
         # No piece is known to do this, but a file that says it is Python must be.
-        text = "\n".join(python_text.comment(text)) + "\n"
+        text = "\n".join(python_source.comment(text)) + "\n"
     return text
 
 
@@ -56,7 +56,7 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
     text += _beside(session, function)
     text += ["", *words] if words else []
     text += ["", ", ".join(f"{name} {version}" for name, version in made_by if version)]
-    return [line for item in text for line in python_text.comment(item)]
+    return [line for item in text for line in python_source.comment(item)]
 
 
 def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
@@ -110,18 +110,18 @@ def _story(session: SessionRecord, function: FunctionRecord, facts: Facts, told:
         return lines + _not_compiled(session, function)
     signature = signature_of(function, frames)
     differences = apart(frames, shown_name(function))
-    lines += ["", "", *python_text.heading("\n".join(differences), "-")] if differences else []
+    lines += ["", "", *python_source.heading("\n".join(differences), "-")] if differences else []
     for number, frame in enumerate(frames, start=1):
         when = ", compiled before anyone looked" if frame.from_cache else ""
         title = f"{shown_name(function)}, compiled version {number} of {len(frames)}"
         title += f"   (compile id {frame.compile_id}{when})"
-        lines += ["", "", *python_text.heading("\n".join([title, *facts.of(function, frame)]), "-"), ""]
+        lines += ["", "", *python_source.heading("\n".join([title, *facts.of(function, frame)]), "-"), ""]
         lines += _version(function, frame, signature)
     for resume in session.resumes_of(function.key):
         if resume.key not in told:
             told.add(resume.key)
             lines += _story(session, resume, facts, told)
-    heading = python_text.heading(f"The dispatcher: what a call to {shown_name(function)} does now", "=")
+    heading = python_source.heading(f"The dispatcher: what a call to {shown_name(function)} does now", "=")
     return [*lines, "", "", *heading, "", *dispatcher(function, frames, signature)]
 
 
@@ -133,7 +133,7 @@ def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]
     for graph in session.graphs:
         if graph.without_frame and graph.compile_id in failed:
             text += graph_lines(graph.name, graph)
-    return ["", "", *python_text.heading("\n".join(text), "-")]
+    return ["", "", *python_source.heading("\n".join(text), "-")]
 
 
 def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
@@ -149,17 +149,17 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
             title += f"\n  {_few_names(function.resume_names)}"
         if function.source_origin == "decompiled":
             title += "\nDynamo made it as bytecode; this is its decompiled source."
-    lines = ["", "", *python_text.heading(title + _about_wrapper(function), "="), ""]
+    lines = ["", "", *python_source.heading(title + _about_wrapper(function), "="), ""]
     if function.written_in.strip():
-        lines += python_text.comment("It is no definition of its own, but part of this:")
-        lines += python_text.comment(textwrap.indent(function.written_in.strip("\n"), "    "))
+        lines += python_source.comment("It is no definition of its own, but part of this:")
+        lines += python_source.comment(textwrap.indent(function.written_in.strip("\n"), "    "))
         if not function.source.strip():
             return lines
         lines.append("# which, decompiled, is:")
     if function.source_origin in ("file", "decompiled") and function.source.strip():
-        return lines + list(map(python_text.Checked, python_text.code_or_comment(function.source)))
+        return lines + list(map(python_source.Checked, python_source.code_or_comment(function.source)))
     if function.source.strip():
-        return lines + python_text.comment(function.source.strip("\n"))
+        return lines + python_source.comment(function.source.strip("\n"))
     return lines + ["# (its source is not available)"]
 
 
@@ -191,7 +191,7 @@ def _few_names(names: Sequence[str]) -> str:
 def _version(function: FunctionRecord, frame: FrameRecord, signature: Signature) -> list[str]:
     """One compiled version: guards and code."""
     guards = guard_function(frame, guard_name(frame), signature, function.file)
-    return [*map(python_text.Checked, guards), "", "", *_transformed(frame, signature)]
+    return [*map(python_source.Checked, guards), "", "", *_transformed(frame, signature)]
 
 
 # ---------------------------------------------------------------- transformed code
@@ -203,10 +203,10 @@ def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
     renamed = _with_name(frame.source, name)
     if renamed is not None:
         lines = [_in_width(line) for line in renamed.strip("\n").split("\n")]
-        return list(map(python_text.Checked, lines))
-    lines = python_text.bracketed("def " + name, signature.parameters, ":")
+        return list(map(python_source.Checked, lines))
+    lines = python_source.bracketed("def " + name, signature.parameters, ":")
     lines += ["    # Not decompiled: this is Dynamo's bytecode."]
-    return lines + python_text.comment(frame.source.strip("\n"), "    ") + ["    ..."]
+    return lines + python_source.comment(frame.source.strip("\n"), "    ") + ["    ..."]
 
 
 _HEAD = re.compile(r"(?P<head> *def __transformed_code_\w+)\((?P<parameters>[\w *,=.]*)\):$")
@@ -214,8 +214,8 @@ _HEAD = re.compile(r"(?P<head> *def __transformed_code_\w+)\((?P<parameters>[\w 
 
 def _in_width(line: str) -> str:
     """A line, or lines, of the transformed code: its first line may be too wide now that it has a longer name."""
-    found = _HEAD.match(line) if len(line) > python_text.WIDTH else None
-    return "\n".join(python_text.bracketed(found["head"], found["parameters"], ":")) if found else line
+    found = _HEAD.match(line) if len(line) > python_source.WIDTH else None
+    return "\n".join(python_source.bracketed(found["head"], found["parameters"], ":")) if found else line
 
 
 _DEFINITION = re.compile(r"^(?:async )?def (\w+)(?=\()", re.MULTILINE)
@@ -227,11 +227,11 @@ def _with_name(source: str, name: str) -> str | None:
     if len(heads) == 1:  # the usual forms: no need to parse
         (head,) = heads
         text = _DEFINITION.sub(lambda found: found[0][: -len(head)] + name, source, count=1)
-        if head.startswith(python_text.ENCLOSING):
-            text = _with_inner_name(source, head[len(python_text.ENCLOSING) :], name)
+        if head.startswith(python_source.ENCLOSING):
+            text = _with_inner_name(source, head[len(python_source.ENCLOSING) :], name)
         if text:
-            return text if python_text.is_module(text) else None
-    node = python_text.definition(source)
+            return text if python_source.is_module(text) else None
+    node = python_source.definition(source)
     if node is None:
         return None
     lines = source.split("\n")
@@ -245,7 +245,7 @@ def _with_name(source: str, name: str) -> str | None:
         end = " " * node.col_offset + "return "
         lines = [end + name if one == end + node.name else one for one in lines]
     text = "\n".join(lines)
-    return text if python_text.is_module(text) else None
+    return text if python_source.is_module(text) else None
 
 
 def _with_inner_name(source: str, old: str, new: str) -> str:

@@ -7,9 +7,9 @@ import os
 import re
 from typing import Sequence
 
-from depyf.record import FrameRecord, GuardRecord, Location
-from depyf.report import python_text
-from depyf.report.signature import Signature
+from depyf.record.records import FrameRecord, GuardRecord, Location
+from depyf.report.call_signature import Signature
+from depyf.text import python_source
 
 # No tensor may carry what `mark_dynamic` and its like leave on it: one guard for each tensor, always the same.
 _NO_MARKS = re.compile(r"not any\(hasattr\((?P<tensor>.*), f'_dynamo_\{mark\}_indices'\) for mark in \(.*\)\)$")
@@ -20,7 +20,7 @@ OF_SIZES = "compiles for sizes 0 and 1 apart (torch._dynamo.mark_unbacked avoids
 
 def guard_function(frame: FrameRecord, name: str, signature: Signature, file: str) -> list[str]:
     """The lines of the function; conditions that Python cannot say are comments in it."""
-    lines = python_text.bracketed("def " + name, ", ".join(signature.names), ":")
+    lines = python_source.bracketed("def " + name, ", ".join(signature.names), ":")
     if not frame.guards:
         return [*lines, "    # (the guards of this version were not seen)", "    ..."]
     marks = [guard for guard in frame.guards if _NO_MARKS.match(guard.condition)]
@@ -34,8 +34,8 @@ def guard_function(frame: FrameRecord, name: str, signature: Signature, file: st
         new = dict.fromkeys(piece for guard in group for piece in pieces[id(guard)] if piece not in told)
         words = _words([guard for guard in group if not pieces[id(guard)]], "        ")
         if new or words:
-            lines += python_text.comment(heading, "        ")
-        lines += python_text.filled(list(new), "        ", first=not told) + words
+            lines += python_source.comment(heading, "        ")
+        lines += python_source.filled(list(new), "        ", first=not told) + words
         told.update(new)
     return [*lines, *_about_marks(marks, "        "), "    )"]
 
@@ -76,7 +76,7 @@ def _pieces(condition: str) -> list[str]:
     if "\n" in condition:
         return []
     try:
-        return python_text.simple_tests(condition) or python_text.conjunction(condition)
+        return python_source.simple_tests(condition) or python_source.conjunction(condition)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
@@ -97,19 +97,19 @@ def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
         if len(things) > 1:
             lines += _listed(start, things, "", indent)
             texts = [text for text in texts if not text.endswith(end)]
-    return [line for text in texts for line in python_text.comment("also: " + text, indent)] + lines
+    return [line for text in texts for line in python_source.comment("also: " + text, indent)] + lines
 
 
 def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[str]:
     """`start a, b, c end` as comments that fit the width; a model has hundreds of things to list."""
-    most = python_text.WIDTH - len(indent) - 2
+    most = python_source.WIDTH - len(indent) - 2
     lines = [start]
     for thing in [*(f"{thing}," for thing in things[:-1]), things[-1] + end]:
         if len(lines[-1]) + 1 + len(thing) <= most:
             lines[-1] += " " + thing
         else:
             lines.append("      " + thing)
-    return [line for one in lines for line in python_text.comment(one, indent)]
+    return [line for one in lines for line in python_source.comment(one, indent)]
 
 
 def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
@@ -122,5 +122,5 @@ def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[G
 
 def _cut(heading: str) -> str:
     """A heading within the width; generated code has lines of any length."""
-    most = python_text.WIDTH - len("        # ")
+    most = python_source.WIDTH - len("        # ")
     return heading if len(heading) <= most or "\n" in heading else heading[: most - 4].rstrip() + " ..."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from depyf.record import SessionRecord, from_json, to_json
+from depyf.record.records import SessionRecord
+from depyf.record.saved_form import from_json, to_json
 
 
 def render(record: SessionRecord) -> str:

@@ -6,8 +6,9 @@ import re
 import textwrap
 from typing import List, Mapping
 
-from depyf.record import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, SessionRecord
-from depyf.report import full_code, python_text
+from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, SessionRecord
+from depyf.report import full_code
+from depyf.text import python_source
 
 _WIDTH = 100
 _MOST_CONDITIONS = 8
@@ -44,7 +45,7 @@ def whole_story(record: SessionRecord, texts: Mapping[str, str]) -> str:
         for part in graph.stages + graph.kernels:
             if part.file in texts:
                 text = texts[part.file].replace(_NO_FILE, "", 1)
-                parts.append("\n".join(["", *python_text.heading(part.file, "="), "", text]))
+                parts.append("\n".join(["", *python_source.heading(part.file, "="), "", text]))
     return "\n".join(parts)
 
 

@@ -6,10 +6,9 @@ import os
 from collections import Counter
 from typing import Callable, Dict, List, Tuple
 
-from depyf.record import GraphBreak, SessionRecord
-from depyf.report.why_not import is_library, one_line, worth_a_line
-
-LOST = " could not be written: "  # in the line that tells of files that a full disk or the like took
+from depyf.problems import LOST
+from depyf.record.records import GraphBreak, SessionRecord
+from depyf.report.skip_reasons import is_library, one_line, worth_a_line
 
 _MOST_BREAKS = 5
 _MOST_SKIPS = 5

@@ -16,44 +16,44 @@ from torch_probes import TORCH
 
 import depyf
 from depyf.errors import NestedSessionError, OutputFolderError, UserError
-from depyf.torch_hooks import capture, session
+from depyf.torch_hooks.session import capture, prepare_debug
 
 EXPECTED = run_toy(tools.toy_example)
 
 # Each place where depyf does something on behalf of a hook: a fault there must not reach the program.
 FAULTS = [
-    "depyf.torch_hooks.frames.Frames.add",
-    "depyf.torch_hooks.frames.decompile_or_list",
-    "depyf.torch_hooks.decompiling.annotated_disassembly",  # reached by frames that are not proved
-    "depyf.torch_hooks.frames.relabel",  # likewise
-    "depyf.torch_hooks.frames.resume_parameters",
-    "depyf.torch_hooks.frames.dump_code",
-    "depyf.torch_hooks.functions.Functions.key_of",
-    "depyf.torch_hooks.functions.Functions.add_resume",
-    "depyf.torch_hooks.folder.OutputFolder.write",
-    "depyf.torch_hooks.folder.OutputFolder.write_bytes",
-    "depyf.torch_hooks.trace.read_event",
-    "depyf.torch_hooks.trace.attach",
-    "depyf.torch_hooks.custom_stages.attach",
-    "depyf.torch_hooks.capture.Capture.on_event",
-    "depyf.torch_hooks.capture.Capture._name_graph",
-    "depyf.torch_hooks.capture.Capture._current_compile_id",
-    "depyf.torch_hooks.capture.Capture._settle",
-    "depyf.torch_hooks.capture.describe_guards",
-    "depyf.torch_hooks.capture.read_graph_break",
-    "depyf.torch_hooks.capture.installed_global",
-    "depyf.torch_hooks.capture.Capture.finish",
-    "depyf.torch_hooks.graphs.Graphs.add_event",
-    "depyf.torch_hooks.graphs.Graphs.finish",
-    "depyf.torch_hooks.graphs.reachable",
-    "depyf.torch_hooks.link.forward_of",
-    "depyf.torch_hooks.link.link_forward",
-    "depyf.torch_hooks.torch_facts.find",
-    "depyf.torch_hooks.session.render_summary",
-    "depyf.torch_hooks.session.merging.merge_at_exit",
-    "depyf.torch_hooks.journal.Journal.keep",
-    "depyf.torch_hooks.journal.Journal.compiling",
-    "depyf.torch_hooks.session.render_manifest",
+    "depyf.torch_hooks.frames.transformed_code.Frames.add",
+    "depyf.torch_hooks.frames.transformed_code.decompile_or_list",
+    "depyf.torch_hooks.frames.decompiled_text.annotated_disassembly",  # reached by frames that are not proved
+    "depyf.torch_hooks.frames.transformed_code.relabel",  # likewise
+    "depyf.torch_hooks.frames.transformed_code.resume_parameters",
+    "depyf.torch_hooks.frames.transformed_code.dump_code",
+    "depyf.torch_hooks.frames.functions.Functions.key_of",
+    "depyf.torch_hooks.frames.functions.Functions.add_resume",
+    "depyf.torch_hooks.disk.folder.OutputFolder.write",
+    "depyf.torch_hooks.disk.folder.OutputFolder.write_bytes",
+    "depyf.torch_hooks.internals.structured_trace.read_event",
+    "depyf.torch_hooks.internals.structured_trace.attach",
+    "depyf.torch_hooks.graphs.custom_stages.attach",
+    "depyf.torch_hooks.session.capture.Capture.on_event",
+    "depyf.torch_hooks.session.capture.Capture._name_graph",
+    "depyf.torch_hooks.session.capture.Capture._current_compile_id",
+    "depyf.torch_hooks.session.capture.Capture._settle",
+    "depyf.torch_hooks.session.capture.describe_guards",
+    "depyf.torch_hooks.session.capture.read_graph_break",
+    "depyf.torch_hooks.session.capture.installed_global",
+    "depyf.torch_hooks.session.capture.Capture.finish",
+    "depyf.torch_hooks.graphs.stages.Graphs.add_event",
+    "depyf.torch_hooks.graphs.stages.Graphs.finish",
+    "depyf.torch_hooks.graphs.stages.reachable",
+    "depyf.torch_hooks.graphs.linking.forward_of",
+    "depyf.torch_hooks.graphs.linking.link_forward",
+    "depyf.torch_hooks.internals.torch_facts.find",
+    "depyf.torch_hooks.session.prepare_debug.render_summary",
+    "depyf.torch_hooks.session.prepare_debug.merging.merge_at_exit",
+    "depyf.torch_hooks.session.journal_writer.Journal.keep",
+    "depyf.torch_hooks.session.journal_writer.Journal.compiling",
+    "depyf.torch_hooks.session.prepare_debug.render_manifest",
     "depyf.report.full_code.render",
     # the stages of the decompiler
     "depyf.decompiler.pipeline.decode",
@@ -68,15 +68,15 @@ FAULTS = [
     "depyf.decompiler.pipeline.prove",
 ]
 ONLY_WITHOUT_PROOF = {
-    "depyf.torch_hooks.decompiling.annotated_disassembly",
-    "depyf.torch_hooks.frames.relabel",
+    "depyf.torch_hooks.frames.decompiled_text.annotated_disassembly",
+    "depyf.torch_hooks.frames.transformed_code.relabel",
 }
 
 
 def hooks_in_place():
     trace = logging.getLogger("torch.__trace")
     ours = [handler for handler in trace.handlers if type(handler).__module__.startswith("depyf")]
-    return len(convert_frame._bytecode_hooks), ours, session.active()
+    return len(convert_frame._bytecode_hooks), ours, prepare_debug.active()
 
 
 @pytest.fixture(scope="module", autouse=True)

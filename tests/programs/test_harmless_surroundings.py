@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from depyf.torch_hooks.problems import Problems
+from depyf.problems import Problems
 
 PROGRAM = r"""
 import logging.config, sys, warnings

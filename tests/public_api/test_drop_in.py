@@ -13,7 +13,7 @@ import capture_tools as tools  # noqa: E402
 import depyf  # noqa: E402
 from depyf.explain import dump_src, enable_debugging, global_variables  # noqa: E402
 from depyf.explain.utils import get_current_compiled_fn_name, write_code_to_file_template  # noqa: E402
-from depyf.record import from_json  # noqa: E402
+from depyf.record.saved_form import from_json  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from depyf.record import (
+from depyf.record.records import (
     FailedGuard,
     FrameRecord,
     FunctionRecord,

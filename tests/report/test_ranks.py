@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from depyf.record import (
+from depyf.record.records import (
     FrameRecord,
     FunctionRecord,
     GraphBreak,
@@ -13,7 +13,7 @@ from depyf.record import (
     StageRecord,
 )
 from depyf.report.graph_difference import first_difference
-from depyf.report.ranks import compare, render, summary
+from depyf.report.rank_differences import compare, render, summary
 
 TEXT = "# first line\nclass GraphModule:\n    def forward(self, x):\n        {}\n        return (x,)\n"
 

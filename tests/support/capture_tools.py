@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 import depyf
-from depyf.record import from_json
+from depyf.record.saved_form import from_json
 
 
 def toy_example(a, b):

@@ -17,7 +17,8 @@ if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 from depyf.decompiler import syntax
-from depyf.decompiler.printer import SyntaxLimits, Unspellable, print_source
+from depyf.decompiler.printer import SyntaxLimits, print_source
+from depyf.decompiler.syntax.literals import Unspellable
 
 # What the interpreter that runs this can read; a docstring's indentation is compared as the parser sees it.
 RUNNING = SyntaxLimits.of(sys.version_info[:2])

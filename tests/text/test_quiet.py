@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from depyf.quiet import compile_quietly, parse_quietly
+from depyf.text.quiet_compile import compile_quietly, parse_quietly
 
 
 def test_texts_are_compiled_without_a_word_and_without_forgetting_what_was_said():

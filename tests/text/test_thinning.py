@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from depyf.report.python_text import is_module
-from depyf.report.thinning import thinned
+from depyf.text.line_shapes import thinned
+from depyf.text.python_source import is_module
 
 HEAD = "class GraphModule(torch.nn.Module):\n    def forward(self, primals_1):\n"
 

@@ -5,20 +5,11 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any, List, Optional, Sequence
 
-from .. import syntax as s
-from ..decode.function_calls import FUNCTION_PARTS
-from ..microops import ANNOTATIONS, CLOSURE, DEFAULTS, FROM_STACK, KWDEFAULTS, NULL_SECOND, PLAIN, Op
-from ..undo import Unstructured
-from .constants import constant_node
-from .displays import Displays
-from .forms import (
-    AssertionErrorName,
-    constant_items,
-    is_keyword,
-    keyword_nodes,
-    unstar,
-)
-from .values import (
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.constants import constant_node
+from depyf.decompiler.build.displays import Displays
+from depyf.decompiler.build.forms import AssertionErrorName, constant_items, is_keyword, keyword_nodes, unstar
+from depyf.decompiler.build.values import (
     BuildClass,
     Fresh,
     FreshDict,
@@ -28,6 +19,18 @@ from .values import (
     Null,
     Value,
 )
+from depyf.decompiler.bytecode.microops import (
+    ANNOTATIONS,
+    CLOSURE,
+    DEFAULTS,
+    FROM_STACK,
+    KWDEFAULTS,
+    NULL_SECOND,
+    PLAIN,
+    Op,
+)
+from depyf.decompiler.decode.function_calls import FUNCTION_PARTS
+from depyf.decompiler.undo import Unstructured
 
 
 class Calls(Displays):
@@ -163,7 +166,7 @@ class Calls(Displays):
             self.push(ImportValue(op.arg, level, fromlist, op.offset))
 
     def import_for_use(self, op: Op, level: int) -> None:
-        """Dynamo imports a module where it reads from it, with a fromlist that is an empty tuple (recompile.py)."""
+        """Dynamo imports a module where it reads from it, with a fromlist that is an empty tuple (recompile/compile_like.py)."""
         if level or "." in op.arg:
             raise Unstructured("a module inside a package that is imported for its package")
         value = Value(s.Name(op.arg), op.offset)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from .. import syntax as s
-from ..undo import Unstructured
-from .forms import bool_op, mentioning, negate
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.forms import bool_op, mentioning, negate
+from depyf.decompiler.undo import Unstructured
 
 COMPREHENSIONS: Dict[str, Any] = {
     "<listcomp>": s.ListComp,

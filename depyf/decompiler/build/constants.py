@@ -6,9 +6,8 @@ import builtins
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any, Dict, Mapping, Optional
 
-from .. import syntax as s
-from ..printer import Unspellable
-from ..printer.literals import spell
+from depyf.decompiler import syntax as s
+from depyf.decompiler.syntax.literals import Unspellable, spell
 
 _NAMED = (FunctionType, BuiltinFunctionType)
 _SPELLABLE = (int, str, bytes, bool, type(None), type(...))

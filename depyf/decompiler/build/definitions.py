@@ -9,14 +9,23 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, List, Optional, Sequence, Tuple
 
-from .. import syntax as s
-from ..undo import Unstructured
-from .forms import mentioning
-from .names import shown_name
-from .private import mangled
-from .signature import CO_OPTIMIZED, annotation, parameters
-from .statements import Statements
-from .values import AliasValue, BuildClass, Cell, ClassValue, Fresh, FunctionValue, GenericBase, Value
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.control_flow import Statements
+from depyf.decompiler.build.forms import mentioning
+from depyf.decompiler.build.private import mangled
+from depyf.decompiler.build.signature import CO_OPTIMIZED, annotation, parameters
+from depyf.decompiler.build.values import (
+    AliasValue,
+    BuildClass,
+    Cell,
+    ClassValue,
+    Fresh,
+    FunctionValue,
+    GenericBase,
+    Value,
+)
+from depyf.decompiler.syntax.identifiers import shown_name
+from depyf.decompiler.undo import Unstructured
 
 CO_COROUTINE, CO_ASYNC_GENERATOR = 0x80, 0x200
 

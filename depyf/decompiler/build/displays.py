@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any, List, Optional
 
-from .. import syntax as s
-from ..microops import Op
-from ..python_facts import MOST_PAIRS_AT_ONCE, MOST_PAIRS_IN_TURN
-from ..undo import Unstructured
-from .constants import constant_node
-from .forms import (
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.constants import constant_node
+from depyf.decompiler.build.forms import (
     Converted,
     as_spec,
     constant_items,
@@ -20,13 +17,11 @@ from .forms import (
     none_if_none,
     set_elements,
 )
-from .targets import Targets
-from .values import (
-    Fresh,
-    FreshDict,
-    SliceParts,
-    Value,
-)
+from depyf.decompiler.build.targets import Targets
+from depyf.decompiler.build.values import Fresh, FreshDict, SliceParts, Value
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_AT_ONCE, MOST_PAIRS_IN_TURN
+from depyf.decompiler.undo import Unstructured
 
 CONVERSION_CODES = {"": -1, "s": 115, "r": 114, "a": 97}
 

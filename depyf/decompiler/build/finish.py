@@ -6,11 +6,9 @@ import itertools
 import re
 from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from .. import syntax as s
-from ..python_facts import MOST_PAIRS_IN_TURN
-from ..undo import Unstructured
-from .constants import Placeholders
-from .forms import (
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.constants import Placeholders
+from depyf.decompiler.build.forms import (
     WILDCARD,
     AiterOf,
     AssertionErrorName,
@@ -23,9 +21,11 @@ from .forms import (
     is_none,
     negate,
 )
-from .names import suggestion
-from .unpacking import Dropped
-from .values import FunctionValue, Value
+from depyf.decompiler.build.names import suggestion
+from depyf.decompiler.build.unpacking import Dropped
+from depyf.decompiler.build.values import FunctionValue, Value
+from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_IN_TURN
+from depyf.decompiler.undo import Unstructured
 
 _CONVERSIONS = {"s": str, "r": repr, "a": ascii}
 

@@ -6,12 +6,9 @@ import keyword
 import re
 from typing import Any, List, Optional, Sequence
 
-from .. import syntax as s
-from ..microops import Op
-from .values import (
-    Slot,
-    Value,
-)
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.values import Slot, Value
+from depyf.decompiler.bytecode.microops import Op
 
 WILDCARD = s.MatchAs()  # `case _` that the text need not have
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Optional, Sequence, Tuple
 
-from .. import syntax as s
-from ..microops import Op
-from .lookahead import stored_one_by_one
-from .stack import Stack
-from .values import Fresh, Value
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.lookahead import stored_one_by_one
+from depyf.decompiler.build.stack import Stack
+from depyf.decompiler.build.values import Fresh, Value
+from depyf.decompiler.bytecode.microops import Op
 
 
 class FreshLists(Stack):

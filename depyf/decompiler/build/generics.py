@@ -10,13 +10,21 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from .. import syntax as s
-from ..microops import Op
-from ..undo import Unstructured
-from .definitions import as_expression
-from .namespaces import Namespaces
-from .statements import trampoline
-from .values import AliasValue, ClassValue, Fresh, FunctionValue, GenericBase, TypeParameterValue, Value
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.control_flow import trampoline
+from depyf.decompiler.build.definitions import as_expression
+from depyf.decompiler.build.namespaces import Namespaces
+from depyf.decompiler.build.values import (
+    AliasValue,
+    ClassValue,
+    Fresh,
+    FunctionValue,
+    GenericBase,
+    TypeParameterValue,
+    Value,
+)
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.undo import Unstructured
 
 HIDDEN = "<generic parameters of "
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..fold import STRUCTURED
-from ..microops import Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
+from depyf.decompiler.fold import STRUCTURED
 
 # Stores that end a target: how many entries above the value they take.
 _TAKES = {"STORE_LOCAL": 0, "STORE_CELL": 0, "STORE_GLOBAL": 0, "STORE_NAME": 0, "STORE_ATTR": 1, "STORE_SUBSCR": 2}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Generator, List
 
-from .. import syntax as s
-from ..flow import Block
-from ..structure import Expect, Goto, MachineNode
-from ..undo import Unstructured
-from .values import FunctionValue, Marker, Null, Slot, Value
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.values import FunctionValue, Marker, Null, Slot, Value
+from depyf.decompiler.flow.graph import Block
+from depyf.decompiler.structure import Expect, Goto, MachineNode
+from depyf.decompiler.undo import Unstructured
 
 if TYPE_CHECKING:
-    from .statements import Statements
+    from depyf.decompiler.build.control_flow import Statements
 
 Steps = Generator[Any, None, None]
 

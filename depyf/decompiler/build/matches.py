@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generator, List, Optional, Sequence
 
-from .. import syntax as s
-from ..microops import Op
-from ..structure import CaseNode
-from ..structure.patterns import HIDDEN, STORES, Place
-from ..undo import Unstructured
-from .forms import WILDCARD
-from .values import Marker, Value, fork
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.forms import WILDCARD
+from depyf.decompiler.build.values import Marker, Value, fork
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.structure import CaseNode
+from depyf.decompiler.structure.case_patterns import HIDDEN, STORES, Place
+from depyf.decompiler.undo import Unstructured
 
 if TYPE_CHECKING:
-    from .statements import Statements
+    from depyf.decompiler.build.control_flow import Statements
 
 SUBJECT = "subject"
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any, List
 
-from .. import syntax as s
-from ..microops import Op
-from ..undo import Unstructured
-from .definitions import Definitions
-from .finish import bodies, own_statements
-from .private import unmangle
-from .signature import CO_OPTIMIZED
-from .values import Cell, Value
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.definitions import Definitions
+from depyf.decompiler.build.finish import bodies, own_statements
+from depyf.decompiler.build.private import unmangle
+from depyf.decompiler.build.signature import CO_OPTIMIZED
+from depyf.decompiler.build.values import Cell, Value
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.undo import Unstructured
 
 # What the compiler stores at the start and at the end of a class body.
 _FIRST = frozenset({"__module__", "__qualname__", "__type_params__", "__classdict__", "__firstlineno__"})

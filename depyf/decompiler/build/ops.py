@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional, Sequence, Type
 
-from .. import syntax as s
-from ..flow import Both, Choice, Simple, Test
-from ..microops import Op
-from ..undo import Unstructured
-from .calls import Calls
-from .constants import constant_node
-from .forms import (
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.calls import Calls
+from depyf.decompiler.build.constants import constant_node
+from depyf.decompiler.build.forms import (
     AiterOf,
     CoroutineComprehension,
     Flipped,
@@ -26,14 +23,10 @@ from .forms import (
     unfolded,
     would_be_fstring,
 )
-from .values import (
-    Cell,
-    Fresh,
-    ImportValue,
-    Marker,
-    Null,
-    Slot,
-)
+from depyf.decompiler.build.values import Cell, Fresh, ImportValue, Marker, Null, Slot
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.flow.graph import Both, Choice, Simple, Test
+from depyf.decompiler.undo import Unstructured
 
 
 class Ops(Calls):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional
 
-from .. import syntax as s
+from depyf.decompiler import syntax as s
 
 
 def mangled(name: str, class_name: Optional[str]) -> str:

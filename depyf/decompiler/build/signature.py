@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import CodeType
 from typing import Callable, Optional, Sequence
 
-from .. import syntax as s
-from ..undo import Unstructured
-from .names import spelled
+from depyf.decompiler import syntax as s
+from depyf.decompiler.syntax.identifiers import spelled
+from depyf.decompiler.undo import Unstructured
 
 Written = Callable[[s.Expression], s.Expression]
 CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS = 0x1, 0x4, 0x8
@@ -77,9 +77,7 @@ def keyword_default(node: Optional[s.Expression], name: str) -> Optional[s.Expre
     raise Unstructured("keyword defaults of an unknown form")
 
 
-def annotation(
-    node: Optional[s.Expression], name: str, write: Written = lambda node: node
-) -> Optional[s.Expression]:
+def annotation(node: Optional[s.Expression], name: str, write: Written = lambda node: node) -> Optional[s.Expression]:
     """The annotation of a parameter, from the tuple of names and values that MAKE_FUNCTION takes."""
     if node is None:
         return None

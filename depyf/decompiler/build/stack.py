@@ -11,12 +11,11 @@ from __future__ import annotations
 from types import CodeType
 from typing import Dict, FrozenSet, Iterator, List, Sequence, Tuple
 
-from .. import syntax as s
-from ..undo import Unstructured
-from .constants import Placeholders
-from .forms import Inplace
-from .names import Names
-from .values import (
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.constants import Placeholders
+from depyf.decompiler.build.forms import Inplace
+from depyf.decompiler.build.names import Names
+from depyf.decompiler.build.values import (
     BuildClass,
     Cell,
     Fresh,
@@ -34,6 +33,7 @@ from .values import (
     pending_inside,
     reads,
 )
+from depyf.decompiler.undo import Unstructured
 
 
 class Stack:
@@ -475,10 +475,8 @@ class Stack:
         return True
 
 
-
 def _is_tuple(value: Value) -> bool:
     return isinstance(value, Fresh) and value.kind == "tuple"
-
 
 
 def _referenced(items: Sequence[Value]) -> Sequence[Value]:

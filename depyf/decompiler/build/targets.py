@@ -5,14 +5,12 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
-from .. import syntax as s
-from ..microops import Op
-from ..undo import Unstructured
-from .forms import Inplace
-from .lookahead import stored_one_by_one
-from .private import mangled
-from .unpacking import Unpacking
-from .values import (
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.forms import Inplace
+from depyf.decompiler.build.lookahead import stored_one_by_one
+from depyf.decompiler.build.private import mangled
+from depyf.decompiler.build.unpacking import Unpacking
+from depyf.decompiler.build.values import (
     FunctionValue,
     ImportedName,
     ImportValue,
@@ -23,6 +21,8 @@ from .values import (
     Slot,
     Value,
 )
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.undo import Unstructured
 
 
 class Targets(Unpacking):
@@ -174,9 +174,7 @@ class Targets(Unpacking):
         special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
         return value.refs == 1 and value.name is None and not isinstance(value, special) and not value.targets
 
-    def store(
-        self, value: Value, target: s.Expression, is_local: bool = False, is_event: bool = False
-    ) -> None:
+    def store(self, value: Value, target: s.Expression, is_local: bool = False, is_event: bool = False) -> None:
         """Assign a popped value. `is_local`: the variable can be read again without effect.
 
         `is_event`: what is assigned to may run code, by letting go of what it held.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Iterator, List, Optional, Sequence
 
-from .. import syntax as s
+from depyf.decompiler import syntax as s
 
 
 class Value(s.Expression):

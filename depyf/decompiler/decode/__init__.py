@@ -10,11 +10,11 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Dict, List, Optional, Tuple
 
-from ..microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
-from ..python_facts import RUNNING_VERSION, Version, facts_for
-from .function_calls import fold_function_calls
-from .raw import ExceptionRange, exception_ranges, raw_instructions
-from .translate import Translator, translated_opnames
+from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, Version, facts_for
+from depyf.decompiler.decode.function_calls import fold_function_calls
+from depyf.decompiler.decode.instructions import ExceptionRange, exception_ranges, raw_instructions
+from depyf.decompiler.decode.translation import Translator, translated_opnames
 
 __all__ = ["decode", "translated_opnames"]
 

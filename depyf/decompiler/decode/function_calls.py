@@ -15,7 +15,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import List, Optional, Sequence
 
-from ..microops import CLOSURE, Op, stack_effect
+from depyf.decompiler.bytecode.microops import CLOSURE, Op, stack_effect
 
 FUNCTION_PARTS = ("closure", "code", "globals")  # the keywords of such a call, in this order
 _SIMPLE = frozenset({

@@ -11,14 +11,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Sequence
 
-from .. import syntax as s
-from .limits import SyntaxLimits, Unspellable
-from .pieces import expand
-from .precedence import TEST
-from .statements import COMPOUND
-from .writer import PRINTERS, Writer
+from depyf.decompiler import syntax as s
+from depyf.decompiler.printer.parts import expand
+from depyf.decompiler.printer.statement_text import COMPOUND
+from depyf.decompiler.printer.syntax_limits import SyntaxLimits
+from depyf.decompiler.printer.writer import PRINTERS, Writer
+from depyf.decompiler.syntax.precedence import TEST
 
-__all__ = ["Printed", "SyntaxLimits", "Unspellable", "max_depth", "print_source"]
+__all__ = ["Printed", "SyntaxLimits", "max_depth", "print_source"]
 
 
 @dataclasses.dataclass(frozen=True)

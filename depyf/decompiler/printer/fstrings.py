@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Sequence, Union
 
-from .limits import SyntaxLimits, Unspellable
-from .literals import escaped
+from depyf.decompiler.printer.string_literals import escaped
+from depyf.decompiler.printer.syntax_limits import SyntaxLimits
+from depyf.decompiler.syntax.literals import Unspellable
 
 SINGLE_FIRST = ("'", '"', "'''", '"""')
 DOUBLE_FIRST = ('"', "'", '"""', "'''")

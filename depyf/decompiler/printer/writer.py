@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any, Iterator, Sequence
 
-from .. import syntax as s
-from . import expressions, patterns
-from .layout import OPEN_ALWAYS, lay_out
-from .limits import SyntaxLimits
-from .literals import docstring
-from .pieces import Parts, expand
-from .statements import COMPOUND, SIMPLE, decorator
+from depyf.decompiler import syntax as s
+from depyf.decompiler.printer import expression_text, pattern_text
+from depyf.decompiler.printer.layout import OPEN_ALWAYS, lay_out
+from depyf.decompiler.printer.parts import Parts, expand
+from depyf.decompiler.printer.statement_text import COMPOUND, SIMPLE, decorator
+from depyf.decompiler.printer.string_literals import docstring
+from depyf.decompiler.printer.syntax_limits import SyntaxLimits
 
-PRINTERS = {**expressions.PRINTERS, **patterns.PRINTERS}
+PRINTERS = {**expression_text.PRINTERS, **pattern_text.PRINTERS}
 DEFINITIONS = (s.FunctionDef, s.AsyncFunctionDef, s.ClassDef)
 
 # PEP 263: a comment in the first two lines of a file that matches this names the file's encoding.

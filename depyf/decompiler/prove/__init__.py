@@ -11,20 +11,20 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
-from ..decode import decode
-from ..local_names import sees_local_names
-from ..microops import Program, parameters
-from .bisimulation import Bisimulation, Diverged, entry_side
-from .head import identical, signature_difference
-from .large_displays import one_by_one
-from .machine import Unsupported
-from .operations import SPECIAL
-from .plan import make_plan
-from .restoring import without_restoring
-from .result import Assumption, Divergence, Grade, Verdict
-from .self_stores import self_stores, without_self_stores
-from .state import Pair
-from .terms import Terms
+from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.bytecode.microops import Program, parameters
+from depyf.decompiler.decode import decode
+from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
+from depyf.decompiler.prove.comprehension_handlers import without_restoring
+from depyf.decompiler.prove.large_displays import one_by_one
+from depyf.decompiler.prove.machine_state import Pair
+from depyf.decompiler.prove.operations import SPECIAL
+from depyf.decompiler.prove.plan import make_plan
+from depyf.decompiler.prove.signatures import identical, signature_difference
+from depyf.decompiler.prove.symbolic_machine import Unsupported
+from depyf.decompiler.prove.terms import Terms
+from depyf.decompiler.prove.verdict import Assumption, Divergence, Grade, Verdict
+from depyf.decompiler.simplify.self_stores import self_stores, without_self_stores
 
 __all__ = ["Assumption", "Divergence", "Grade", "Verdict", "prove"]
 

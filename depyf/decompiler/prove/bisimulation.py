@@ -17,15 +17,15 @@ from __future__ import annotations
 import heapq
 from typing import Any, Callable, Dict, List, Set, Tuple
 
-from ..microops import Handler
-from .correspond import Correspondence, excuse
-from .joins import Joins
-from .machine import Machine, Unsupported
-from .operations import SPECIAL
-from .plan import ADVANCE, BOUND, ITERATE, LEAVE, RAISES, TRUTH, Plan
-from .result import Assumption, Divergence
-from .state import Event, Pair, Side
-from .terms import BOOL, NOT, UNBOUND, Terms
+from depyf.decompiler.bytecode.microops import Handler
+from depyf.decompiler.prove.correspondence import Correspondence, excuse
+from depyf.decompiler.prove.joins import Joins
+from depyf.decompiler.prove.machine_state import Event, Pair, Side
+from depyf.decompiler.prove.operations import SPECIAL
+from depyf.decompiler.prove.plan import ADVANCE, BOUND, ITERATE, LEAVE, RAISES, TRUTH, Plan
+from depyf.decompiler.prove.symbolic_machine import Machine, Unsupported
+from depyf.decompiler.prove.terms import BOOL, NOT, UNBOUND, Terms
+from depyf.decompiler.prove.verdict import Assumption, Divergence
 
 Place = Tuple[int, int]
 _FOR_ITER, _GET_ITER = ("FOR_ITER",), ("GET_ITER", None)

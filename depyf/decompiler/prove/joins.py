@@ -10,10 +10,23 @@ from __future__ import annotations
 
 from typing import Dict, List, Set, Tuple
 
-from .correspond import Correspondence
-from .machine import Machine, Unsupported
-from .state import Container, Pair, Side
-from .terms import BOOL, CONST, GLOBAL, IS, MAYBE, NOT, NUMBER, SLICE, SYMBOL, TUPLE, UNBOUND, Terms
+from depyf.decompiler.prove.correspondence import Correspondence
+from depyf.decompiler.prove.machine_state import Container, Pair, Side
+from depyf.decompiler.prove.symbolic_machine import Machine, Unsupported
+from depyf.decompiler.prove.terms import (
+    BOOL,
+    CONST,
+    GLOBAL,
+    IS,
+    MAYBE,
+    NOT,
+    NUMBER,
+    SLICE,
+    SYMBOL,
+    TUPLE,
+    UNBOUND,
+    Terms,
+)
 
 _PARTS = TUPLE | SLICE | IS | NOT
 
@@ -149,11 +162,13 @@ class Joins:
         self._share_what_changed_shape(old, new)
         merge = _Merge(self, old, new)
         pair = Pair(merge.side(0, old.a, new.a), merge.side(1, old.b, new.b))
-        pair.excused = (old.excused & new.excused).union([
-            merged
-            for (x, y), merged in merge.shared.items()
-            if (x == UNBOUND or x in old.excused) and (y == UNBOUND or y in new.excused)
-        ])
+        pair.excused = (old.excused & new.excused).union(
+            [
+                merged
+                for (x, y), merged in merge.shared.items()
+                if (x == UNBOUND or x in old.excused) and (y == UNBOUND or y in new.excused)
+            ]
+        )
         pair.facts = {fact: known for fact, known in old.facts.items() if new.facts.get(fact) is known}
         if pair.a.captured != pair.b.captured:
             raise Unsupported("cells captured on one path only")

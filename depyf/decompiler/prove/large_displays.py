@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet, Iterator, List, Sequence, Tuple
 
-from ..microops import Handler, Op, Program
-from ..python_facts import MOST_ELEMENTS_AT_ONCE, MOST_PAIRS_AT_ONCE
-from ..unbound import maybe_unbound
+from depyf.decompiler.analysis.unbound_locals import maybe_unbound
+from depyf.decompiler.bytecode.microops import Handler, Op, Program
+from depyf.decompiler.bytecode.python_facts import MOST_ELEMENTS_AT_ONCE, MOST_PAIRS_AT_ONCE
 
 _LARGEST = {"BUILD_MAP": MOST_PAIRS_AT_ONCE, "BUILD_SET": MOST_ELEMENTS_AT_ONCE}
 

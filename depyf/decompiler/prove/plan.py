@@ -1,7 +1,7 @@
 """A Program prepared for fast symbolic execution: flat arrays indexed by op.
 
 Each op gets a small int that says how it is run: the most frequent ones are spelled out in the loop of
-machine.py, other silent ones have a function there, and plain events are described here by how many stack
+symbolic_machine.py, other silent ones have a function there, and plain events are described here by how many stack
 entries they look at, pop and push.
 """
 
@@ -11,9 +11,9 @@ import inspect
 from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Sequence, Tuple
 
-from ..microops import BRANCHES, FROM_STACK, Handler, Op, Program, stack_effect
-from ..python_facts import facts_for
-from .terms import BOOL, GLOBAL, Terms
+from depyf.decompiler.bytecode.microops import BRANCHES, FROM_STACK, Handler, Op, Program, stack_effect
+from depyf.decompiler.bytecode.python_facts import facts_for
+from depyf.decompiler.prove.terms import BOOL, GLOBAL, Terms
 
 # How an op is run.
 (

@@ -2,12 +2,12 @@
 
 A term is a positive int into one table that both machines share, so equal terms are equal values and
 comparing is comparing ints. UNBOUND (0) is the content of an unbound name. Negative ints are not terms
-but references to fresh containers, which belong to one machine (see state.py).
+but references to fresh containers, which belong to one machine (see machine_state.py).
 
 A symbol stands for one unknown object, identity included. A constant stands for its type and bits. Tuples
 and slices are terms by structure, not identity: the language leaves open whether an expression of immutable
 type makes a new object, so `f(t, t)` and `f((a,), (a,))` are the same program here; asking for the identity
-of such a term (`is`) is therefore never decided (see machine.py).
+of such a term (`is`) is therefore never decided (see symbolic_machine.py).
 """
 
 from __future__ import annotations

@@ -7,9 +7,7 @@ what comes after it is `break`. What fits none of these raises `Unstructured`, a
 is tried. Work is kept on an explicit stack: the depth of the program does not matter.
 """
 
-from .machine import as_machine
-from .statements import structure
-from .tree import (
+from depyf.decompiler.structure.region_tree import (
     CaseNode,
     Clause,
     Expect,
@@ -25,6 +23,8 @@ from .tree import (
     WithNode,
     parts,
 )
+from depyf.decompiler.structure.state_machine import as_machine
+from depyf.decompiler.structure.statement_regions import structure
 
 __all__ = [
     "CaseNode",

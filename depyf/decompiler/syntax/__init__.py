@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .base import Expression, Located, Node, Pattern, Statement, TypeParameter
-from .compare import children, dump, same, walk
-from .expressions import (
+from depyf.decompiler.syntax.comparison import children, dump, same, walk
+from depyf.decompiler.syntax.expressions import (
     Apart,
     Attribute,
     Await,
@@ -41,7 +40,8 @@ from .expressions import (
     comprehension,
     keyword,
 )
-from .patterns import (
+from depyf.decompiler.syntax.nodes import Expression, Located, Node, Pattern, Statement, TypeParameter
+from depyf.decompiler.syntax.patterns import (
     MatchAs,
     MatchClass,
     MatchMapping,
@@ -54,7 +54,7 @@ from .patterns import (
     TypeVar,
     TypeVarTuple,
 )
-from .statements import (
+from depyf.decompiler.syntax.statements import (
     AnnAssign,
     Assert,
     Assign,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import Any, Sequence
 
-from .base import Expression, Node, node
+from depyf.decompiler.syntax.nodes import Expression, Node, node
 
 # ---- names, constants, and what hangs on a value
 

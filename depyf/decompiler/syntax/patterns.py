@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from .base import Expression, Pattern, TypeParameter, node
+from depyf.decompiler.syntax.nodes import Expression, Pattern, TypeParameter, node
 
 
 @node

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 from typing import List, Sequence
 
-from .base import Expression, Located, Node, Pattern, Statement, TypeParameter, node
-from .expressions import arguments, keyword
+from depyf.decompiler.syntax.expressions import arguments, keyword
+from depyf.decompiler.syntax.nodes import Expression, Located, Node, Pattern, Statement, TypeParameter, node
 
 Body = List[Statement]
 

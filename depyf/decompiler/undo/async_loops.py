@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import List
 
-from ..flow import Block, ForIter, Graph, Jump
-from .copies import Unstructured
-from .regions import Region
+from depyf.decompiler.flow.graph import Block, ForIter, Graph, Jump
+from depyf.decompiler.undo.cleanup_copies import Unstructured
+from depyf.decompiler.undo.protected_regions import Region
 
 REQUEST = ["GET_ANEXT", "CONST", "YIELD_FROM"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Tuple
 
-from ..flow import Block, Branch, Graph, Jump, Simple, threaded
-from ..microops import Op
-from .copies import Unstructured
-from .regions import Region
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.flow.graph import Block, Branch, Graph, Jump, Simple, threaded
+from depyf.decompiler.undo.cleanup_copies import Unstructured
+from depyf.decompiler.undo.protected_regions import Region
 
 # What the handler begins with, before it tests the first type. The list lies below the exception.
 SETUPS = (["PUSH_EXC_INFO", "COPY", "BUILD_LIST", "SWAP"], ["PUSH_EXC_INFO", "BUILD_LIST", "COPY"])

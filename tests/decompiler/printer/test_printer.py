@@ -14,7 +14,8 @@ import pytest
 from printer_roundtrip import AS_PARSED, RUNNING, check, convert, read
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.printer import SyntaxLimits, Unspellable, max_depth, print_source
+from depyf.decompiler.printer import SyntaxLimits, max_depth, print_source
+from depyf.decompiler.syntax.literals import Unspellable
 
 STDLIB = sysconfig.get_paths()["stdlib"]
 HARD_FILES = ["test_grammar", "test_fstring", "test_patma", "test_named_expressions", "test_unpack_ex"]

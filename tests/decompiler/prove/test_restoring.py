@@ -7,9 +7,9 @@ import sys
 import pytest
 from decompile_tools import function_code
 
-from depyf.decompiler.microops import Handler, Op, Program
+from depyf.decompiler.bytecode.microops import Handler, Op, Program
 from depyf.decompiler.prove import Assumption, prove
-from depyf.decompiler.prove.restoring import without_restoring
+from depyf.decompiler.prove.comprehension_handlers import without_restoring
 
 inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are inlined from 3.12 on")
 

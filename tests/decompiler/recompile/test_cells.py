@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any, Callable, Tuple
 
-from depyf.decompiler.cells import with_cells
+from depyf.decompiler.recompile.cells import with_cells
 
 
 def around() -> Tuple[Callable[..., Any], Callable[..., Any]]:

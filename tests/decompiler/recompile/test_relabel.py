@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depyf.decompiler.listing import annotated_disassembly
-from depyf.decompiler.relabel import (
+from depyf.decompiler.printer.listing import annotated_disassembly
+from depyf.decompiler.recompile.relabelling import (
     adopt_lines,
     encode_line_deltas,
     encode_lnotab,

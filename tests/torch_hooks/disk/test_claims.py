@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from depyf.torch_hooks.claims import JOURNAL, Claim, is_claimed
+from depyf.torch_hooks.disk.claims import JOURNAL, Claim, is_claimed
 
 
 def test_a_claim_is_given_once_and_ends_with_the_process_that_holds_it(tmp_path):

@@ -18,7 +18,7 @@ from capture_tools import dump, run_toy, same
 
 import depyf
 import depyf.explain.global_variables
-from depyf.record import from_json
+from depyf.record.saved_form import from_json
 
 EXPECTED = run_toy(tools.toy_example)
 
@@ -87,7 +87,7 @@ def test_a_disk_that_is_full_when_ranks_are_compared_is_one_warning(tmp_path, ca
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("depyf.torch_hooks.merging.merge", full)
+    monkeypatch.setattr("depyf.torch_hooks.disk.merging.merge", full)
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
     with depyf.prepare_debug(str(tmp_path / "d")) as context:

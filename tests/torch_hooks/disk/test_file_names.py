@@ -6,9 +6,9 @@ import unicodedata
 
 import pytest
 
-from depyf.torch_hooks.folder import OutputFolder
-from depyf.torch_hooks.names import file_stem
-from depyf.torch_hooks.problems import Problems
+from depyf.problems import Problems
+from depyf.torch_hooks.disk.file_names import file_stem
+from depyf.torch_hooks.disk.folder import OutputFolder
 
 HOSTILE = ["<lambda>", "größe", "a/b", "..", "../../etc/passwd", "con", "nul.txt", ".hidden", "a b", "a\nb", "", "_",
            "\ud800", "größe\ud800", "name?", "-rf", "f" * 300, "日本", "本" * 200, "a\u202eb", "gro\u0308ße", "f\u00a0g",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from depyf.record import FrameRecord, FunctionRecord, GraphRecord, SessionRecord, from_json, to_json
-from depyf.report.journal import file_names, header_of, line, replay
+from depyf.record.journal import file_names, header_of, line, replay
+from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, SessionRecord
+from depyf.record.saved_form import from_json, to_json
 
 FUNCTION = FunctionRecord("f_0", "f", "f", "f.py", 1, "def f(): pass\n", "file")
 

@@ -18,10 +18,10 @@ from repository import ROOT, SUPPORT
 import depyf
 import depyf.errors
 from depyf.__main__ import main
-from depyf.record import from_json
-from depyf.torch_hooks import processes
-from depyf.torch_hooks.leftovers import look
-from depyf.torch_hooks.merging import merge_at_exit
+from depyf.record.saved_form import from_json
+from depyf.torch_hooks.disk import processes
+from depyf.torch_hooks.disk.leftovers import look
+from depyf.torch_hooks.disk.merging import merge_at_exit
 
 PROGRAMS = SUPPORT / "process_programs.py"
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]

@@ -67,7 +67,7 @@ def test_installing_twice_logs_once_and_uninstall_restores(bytecode_log):
 
 
 def test_a_failure_inside_leaves_the_program_alone(bytecode_log, monkeypatch):
-    from depyf.torch_hooks import bytecode_log as module
+    from depyf.torch_hooks.entry_points import bytecode_log as module
 
     def broken(*args):
         raise RuntimeError("injected")
@@ -79,7 +79,7 @@ def test_a_failure_inside_leaves_the_program_alone(bytecode_log, monkeypatch):
 
 
 def test_nothing_is_decompiled_while_the_log_is_off(monkeypatch):
-    from depyf.torch_hooks import bytecode_log as module
+    from depyf.torch_hooks.entry_points import bytecode_log as module
 
     calls = []
     monkeypatch.setattr(module, "_message", lambda *args: calls.append(args))

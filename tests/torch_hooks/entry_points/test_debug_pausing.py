@@ -10,7 +10,7 @@ import types
 
 import pytest
 
-from depyf.torch_hooks import debugging
+from depyf.torch_hooks.entry_points import debug
 
 
 class Terminal(io.StringIO):
@@ -32,42 +32,42 @@ def nobody_there(monkeypatch):
 
 
 def test_no_terminal_and_no_debugger_means_no_pause():
-    assert not debugging.can_pause()
+    assert not debug.can_pause()
 
 
 def test_no_stdin_at_all_means_no_pause(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    assert not debugging.can_pause()
+    assert not debug.can_pause()
 
 
 def test_the_console_of_an_ide_which_is_no_real_file_is_honoured(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal(""))
-    assert debugging.can_pause()
+    assert debug.can_pause()
 
 
 def test_a_program_in_the_background_of_its_terminal_does_not_pause(monkeypatch):
     monkeypatch.setattr(sys, "stdin", Terminal(""))
     monkeypatch.setattr(sys.stdin, "fileno", lambda: 0)
     monkeypatch.setattr("os.tcgetpgrp", lambda descriptor: -1)
-    assert not debugging.can_pause()
+    assert not debug.can_pause()
 
 
 def test_switched_off_breakpoints_pause_nowhere_and_say_nothing(monkeypatch, capsys):
     pytest.importorskip("torch")
     monkeypatch.setenv("PYTHONBREAKPOINT", "0")
-    with debugging.debug():
+    with debug.debug():
         pass
     assert capsys.readouterr().err == ""
 
 
 def test_a_closed_stdin_does_not_pause():
     sys.stdin.close()
-    assert not debugging.can_pause()
+    assert not debug.can_pause()
 
 
 def test_an_ide_that_took_over_the_breakpoint_hook_is_honoured(monkeypatch):
     monkeypatch.setattr(sys, "breakpointhook", lambda *args, **kwargs: None)
-    assert debugging.can_pause()
+    assert debug.can_pause()
 
 
 @pytest.mark.parametrize(
@@ -76,24 +76,24 @@ def test_an_ide_that_took_over_the_breakpoint_hook_is_honoured(monkeypatch):
 )
 def test_a_debugger_of_the_users_choice_is_honoured_if_it_needs_no_terminal(monkeypatch, target, pauses):
     monkeypatch.setenv("PYTHONBREAKPOINT", target)
-    assert debugging.can_pause() is pauses
+    assert debug.can_pause() is pauses
 
 
 def test_a_pdb_that_already_runs_the_program_is_honoured(monkeypatch):
     monkeypatch.setattr(sys, "gettrace", lambda: bdb.Bdb().trace_dispatch)
-    assert debugging.can_pause()
+    assert debug.can_pause()
 
 
 def test_coverage_is_no_debugger(monkeypatch):
     monkeypatch.setattr(sys, "gettrace", lambda: lambda *args: None)
-    assert not debugging.can_pause()
+    assert not debug.can_pause()
 
 
 @pytest.mark.parametrize("connected", [True, False])
 def test_debugpy_counts_once_a_client_is_there(monkeypatch, connected):
     debugpy = types.SimpleNamespace(is_client_connected=lambda: connected)
     monkeypatch.setitem(sys.modules, "debugpy", debugpy)
-    assert debugging.can_pause() is connected
+    assert debug.can_pause() is connected
 
 
 PROGRAM = """
@@ -146,7 +146,7 @@ def test_inside_prepare_debug_it_is_a_clear_error(monkeypatch):
     import depyf
 
     session = types.SimpleNamespace(active=lambda: object())
-    monkeypatch.setitem(sys.modules, "depyf.torch_hooks.session", session)
+    monkeypatch.setitem(sys.modules, "depyf.torch_hooks.session.prepare_debug", session)
     with pytest.raises(depyf.errors.UserError, match="Leave prepare_debug first"):
         with depyf.debug():
             pass

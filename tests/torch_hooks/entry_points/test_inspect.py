@@ -15,7 +15,7 @@ from torch_probes import AOT_EAGER_INTERPRETS  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.errors import UserError  # noqa: E402
-from depyf.record import SessionRecord  # noqa: E402
+from depyf.record.records import SessionRecord  # noqa: E402
 
 
 def scaled(x, factor):

@@ -12,7 +12,7 @@ import pytest
 import torch
 from capture_tools import dump, run_toy, same
 
-from depyf.torch_hooks.bytecode_files import dump_code
+from depyf.torch_hooks.frames.bytecode_files import dump_code
 
 
 def test_bytecode_files_load_with_plain_pickle_and_with_dill(tmp_path):

@@ -10,8 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
-from depyf.record import SKIP_KINDS, from_json  # noqa: E402
-from depyf.torch_hooks import torch_facts  # noqa: E402
+from depyf.record.records import SKIP_KINDS
+from depyf.record.saved_form import from_json  # noqa: E402
+from depyf.torch_hooks.internals import torch_facts  # noqa: E402
 
 
 def no_operation(a):
@@ -224,7 +225,7 @@ def test_torch_gets_its_own_function_back(tmp_path):
 def test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it():
     import weakref
 
-    from depyf.torch_hooks.skips import _is_entry
+    from depyf.torch_hooks.frames.skips import _is_entry
 
     wrapper = {"__name__": "torch._dynamo.eval_frame"}
     exec("def compile_wrapper(fn, ask):\n    return ask(sys._getframe())\nimport sys\n", wrapper)

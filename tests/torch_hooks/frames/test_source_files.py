@@ -10,7 +10,7 @@ from typing import Iterator
 
 import pytest
 
-from depyf.torch_hooks import source_files
+from depyf.torch_hooks.frames import source_files
 
 FILE = '''\
 import functools

@@ -13,10 +13,10 @@ import types
 
 import pytest
 
-from depyf.torch_hooks.guard_forms import conditions_of
-from depyf.torch_hooks.guard_names import readable
-from depyf.torch_hooks.guard_text import Leaf, spoken
-from depyf.torch_hooks.guards import describe_guards
+from depyf.torch_hooks.guards.condition_cache import conditions_of
+from depyf.torch_hooks.guards.conditions import Leaf, spoken
+from depyf.torch_hooks.guards.source_names import readable
+from depyf.torch_hooks.guards.tree import describe_guards
 
 # ---------------------------------------------------------------- one line of torch's at a time
 
@@ -342,7 +342,7 @@ def test_text_of_the_structured_trace_gives_the_same_as_the_live_manager(compile
     [("mp/project/model.py", "/tmp/project/model.py"), ("other.py", "other.py"), ("x/model.py", "x/model.py")],
 )
 def test_file_names_that_torch_cut_are_made_whole_again(shortened, full):
-    from depyf.torch_hooks.guard_origins import _full_name
+    from depyf.torch_hooks.guards.origins import _full_name
 
     assert _full_name(shortened, "/tmp/project/model.py") == full
 

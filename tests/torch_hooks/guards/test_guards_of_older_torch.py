@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from depyf.torch_hooks.guard_forms import conditions_of
-from depyf.torch_hooks.guard_text import Leaf
+from depyf.torch_hooks.guards.condition_cache import conditions_of
+from depyf.torch_hooks.guards.conditions import Leaf
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def test_what_a_backend_raised_is_told_and_not_only_that_it_raised():
-    from depyf.torch_hooks.reasons import failure_reason, reason_in
+    from depyf.torch_hooks.frames.graph_breaks import failure_reason, reason_in
 
     assert reason_in("backend='mine' raised:\nValueError: no such shape") == (
         "backend='mine' raised: ValueError: no such shape"

@@ -10,9 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
-from depyf.record import from_json  # noqa: E402
-from depyf.torch_hooks.recompiles import Variables, read_failed_guards  # noqa: E402
-from depyf.torch_hooks.values import Unreadable, describe, read  # noqa: E402
+from depyf.record.saved_form import from_json  # noqa: E402
+from depyf.torch_hooks.guards.failed_guards import Variables, read_failed_guards  # noqa: E402
+from depyf.torch_hooks.guards.frame_values import Unreadable, describe, read  # noqa: E402
 
 SHARED = 1
 

@@ -11,7 +11,7 @@ from capture_tools import dump, run_docs, run_toy, same
 from torch_probes import NAMES_FIRST_BREAK
 
 import depyf
-from depyf.record import from_json
+from depyf.record.saved_form import from_json
 
 pytestmark = pytest.mark.usefixtures("own_inductor_cache")
 

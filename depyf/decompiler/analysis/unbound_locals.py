@@ -1,0 +1,121 @@
+"""Which reads of locals may raise because the local has no value: those are events, and must be written.
+
+A forward analysis over the ops: the locals that have a value for certain, whichever way an op is reached. (A handler
+is reached from every op that it protects.)
+"""
+
+from __future__ import annotations
+
+from typing import Dict, FrozenSet, List, Set, Tuple
+
+from depyf.decompiler.bytecode.microops import ENDS, Op, Program, parameters
+
+_UNBINDS = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
+_SETS = frozenset({"STORE_LOCAL", "DELETE_LOCAL"})  # what makes a name of a text a local
+_TAKES_A_CELL = frozenset({"LOAD_CLOSURE", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL"})
+Read = Tuple[int, str]  # where it is in the code, and the local
+
+
+def maybe_unbound(program: Program) -> FrozenSet[Read]:
+    """The reads of locals that may find no value."""
+    given = parameters(program.code)
+    ops = program.ops
+    lost = {op.arg for op in ops if op.kind in _UNBINDS}
+    asked = {op.arg for op in ops if op.kind == "LOAD_LOCAL"}
+    followed = [name for name in asked if name in lost or name not in given]
+    if not followed:
+        return frozenset()
+    bits = {name: 1 << number for number, name in enumerate(followed)}
+    start = sum(bit for name, bit in bits.items() if name in given)
+    bound = _bound(program, bits, start)
+    found: Set[Read] = set()
+    for op, known in zip(ops, bound):
+        if op.kind == "LOAD_LOCAL" and op.arg in bits and known >= 0 and not known & bits[op.arg]:
+            found.add((op.offset, op.arg))
+    return frozenset(found)
+
+
+def never_set(program: Program, reads: FrozenSet[Read]) -> FrozenSet[str]:
+    """The locals among those that may have no value that never get one: only code that nothing leads to sets them."""
+    names = {name for _, name in reads}
+    if names:
+        stores = [op.kind in _SETS and op.arg in names for op in program.ops]
+        reached = _bound(program, {}, 0) if any(stores) else []
+        names -= {op.arg for op, is_store, known in zip(program.ops, stores, reached) if is_store and known >= 0}
+    return frozenset(names)
+
+
+def unread_before_store(program: Program) -> FrozenSet[str]:
+    """The locals that are stored once, and mentioned nowhere before: no value in the making can hold what they were."""
+    first: Dict[str, int] = {}
+    stores: Dict[str, List[int]] = {}
+    for index, op in enumerate(program.ops):
+        if type(op.arg) is str and "LOCAL" in op.kind:
+            first.setdefault(op.arg, index)
+            if op.kind == "STORE_LOCAL":
+                stores.setdefault(op.arg, []).append(index)
+    given = {*parameters(program.code), *program.code.co_cellvars}
+    return frozenset([name for name, places in stores.items() if places == [first[name]] and name not in given])
+
+
+def captured_from(program: Program) -> Dict[str, int]:
+    """For each variable whose cell is taken: the first place in the code at which it may have been."""
+    found: Dict[str, int] = {}
+    for index, op in enumerate(program.ops):
+        if op.kind in _TAKES_A_CELL:
+            found.setdefault(op.arg, index)
+    if not found:
+        return {}
+    back = [(op.target, index) for index, op in enumerate(program.ops) if 0 <= op.target <= index]
+    back += [
+        (program.handlers[op.handler].target, index)
+        for index, op in enumerate(program.ops)
+        if op.handler >= 0 and program.handlers[op.handler].target <= index
+    ]
+    for name, first in found.items():
+        reached = [first]
+        while reached:
+            first = min(reached)
+            reached = [target for target, index in back if target < first <= index]
+        found[name] = first
+    return {name: program.ops[first].offset for name, first in found.items()}
+
+
+def _bound(program: Program, bits: Dict[str, int], start: int) -> List[int]:
+    """For each op the locals that have a value before it, as a sum of bits; -1 where nothing leads to it."""
+    ops = program.ops
+    handlers = [handler.target for handler in program.handlers]
+    before = [-1] * (len(ops) + 1)
+    before[0] = start
+    work = [0]
+    while work:
+        index = work.pop()
+        while True:
+            op = ops[index]
+            known = before[index]
+            if op.handler >= 0 and _narrow(before, handlers[op.handler], known):
+                work.append(handlers[op.handler])
+            after = _after(op, known, bits)
+            if op.target >= 0 and _narrow(before, op.target, known):
+                work.append(op.target)
+            index += 1
+            if op.kind in ENDS or index == len(ops) or not _narrow(before, index, after):
+                break
+    return before
+
+
+def _after(op: Op, known: int, bits: Dict[str, int]) -> int:
+    if op.kind == "STORE_LOCAL" or op.kind == "LOAD_LOCAL":
+        return known | bits.get(op.arg, 0)
+    if op.kind in _UNBINDS:
+        return known & ~bits.get(op.arg, 0)
+    return known
+
+
+def _narrow(before: List[int], index: int, known: int) -> bool:
+    """Note what is known on one more way to an op; returns whether that is less than what was known."""
+    narrowed = known if before[index] < 0 else before[index] & known
+    if narrowed == before[index]:
+        return False
+    before[index] = narrowed
+    return True

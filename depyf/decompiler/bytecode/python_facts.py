@@ -1,0 +1,90 @@
+"""What differs between CPython versions, named by behaviour. Nothing else looks at version numbers.
+
+`facts_for((3, 11))` gives the facts of one version; `RUNNING` those of this interpreter.
+The evidence beside each fact is the file of CPython where it can be seen.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Dict, Tuple
+
+from depyf.decompiler.bytecode.microops import NULL_FIRST, NULL_SECOND, PLAIN
+
+Version = Tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PythonFacts:
+    """Behaviour of one CPython version as far as bytecode and syntax go."""
+
+    version: Version
+    # Where NULL is pushed for a call: Python/ceval.c, CALL. 3.11-3.12 below the callable, 3.13 above it.
+    call_layout: str
+    # LOAD_ATTR's low bit asks for the method pair, as LOAD_METHOD did: Python/bytecodes.c (3.12).
+    load_attr_has_method_bit: bool
+    # COMPARE_OP's argument holds the operator in its high bits: shift (Python/compile.c).
+    compare_shift: int
+    # COMPARE_OP can convert its result to bool (bit 16): 3.13.
+    compare_can_convert: bool
+    # POP_JUMP_IF_TRUE and _FALSE take only True or False and so cannot raise, TO_BOOL can: 3.13, Python/bytecodes.c.
+    branches_need_bool: bool
+    # FOR_ITER, exhausted, pops the iterator and skips this many instructions at its target (END_FOR, POP_TOP).
+    for_iter_skips: int
+    # A generator's body lies under a handler that turns StopIteration into RuntimeError: 3.12, PEP 479 in bytecode.
+    generators_wrapped_in_handler: bool
+    # YIELD_FROM's send loop lies under a CLEANUP_THROW handler: 3.12.
+    send_loops_have_cleanup: bool
+    # Comprehensions are inlined into the function around them: 3.12, PEP 709.
+    comprehensions_are_inlined: bool
+    # `super().x` is one instruction unless the module names `super`: 3.12, can_optimize_super_call in compile.c.
+    super_calls_are_fused: bool
+    # f-strings may nest quotes and hold backslashes: 3.12, PEP 701.
+    fstrings_nest_freely: bool
+    # A class body stores the line where it begins under `__firstlineno__`: 3.13, Python/compile.c.
+    classes_store_their_line: bool
+    # `x[*a]` is legal: 3.11, PEP 646.
+    star_in_index: bool
+
+    @property
+    def supported(self) -> bool:
+        """Whether code of this version can be decoded."""
+        return self.version in _FACTS
+
+
+def _facts(version: Version) -> PythonFacts:
+    return PythonFacts(
+        version=version,
+        call_layout=PLAIN if version < (3, 11) else NULL_FIRST if version < (3, 13) else NULL_SECOND,
+        load_attr_has_method_bit=version >= (3, 12),
+        compare_shift=0 if version < (3, 12) else 4 if version < (3, 13) else 5,
+        compare_can_convert=version >= (3, 13),
+        branches_need_bool=version >= (3, 13),
+        for_iter_skips=0 if version < (3, 12) else 1 if version < (3, 13) else 2,
+        generators_wrapped_in_handler=version >= (3, 12),
+        send_loops_have_cleanup=version >= (3, 12),
+        comprehensions_are_inlined=version >= (3, 12),
+        super_calls_are_fused=version >= (3, 12),
+        fstrings_nest_freely=version >= (3, 12),
+        classes_store_their_line=version >= (3, 13),
+        star_in_index=version >= (3, 11),
+    )
+
+
+_FACTS: Dict[Version, PythonFacts] = {version: _facts(version) for version in ((3, 11), (3, 12), (3, 13))}
+RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
+
+
+def facts_for(version: Version) -> PythonFacts:
+    """The facts of `version`, whether or not its code can be decoded."""
+    return _FACTS.get(version) or _facts(version)
+
+
+RUNNING = facts_for(RUNNING_VERSION)
+
+# A dict display with more pairs, or a set display with more elements, is made empty and then filled one by one: all
+# versions, STACK_USE_GUIDELINE in Python/compile.c (3.13: codegen's).
+MOST_PAIRS_AT_ONCE = 15
+MOST_ELEMENTS_AT_ONCE = 30
+MOST_PAIRS_IN_TURN = 17  # what comes after these is a dict of its own, which updates the first

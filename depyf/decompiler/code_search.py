@@ -1,0 +1,165 @@
+"""Where code objects are: in functions, modules, files, and inside other code objects."""
+
+from __future__ import annotations
+
+import importlib.util
+import marshal
+import sys
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Iterator, List, Optional, Tuple
+
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.errors import UserError
+from depyf.text.quiet_compile import compile_quietly
+
+CO_OPTIMIZED = 0x1
+PYC_HEADER = 16  # bytes before the marshalled code: PEP 552
+
+
+class NotFound(UserError):
+    """There is no code object by that name."""
+
+
+def code_of(thing: Any) -> CodeType:
+    """The code object of a function, method, module, class, generator or frame; TypeError if it has none."""
+    seen = 0
+    thing = without_torch_wrapper(thing)
+    while not isinstance(thing, CodeType):
+        if isinstance(thing, ModuleType):
+            found: Any = _code_of_module(thing.__name__)
+        elif isinstance(thing, type):
+            path = path_to_class(thing)
+            found = path[-1] if path else None
+        else:
+            names = ("__func__", "__code__", "gi_code", "cr_code", "ag_code", "f_code")
+            found = next((value for value in (getattr(thing, name, None) for name in names) if value is not None), None)
+        if found is None and isinstance(thing, type):
+            raise TypeError(
+                f"depyf cannot decompile {describe(thing)}: no Python bytecode of its body was found. Classes do not "
+                "keep it, and its module has none of a class by that name with these functions (was the file changed?)"
+            )
+        if found is None or seen > 10:
+            raise TypeError(
+                "depyf can decompile functions, methods, classes, modules, generators and code objects, "
+                f"not {describe(thing)}: it has no Python bytecode"
+            )
+        thing = found
+        seen += 1
+    return thing
+
+
+def without_torch_wrapper(thing: Any) -> Any:
+    """The function that torch.compile was given, for what it returned; other things as they are.
+
+    functools.wraps copies the attribute to wrappers of the user's: only a function of torch's own is one.
+    """
+    home = getattr(thing, "__globals__", {}).get("__name__", "") if isinstance(thing, FunctionType) else ""
+    inner = getattr(thing, "_torchdynamo_orig_callable", None)
+    if inner is not None and str(home).split(".")[0] == "torch":
+        return inner
+    return thing
+
+
+def describe(thing: Any) -> str:
+    """What a thing is, for a message."""
+    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
+    if isinstance(thing, type):
+        return f"the class {thing.__qualname__}"
+    kind = type(thing).__name__
+    return f"the {kind} {name}" if isinstance(name, str) else f"a {kind}"
+
+
+def code_of_file(path: str) -> CodeType:
+    """The module code of a `.py` or `.pyc` file. NotFound says why there is none."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise NotFound(f"{path} cannot be read: {error.strerror}") from error
+    if path.endswith(".pyc"):
+        if data[:4] != importlib.util.MAGIC_NUMBER:
+            version = ".".join(map(str, RUNNING_VERSION))
+            raise NotFound(f"{path} was not made by this Python ({version}): run depyf with the one that made it")
+        code = marshal.loads(data[PYC_HEADER:])
+        assert isinstance(code, CodeType)
+        return code
+    try:
+        return compile_quietly(data, path)
+    except (SyntaxError, ValueError) as error:
+        raise NotFound(f"{path} does not compile: {error}") from error
+
+
+def _code_of_module(name: str) -> Optional[CodeType]:
+    """The code of an importable module, which is not executed (its packages are)."""
+    module = sys.modules.get(name)
+    spec = getattr(module, "__spec__", None)
+    if spec is None and module is not None:  # a script: Python runs it without a spec
+        file = getattr(module, "__file__", None)
+        try:
+            return code_of_file(file) if isinstance(file, str) and file.endswith((".py", ".pyc")) else None
+        except NotFound:
+            return None
+    spec = spec or importlib.util.find_spec(name)
+    get_code = getattr(getattr(spec, "loader", None), "get_code", None)
+    try:
+        return None if get_code is None or spec is None else get_code(spec.name)
+    except (ImportError, OSError, SyntaxError):
+        return None
+
+
+def code_of_module(name: str) -> CodeType:
+    """The code of an importable module; NotFound if there is none."""
+    try:
+        code = _code_of_module(name)
+    except (ImportError, ValueError) as error:
+        raise NotFound(f"there is no module {name}: {error}") from error
+    if code is None:
+        raise NotFound(f"{name} is not a module that has Python code")
+    return code
+
+
+def below(code: CodeType) -> Iterator[Tuple[CodeType, ...]]:
+    """The code objects nested in `code`, each as the path that leads to it."""
+    work: List[Tuple[CodeType, ...]] = [(code,)]
+    while work:
+        path = work.pop()
+        inner = [(*path, const) for const in path[-1].co_consts if isinstance(const, CodeType)]
+        yield from inner
+        work.extend(reversed(inner))
+
+
+def nested(code: CodeType, qualified: str) -> CodeType:
+    """The function or class of that qualified name in a module's code (the last, if there are several)."""
+    found = [path[-1] for path in below(code) if getattr(path[-1], "co_qualname", path[-1].co_name) == qualified]
+    if not found:
+        raise NotFound(f"there is nothing called {qualified} in it")
+    return found[-1]
+
+
+def path_to_class(cls: type) -> Optional[Tuple[CodeType, ...]]:
+    """The code objects from the module to the body of a class, or None: classes themselves do not keep it."""
+    module = _code_of_module(cls.__module__) if cls.__module__ in sys.modules else None
+    if module is None:
+        return None
+    candidates = [
+        path
+        for path in below(module)
+        if getattr(path[-1], "co_qualname", None) == cls.__qualname__ and not path[-1].co_flags & CO_OPTIMIZED
+    ]
+    first_line = vars(cls).get("__firstlineno__")  # 3.13 and newer
+    if first_line is not None:
+        candidates = [path for path in candidates if path[-1].co_firstlineno == first_line]
+    own = [code for code in map(_own_code, vars(cls).values()) if code is not None]
+    own = [code for code in own if getattr(code, "co_qualname", "").startswith(cls.__qualname__ + ".")]
+    for path in candidates:
+        if any(code in path[-1].co_consts for code in own):
+            return path
+    # None of its functions: the file has changed since, or it is another class of that name.
+    return candidates[0] if len(candidates) == 1 and not own else None
+
+
+def _own_code(value: Any) -> Optional[CodeType]:
+    """The code of what a class body defined: a function, also as a static or class method or a property."""
+    function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None

@@ -1,0 +1,406 @@
+"""Raw instructions -> micro-ops: one table for all versions, spelled by opcode name.
+
+Most opcodes are one micro-op with a resolved argument (`_SIMPLE`); the rest have a small function each.
+An opcode that changed its meaning between versions asks `PythonFacts`, never a version number.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from depyf.decompiler.bytecode.microops import FROM_STACK, NULL_FIRST, Op
+from depyf.decompiler.bytecode.python_facts import PythonFacts
+from depyf.decompiler.decode.instructions import ExceptionRange, Raw
+
+COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
+BINARY_OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
+CONVERSIONS = ("", "s", "r", "a")
+INTRINSICS_1 = (
+    "INVALID", "PRINT", "IMPORT_STAR", "STOPITERATION_ERROR", "ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE",
+    "TYPEVAR", "PARAMSPEC", "TYPEVARTUPLE", "SUBSCRIPT_GENERIC", "TYPEALIAS",
+)  # fmt: skip
+INTRINSICS_2 = (
+    "INVALID", "PREP_RERAISE_STAR", "TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS", "SET_FUNCTION_TYPE_PARAMS",
+    "SET_TYPEPARAM_DEFAULT",
+)  # fmt: skip
+
+# Instructions without a meaning of their own at this level.
+DROPPED = frozenset({
+    "CACHE", "NOP", "RESUME", "PRECALL", "COPY_FREE_VARS", "NOT_TAKEN", "ASYNC_GEN_WRAP",
+    "RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR",
+})  # fmt: skip
+
+# opcode -> (micro-op, how its argument is resolved)
+_SIMPLE: Dict[str, Tuple[str, str]] = {
+    "POP_TOP": ("POP", ""), "PUSH_NULL": ("PUSH_NULL", ""), "COPY": ("COPY", "int"), "SWAP": ("SWAP", "int"),
+    "LOAD_CONST": ("CONST", "const"),
+    "LOAD_FAST": ("LOAD_LOCAL", "local"), "LOAD_FAST_CHECK": ("LOAD_LOCAL", "local"),
+    "STORE_FAST": ("STORE_LOCAL", "local"), "DELETE_FAST": ("DELETE_LOCAL", "local"),
+    "LOAD_FAST_AND_CLEAR": ("LOAD_LOCAL_AND_CLEAR", "local"),
+    "LOAD_DEREF": ("LOAD_CELL", "local"), "STORE_DEREF": ("STORE_CELL", "local"),
+    "DELETE_DEREF": ("DELETE_CELL", "local"), "LOAD_CLOSURE": ("LOAD_CLOSURE", "local"),
+    "LOAD_CLASSDEREF": ("LOAD_CLASS_CELL", "local"),
+    "STORE_GLOBAL": ("STORE_GLOBAL", "name"), "DELETE_GLOBAL": ("DELETE_GLOBAL", "name"),
+    "LOAD_NAME": ("LOAD_NAME", "name"), "STORE_NAME": ("STORE_NAME", "name"), "DELETE_NAME": ("DELETE_NAME", "name"),
+    "LOAD_LOCALS": ("LOAD_LOCALS", ""),
+    "LOAD_FROM_DICT_OR_GLOBALS": ("LOAD_FROM_MAPPING_OR_GLOBAL", "name"),
+    "LOAD_FROM_DICT_OR_DEREF": ("LOAD_FROM_MAPPING_OR_CELL", "local"),
+    "STORE_ATTR": ("STORE_ATTR", "name"), "DELETE_ATTR": ("DELETE_ATTR", "name"),
+    "BINARY_SUBSCR": ("SUBSCR", ""), "STORE_SUBSCR": ("STORE_SUBSCR", ""), "DELETE_SUBSCR": ("DELETE_SUBSCR", ""),
+    "IS_OP": ("IS", "int"), "CONTAINS_OP": ("CONTAINS", "int"), "TO_BOOL": ("TO_BOOL", ""),
+    "BUILD_TUPLE": ("BUILD_TUPLE", "int"), "BUILD_LIST": ("BUILD_LIST", "int"), "BUILD_SET": ("BUILD_SET", "int"),
+    "BUILD_MAP": ("BUILD_MAP", "int"), "BUILD_STRING": ("BUILD_STRING", "int"), "BUILD_SLICE": ("BUILD_SLICE", "int"),
+    "BUILD_CONST_KEY_MAP": ("BUILD_CONST_KEY_MAP", "int"), "LIST_TO_TUPLE": ("LIST_TO_TUPLE", ""),
+    "LIST_APPEND": ("LIST_APPEND", "int"), "SET_ADD": ("SET_ADD", "int"), "MAP_ADD": ("MAP_ADD", "int"),
+    "LIST_EXTEND": ("LIST_EXTEND", "int"), "SET_UPDATE": ("SET_UPDATE", "int"),
+    "DICT_UPDATE": ("DICT_UPDATE", "int"), "DICT_MERGE": ("DICT_MERGE", "int"),
+    "UNPACK_SEQUENCE": ("UNPACK", "int"), "LOAD_BUILD_CLASS": ("LOAD_BUILD_CLASS", ""),
+    "LOAD_ASSERTION_ERROR": ("LOAD_ASSERTION_ERROR", ""),
+    "GET_ITER": ("GET_ITER", ""), "GET_YIELD_FROM_ITER": ("GET_YIELD_FROM_ITER", ""),
+    "GET_AITER": ("GET_AITER", ""), "GET_ANEXT": ("GET_ANEXT", ""), "END_ASYNC_FOR": ("END_ASYNC_FOR", ""),
+    "GET_AWAITABLE": ("GET_AWAITABLE", ""), "YIELD_VALUE": ("YIELD", ""), "RETURN_VALUE": ("RETURN", ""),
+    "RAISE_VARARGS": ("RAISE", "int"), "RERAISE": ("RERAISE", "int"),
+    "PUSH_EXC_INFO": ("PUSH_EXC_INFO", ""), "POP_EXCEPT": ("POP_EXCEPT", ""),
+    "CHECK_EXC_MATCH": ("CHECK_EXC_MATCH", ""), "CHECK_EG_MATCH": ("CHECK_EG_MATCH", ""),
+    "PREP_RERAISE_STAR": ("PREP_RERAISE_STAR", ""), "BEFORE_WITH": ("BEFORE_WITH", ""),
+    "BEFORE_ASYNC_WITH": ("BEFORE_ASYNC_WITH", ""), "WITH_EXCEPT_START": ("WITH_EXCEPT_START", ""),
+    "IMPORT_NAME": ("IMPORT_NAME", "name"), "IMPORT_FROM": ("IMPORT_FROM", "name"), "IMPORT_STAR": ("IMPORT_STAR", ""),
+    "GET_LEN": ("GET_LEN", ""), "MATCH_MAPPING": ("MATCH_MAPPING", ""), "MATCH_SEQUENCE": ("MATCH_SEQUENCE", ""),
+    "MATCH_KEYS": ("MATCH_KEYS", ""), "MATCH_CLASS": ("MATCH_CLASS", "int"),
+    "SETUP_ANNOTATIONS": ("SETUP_ANNOTATIONS", ""), "PRINT_EXPR": ("PRINT_EXPR", ""),
+    "CLEANUP_THROW": ("CLEANUP_THROW", ""), "SEND": ("SEND", "jump"),
+}  # fmt: skip
+_UNARY = {"UNARY_POSITIVE": "+", "UNARY_NEGATIVE": "-", "UNARY_INVERT": "~", "UNARY_NOT": "not"}
+_JUMPS = {
+    "JUMP_FORWARD": "JUMP", "JUMP_BACKWARD": "JUMP", "JUMP_BACKWARD_NO_INTERRUPT": "JUMP",
+    "POP_JUMP_IF_TRUE": "BRANCH_TRUE", "POP_JUMP_IF_FALSE": "BRANCH_FALSE",
+    "POP_JUMP_IF_NONE": "BRANCH_NONE", "POP_JUMP_IF_NOT_NONE": "BRANCH_NOT_NONE",
+}  # fmt: skip
+for _way in ("FORWARD", "BACKWARD"):
+    for _kind in ("TRUE", "FALSE", "NONE", "NOT_NONE"):
+        _JUMPS[f"POP_JUMP_{_way}_IF_{_kind}"] = f"BRANCH_{_kind}"
+
+
+class PlainRange(NamedTuple):
+    """Where a variable that is a cell elsewhere is a plain local: in an inlined comprehension that captures it not."""
+
+    name: str
+    start: int
+    end: int
+
+    def holds(self, name: str, offset: int) -> bool:
+        """Whether the variable is a plain local at this offset."""
+        return self.name == name and self.start <= offset < self.end
+
+
+def protected(ranges: Sequence[ExceptionRange], target: int) -> List[Tuple[int, int]]:
+    """The code from which an exception gets to the handler at `target`, through other handlers or at once."""
+    found: List[Tuple[int, int]] = []
+    for entry in ranges:
+        now: Optional[ExceptionRange] = entry
+        for _ in ranges:
+            if now is None or now.target == target:
+                break
+            place = now.target
+            now = next((other for other in ranges if other.start <= place < other.end), None)
+        if now is not None and now.target == target:
+            found.append((entry.start, entry.end))
+    return found
+
+
+class Translator:
+    """Translates one code object; `ops` collects the result with jump targets as byte offsets."""
+
+    def __init__(self, code: CodeType, facts: PythonFacts) -> None:
+        self.code = code
+        self.facts = facts
+        self.ops: List[Op] = []
+        self.offset = 0
+        self.consts, self.names = code.co_consts, code.co_names
+        cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
+        self.slots = code.co_varnames + cells + code.co_freevars
+        self.cells = set(code.co_freevars)  # and the variables that a MAKE_CELL has made cells of
+        self.kwnames: Any = None
+        self.saved: Dict[int, str] = {}  # offset of an instruction that puts a cell aside -> what it is then
+        self.plain: List[PlainRange] = []
+
+    def translate(self, raw: Raw) -> None:
+        """Append the micro-ops of one instruction."""
+        opname, arg = raw.opname, raw.arg
+        self.offset = raw.offset
+        simple = _SIMPLE.get(opname)
+        if simple is not None:
+            kind, how = simple
+            if how == "local":
+                self.local(kind, arg)
+            elif how == "const":
+                self.ops.append(Op(kind, self.consts[arg], raw.offset))
+            elif how == "name":
+                self.ops.append(Op(kind, self.names[arg], raw.offset))
+            elif how == "jump":
+                self.jump(kind, raw.after + 2 * arg)
+            else:
+                self.ops.append(Op(kind, arg if how else None, raw.offset))
+            return
+        if opname in DROPPED:
+            return
+        jump = _JUMPS.get(opname)
+        if jump is not None:
+            backward = "BACKWARD" in opname
+            self.jump(jump, raw.after - 2 * arg if backward else raw.after + 2 * arg)
+            return
+        unary = _UNARY.get(opname)
+        if unary is not None:
+            self.emit("UNARY", unary)
+            return
+        special = _SPECIAL.get(opname)
+        if special is None:
+            raise ValueError(f"{opname} at {raw.offset} has no translation")
+        special(self, raw)
+
+    def find_saved_cells(self, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange]) -> None:
+        """Inlined comprehensions whose variables are cells outside or inside: what each instruction means there."""
+        cells = {*self.code.co_cellvars, *self.code.co_freevars}
+        if not cells:
+            return
+        for index, raw in enumerate(instructions):
+            if raw.opname != "LOAD_FAST_AND_CLEAR" or self.slots[raw.arg] not in cells:
+                continue
+            name = self.slots[raw.arg]
+            following = index + 1
+            renewed = instructions[following].opname == "MAKE_CELL"
+            self.saved[raw.offset] = "RENEW_CELL" if renewed else "SAVE_CELL"
+            if renewed:
+                if any(part.holds(name, raw.offset) for part in self.plain):
+                    raise ValueError(f"{name} is a local and a cell in comprehensions inside each other")
+                continue
+            while instructions[following].opname in ("LOAD_FAST_AND_CLEAR", "MAKE_CELL", "SWAP"):
+                following += 1
+            start = instructions[following].start
+            target = next((entry.target for entry in ranges if entry.start <= start < entry.end), -1)
+            self.plain.extend(PlainRange(name, *span) for span in protected(ranges, target))
+
+    def emit(self, kind: str, arg: Any = None) -> None:
+        """Append one micro-op."""
+        self.ops.append(Op(kind, arg, self.offset))
+
+    def jump(self, kind: str, target: int, arg: Any = None) -> None:
+        """Append a jump; `target` is a byte offset until the whole code is translated."""
+        self.ops.append(Op(kind, arg, self.offset, target))
+
+    def local(self, kind: str, slot: int) -> None:
+        """Append an op on a local, cell or free variable; a plain read of a cell's slot pushes the cell (3.13)."""
+        name = self.slots[slot]
+        if name in self.cells and not (self.plain and any(part.holds(name, self.offset) for part in self.plain)):
+            if kind == "LOAD_LOCAL":
+                kind = "LOAD_CLOSURE"
+            elif kind == "STORE_LOCAL" and self.saved:
+                kind = "RESTORE_CELL"
+            elif kind == "LOAD_LOCAL_AND_CLEAR":
+                kind = self.saved[self.offset]
+        self.ops.append(Op(kind, name, self.offset))
+
+    def null_and(self, load: Callable[[], None]) -> None:
+        """A load that also pushes NULL where this version's calls expect it."""
+        if self.facts.call_layout == NULL_FIRST:
+            self.emit("PUSH_NULL")
+            load()
+        else:
+            load()
+            self.emit("PUSH_NULL")
+
+    def attribute(self, name: str, with_null: bool) -> None:
+        """An attribute read, as the method pair if asked for (always as NULL and the attribute's value)."""
+        self.emit("LOAD_ATTR", name)
+        if with_null:
+            self.emit("PUSH_NULL")
+            if self.facts.call_layout == NULL_FIRST:
+                self.emit("SWAP", 2)
+
+    def take_kwnames(self) -> Any:
+        """The names set by KW_NAMES for the next call."""
+        names, self.kwnames = self.kwnames, None
+        return names
+
+
+def _load_global(t: Translator, raw: Raw) -> None:
+    name = t.code.co_names[raw.arg >> 1]
+    if raw.arg & 1:
+        t.null_and(lambda: t.emit("LOAD_GLOBAL", name))
+    else:
+        t.emit("LOAD_GLOBAL", name)
+
+
+def _load_attr(t: Translator, raw: Raw) -> None:
+    if t.facts.load_attr_has_method_bit:
+        t.attribute(t.code.co_names[raw.arg >> 1], bool(raw.arg & 1))
+    else:
+        t.attribute(t.code.co_names[raw.arg], False)
+
+
+def _load_method(t: Translator, raw: Raw) -> None:
+    t.attribute(t.code.co_names[raw.arg], True)
+
+
+def _load_super_attr(t: Translator, raw: Raw) -> None:
+    t.emit("LOAD_SUPER_ATTR", (t.code.co_names[raw.arg >> 2], not raw.arg & 2))
+    if raw.arg & 1:
+        t.emit("PUSH_NULL")
+        if t.facts.call_layout == NULL_FIRST:
+            t.emit("SWAP", 2)
+
+
+def _compare(t: Translator, raw: Raw) -> None:
+    t.emit("COMPARE", COMPARISONS[raw.arg >> t.facts.compare_shift])
+    if t.facts.compare_can_convert and raw.arg & 16:
+        t.emit("TO_BOOL")
+
+
+def _binary_op(t: Translator, raw: Raw) -> None:
+    kinds = len(BINARY_OPERATORS)
+    t.emit("INPLACE" if raw.arg >= kinds else "BINARY", BINARY_OPERATORS[raw.arg % kinds])
+
+
+def _jump_or_pop(t: Translator, raw: Raw) -> None:
+    t.emit("COPY", 1)
+    t.jump("BRANCH_FALSE" if "FALSE" in raw.opname else "BRANCH_TRUE", raw.after + 2 * raw.arg)
+    t.emit("POP")
+
+
+def _for_iter(t: Translator, raw: Raw) -> None:
+    t.jump("FOR_ITER", raw.after + 2 * (raw.arg + t.facts.for_iter_skips))
+
+
+def _end_for(t: Translator, raw: Raw) -> None:
+    # Never reached: FOR_ITER skips it. Kept so that an unexpected jump here does not go unnoticed.
+    for _ in range(3 - t.facts.for_iter_skips):
+        t.emit("POP")
+
+
+def _end_send(t: Translator, raw: Raw) -> None:
+    t.emit("SWAP", 2)
+    t.emit("POP")
+
+
+def _return_const(t: Translator, raw: Raw) -> None:
+    t.emit("CONST", t.code.co_consts[raw.arg])
+    t.emit("RETURN")
+
+
+def _kw_names(t: Translator, raw: Raw) -> None:
+    t.kwnames = t.code.co_consts[raw.arg]
+
+
+def _call(t: Translator, raw: Raw) -> None:
+    t.emit("CALL", (raw.arg, t.take_kwnames(), t.facts.call_layout))
+
+
+def _call_kw(t: Translator, raw: Raw) -> None:
+    previous = t.ops[-1]
+    if previous.kind == "CONST":
+        t.ops.pop()
+        t.emit("CALL", (raw.arg, previous.arg, t.facts.call_layout))
+    else:
+        t.emit("CALL", (raw.arg, FROM_STACK, t.facts.call_layout))
+
+
+def _call_ex(t: Translator, raw: Raw) -> None:
+    t.emit("CALL_EX", (raw.arg & 1, t.facts.call_layout))
+
+
+def _make_function(t: Translator, raw: Raw) -> None:
+    t.emit("MAKE_FUNCTION", raw.arg)
+
+
+def _set_function_attribute(t: Translator, raw: Raw) -> None:
+    previous = t.ops[-1]
+    if previous.kind != "MAKE_FUNCTION":
+        raise ValueError(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} does not follow MAKE_FUNCTION")
+    previous.arg = (previous.arg or 0) | raw.arg
+
+
+def _binary_slice(t: Translator, raw: Raw) -> None:
+    t.emit("BUILD_SLICE", 2)
+    t.emit("SUBSCR")
+
+
+def _store_slice(t: Translator, raw: Raw) -> None:
+    t.emit("BUILD_SLICE", 2)
+    t.emit("STORE_SUBSCR")
+
+
+def _format_value(t: Translator, raw: Raw) -> None:
+    t.emit("FORMAT", (CONVERSIONS[raw.arg & 3], int(bool(raw.arg & 4))))
+
+
+def _convert_value(t: Translator, raw: Raw) -> None:
+    t.emit("CONVERT", CONVERSIONS[raw.arg])
+
+
+def _unpack_ex(t: Translator, raw: Raw) -> None:
+    t.emit("UNPACK_EX", (raw.arg & 255, raw.arg >> 8))
+
+
+def _intrinsic_1(t: Translator, raw: Raw) -> None:
+    name = INTRINSICS_1[raw.arg]
+    if name == "PRINT":
+        t.emit("PRINT_EXPR")
+        t.emit("CONST", None)
+    elif name == "IMPORT_STAR":
+        t.emit("IMPORT_STAR")
+        t.emit("CONST", None)
+    elif name == "UNARY_POSITIVE":
+        t.emit("UNARY", "+")
+    elif name == "LIST_TO_TUPLE":
+        t.emit("LIST_TO_TUPLE")
+    elif name != "ASYNC_GEN_WRAP":
+        t.emit("INTRINSIC", (name, 1))
+
+
+def _intrinsic_2(t: Translator, raw: Raw) -> None:
+    name = INTRINSICS_2[raw.arg]
+    if name == "PREP_RERAISE_STAR":
+        t.emit("PREP_RERAISE_STAR")
+    else:
+        t.emit("INTRINSIC", (name, 2))
+
+
+def _pair(first: str, second: str) -> Callable[[Translator, Raw], None]:
+    def translate(t: Translator, raw: Raw) -> None:
+        t.local(first, raw.arg >> 4)
+        t.local(second, raw.arg & 15)
+
+    return translate
+
+
+def _make_cell(t: Translator, raw: Raw) -> None:
+    t.cells.add(t.slots[raw.arg])
+
+
+def _return_generator(t: Translator, raw: Raw) -> None:
+    t.emit("RETURN_GENERATOR")
+
+
+_SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
+    "LOAD_GLOBAL": _load_global, "LOAD_ATTR": _load_attr, "LOAD_METHOD": _load_method,
+    "LOAD_SUPER_ATTR": _load_super_attr, "COMPARE_OP": _compare, "BINARY_OP": _binary_op,
+    "JUMP_IF_FALSE_OR_POP": _jump_or_pop, "JUMP_IF_TRUE_OR_POP": _jump_or_pop,
+    "FOR_ITER": _for_iter, "END_FOR": _end_for, "END_SEND": _end_send, "RETURN_CONST": _return_const,
+    "KW_NAMES": _kw_names, "CALL": _call, "CALL_KW": _call_kw, "CALL_FUNCTION_EX": _call_ex,
+    "MAKE_FUNCTION": _make_function, "SET_FUNCTION_ATTRIBUTE": _set_function_attribute,
+    "BINARY_SLICE": _binary_slice, "STORE_SLICE": _store_slice, "FORMAT_VALUE": _format_value,
+    "FORMAT_SIMPLE": lambda t, raw: t.emit("FORMAT", ("", 0)),
+    "FORMAT_WITH_SPEC": lambda t, raw: t.emit("FORMAT", ("", 1)),
+    "CONVERT_VALUE": _convert_value, "UNPACK_EX": _unpack_ex,
+    "CALL_INTRINSIC_1": _intrinsic_1, "CALL_INTRINSIC_2": _intrinsic_2,
+    "LOAD_FAST_LOAD_FAST": _pair("LOAD_LOCAL", "LOAD_LOCAL"),
+    "STORE_FAST_LOAD_FAST": _pair("STORE_LOCAL", "LOAD_LOCAL"),
+    "STORE_FAST_STORE_FAST": _pair("STORE_LOCAL", "STORE_LOCAL"),
+    "RETURN_GENERATOR": _return_generator, "MAKE_CELL": _make_cell,
+}  # fmt: skip
+
+
+def translated_opnames() -> List[str]:
+    """Every opcode name that has a translation."""
+    return sorted({*DROPPED, *_SIMPLE, *_UNARY, *_JUMPS, *_SPECIAL, "EXTENDED_ARG"})

@@ -1,0 +1,1 @@
+"""Flow: a Program -> a control-flow graph of blocks."""

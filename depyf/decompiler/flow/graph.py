@@ -1,0 +1,373 @@
+"""Flow: a Program -> a control-flow graph of blocks.
+
+A block is straight-line micro-ops under one exception handler, and a terminator that names the blocks
+that follow. Later stages rewrite the graph in place until only what needs statements is left of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+
+from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Op, Program
+
+
+class Simple:
+    """A test that pops the top of the stack: is it true (or None)? `negate` asks for the opposite."""
+
+    __slots__ = ("kind", "negate")
+
+    def __init__(self, kind: str, negate: bool = False) -> None:
+        self.kind = kind  # "true" or "none"
+        self.negate = negate
+
+
+class Both:
+    """`first and rest...` or `first or rest...`: each of the rest computes its operand with ops of its own.
+
+    `rest` is in reverse order, so that a chain grows at its front by appending.
+    """
+
+    __slots__ = ("op", "first", "rest", "negate")
+
+    def __init__(self, op: str, first: Test, rest: List[Tuple[List[Op], Test]], negate: bool = False) -> None:
+        self.op = op
+        self.first = first
+        self.rest = rest
+        self.negate = negate
+
+
+class Choice:
+    """`then if first else orelse` as a test."""
+
+    __slots__ = ("first", "then", "orelse", "negate")
+
+    def __init__(
+        self, first: Test, then: Tuple[List[Op], Test], orelse: Tuple[List[Op], Test], negate: bool = False
+    ) -> None:
+        self.first = first
+        self.then = then
+        self.orelse = orelse
+        self.negate = negate
+
+
+Test = Union[Simple, Both, Choice]
+
+
+def negated(test: Test) -> Test:
+    """The same test with the opposite outcome; `test` must not be used any more."""
+    test.negate = not test.negate
+    return test
+
+
+class Jump:
+    """Go to `target`."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, target: Block) -> None:
+        self.target = target
+
+
+class Branch:
+    """Pop what the test needs, then go one way or the other."""
+
+    __slots__ = ("test", "true", "false")
+
+    def __init__(self, test: Test, true: Block, false: Block) -> None:
+        self.test = test
+        self.true = true
+        self.false = false
+
+
+class Keep:
+    """The branch of a value `and`/`or`: if the top's truth is `when`, go to `keep` with it, else drop it."""
+
+    __slots__ = ("test", "when", "keep", "drop")
+
+    def __init__(self, test: Test, when: bool, keep: Block, drop: Block) -> None:
+        self.test = test
+        self.when = when
+        self.keep = keep
+        self.drop = drop
+
+
+class ForIter:
+    """Push the iterator's next value and go to `body`, or pop the iterator and go to `done`."""
+
+    __slots__ = ("body", "done", "is_async")
+
+    def __init__(self, body: Block, done: Block, is_async: bool = False) -> None:
+        self.body = body
+        self.done = done
+        self.is_async = is_async
+
+
+class Case:
+    """One `case`: if the subject, on top of the stack, is like `pattern` and the guard holds, go to `body`.
+
+    `keeps`: the subject stays on the stack either way; else it is popped either way.
+    """
+
+    __slots__ = ("pattern", "guard", "keeps", "body", "otherwise")
+
+    def __init__(
+        self, pattern: Any, guard: Optional[Tuple[List[Op], Test]], keeps: bool, body: Block, otherwise: Block
+    ) -> None:
+        self.pattern = pattern  # a Place, see structure/patterns.py
+        self.guard = guard
+        self.keeps = keeps
+        self.body = body
+        self.otherwise = otherwise
+
+
+class Guarded:
+    """The entry of a protected region: run `body`; an exception in the region goes to `handler`."""
+
+    __slots__ = ("region", "body", "handler")
+
+    def __init__(self, region: Any, body: Block, handler: Block) -> None:
+        self.region = region
+        self.body = body
+        self.handler = handler
+
+
+class End:
+    """The last op of the block returns or raises."""
+
+    __slots__ = ()
+
+
+Terminator = Union[Jump, Branch, Keep, ForIter, Case, Guarded, End]
+
+_TARGETS = {
+    Jump: ("target",), Branch: ("true", "false"), Keep: ("keep", "drop"), ForIter: ("body", "done"),
+    Case: ("body", "otherwise"), Guarded: ("body", "handler"), End: (),
+}  # fmt: skip
+
+
+class Block:
+    """Straight-line code and what follows it. `preds` lists a predecessor once for each edge."""
+
+    __slots__ = (
+        "number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "loops", "note",
+    )  # fmt: skip
+
+    def __init__(self, number: int, offset: int = -1, handler: int = -1, line: int = -1) -> None:
+        self.number = number
+        self.ops: List[Op] = []
+        self.term: Terminator = End()
+        self.handler = handler  # index into Program.handlers, or -1
+        self.preds: List[Block] = []
+        self.offset = offset
+        self.line = line
+        self.depth = -1  # stack depth at entry
+        self.regions: Tuple[Any, ...] = ()  # the protected regions around it, outermost first
+        self.handlers: Tuple[Any, ...] = ()  # the regions in whose handler it lies, outermost first
+        self.loops: Tuple[Block, ...] = ()  # the headers of the `for` loops whose iterators are on the stack
+        self.note: Any = None  # what a stage remembers of this block
+
+    def successors(self) -> List[Block]:
+        """The blocks that control may go to, handlers aside (but for a Guarded one)."""
+        term = self.term
+        return [getattr(term, name) for name in _TARGETS[type(term)]]
+
+    def retarget(self, old: Block, new: Block) -> None:
+        """Make every edge to `old` one to `new`."""
+        for name in _TARGETS[type(self.term)]:
+            if getattr(self.term, name) is old:
+                setattr(self.term, name, new)
+                old.preds.remove(self)
+                new.preds.append(self)
+
+    def set_term(self, term: Terminator) -> None:
+        """Replace the terminator, keeping the predecessors of its targets right."""
+        for target in self.successors():
+            target.preds.remove(self)
+        self.term = term
+        for target in self.successors():
+            target.preds.append(self)
+
+    def __repr__(self) -> str:
+        names = ",".join(f"B{block.number}" for block in self.successors())
+        return f"B{self.number}[{len(self.ops)} {type(self.term).__name__} {names}]"
+
+
+class Graph:
+    """The blocks of one program; `entry` is where it starts."""
+
+    __slots__ = ("program", "blocks", "entry", "block_at", "lines", "entry_depth")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.blocks: List[Block] = []
+        self.block_at: Dict[int, Block] = {}  # index of the first op -> block
+        self.lines = line_map(program)
+        self.entry_depth = 0  # stack entries at the entry
+        self.entry = self.new_block()
+
+    def new_block(self, offset: int = -1, handler: int = -1, line: int = -1) -> Block:
+        """A block of this graph, empty and unconnected."""
+        block = Block(len(self.blocks), offset, handler, line)
+        self.blocks.append(block)
+        return block
+
+    def part(self, blocks: List[Block], entry_depth: int) -> Graph:
+        """A graph of some of the blocks, with an entry of its own that leads nowhere yet."""
+        other = Graph.__new__(Graph)
+        other.program, other.block_at, other.lines = self.program, self.block_at, self.lines
+        other.blocks, other.entry_depth = blocks, entry_depth
+        other.entry = other.new_block()
+        return other
+
+    def handler_block(self, handler: int) -> Block:
+        """Where exceptions under `handler` go."""
+        return self.block_at[self.program.handlers[handler].target]
+
+    def handler_entries(self) -> Dict[int, Block]:
+        """The handlers of this graph's blocks and their first blocks; the program may have more than a part of it."""
+        found: Dict[int, Block] = {}
+        work = {block.handler for block in self.blocks}
+        while work:
+            number = work.pop()
+            if number >= 0 and number not in found:
+                found[number] = self.handler_block(number)
+                work.add(found[number].handler)
+        return dict(sorted(found.items()))
+
+    def reachable(self) -> List[Block]:
+        """Blocks reachable from the entry, handlers included, in reverse postorder."""
+        return reverse_postorder(self.entry, self._all_successors)
+
+    def _all_successors(self, block: Block) -> List[Block]:
+        successors = block.successors()
+        if block.handler >= 0:
+            successors.append(self.handler_block(block.handler))
+        return successors
+
+    def listing(self) -> str:
+        """The graph as text, for people."""
+        lines = []
+        for block in self.reachable():
+            lines.append(f"{block!r} handler={block.handler} depth={block.depth} line={block.line}")
+            lines += [f"    {op!r}" for op in block.ops]
+        return "\n".join(lines)
+
+
+def reverse_postorder(entry: Block, successors: Any) -> List[Block]:
+    """Depth-first order in which a block comes before those it leads to, loops aside; iterative."""
+    order: List[Block] = []
+    seen = {entry}
+    stack: List[Tuple[Block, Iterator[Block]]] = [(entry, iter(successors(entry)))]
+    while stack:
+        block, following = stack[-1]
+        for target in following:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(successors(target))))
+                break
+        else:
+            stack.pop()
+            order.append(block)
+    order.reverse()
+    return order
+
+
+def line_map(program: Program) -> Dict[int, int]:
+    """Byte offset of each op -> source line, where the code object says one."""
+    lines: Dict[int, int] = {}
+    entries = [entry for entry in program.code.co_lines() if entry[2] is not None]
+    position, count = 0, len(entries)
+    for op in sorted(program.ops, key=lambda op: op.offset):
+        while position < count and entries[position][1] <= op.offset:
+            position += 1
+        if position < count and entries[position][0] <= op.offset:
+            lines[op.offset] = int(entries[position][2] or 0)
+    return lines
+
+
+_NOT_PASSED = ENDS | {"TO_BOOL"}
+
+
+def is_straight(program: Program) -> bool:
+    """Whether control goes through all ops in order, and no exception is handled: there is nothing to structure.
+
+    Nor is there to fold: 3.13 says of a value that is negated or tested that its truth is asked for.
+    """
+    if program.handlers:
+        return False
+    notable = [index for index, op in enumerate(program.ops) if op.target >= 0 or op.kind in _NOT_PASSED]
+    return notable == [len(program.ops) - 1] and program.ops[-1].target < 0
+
+
+def build_graph(program: Program) -> Graph:
+    """Cut the program into blocks at jump targets, handler entries and handler boundaries."""
+    ops = program.ops
+    graph = Graph(program)
+    leaders = {0}
+    for handler in program.handlers:
+        leaders.add(handler.target)
+    for index, op in enumerate(ops):
+        if op.target >= 0:
+            leaders.add(op.target)
+            leaders.add(index + 1)
+        elif op.kind in ("RETURN", "RAISE", "RERAISE"):
+            leaders.add(index + 1)
+        if index and op.handler != ops[index - 1].handler:
+            leaders.add(index)
+    leaders.discard(len(ops))
+    starts = sorted(leaders)
+    for start in starts:
+        op = ops[start]
+        graph.block_at[start] = graph.new_block(op.offset, op.handler, graph.lines.get(op.offset, -1))
+    graph.entry.set_term(Jump(graph.block_at[0]))
+    graph.entry.handler = -1
+    for start, end in zip(starts, [*starts[1:], len(ops)]):
+        _fill(graph, graph.block_at[start], start, end)
+    thread_jumps(graph)
+    return graph
+
+
+def thread_jumps(graph: Graph) -> None:
+    """Lead edges past blocks that only jump; those blocks are gone then."""
+    for block in graph.blocks:
+        for target in block.successors():
+            final = threaded(target)
+            if final is not target:
+                block.retarget(target, final)
+    gone = {block for block in graph.blocks if not block.ops and not block.preds and block is not graph.entry}
+    for block in gone:
+        block.set_term(End())
+    graph.blocks[:] = [block for block in graph.blocks if block not in gone]
+
+
+def threaded(block: Block) -> Block:
+    """The block that an empty one leads to. A jump cannot raise, so its protection (or lack of it) says nothing."""
+    seen = {block}
+    while not block.ops and isinstance(block.term, Jump) and block.term.target not in seen:
+        block = block.term.target
+        seen.add(block)
+    return block
+
+
+def _fill(graph: Graph, block: Block, start: int, end: int) -> None:
+    """Give a block its ops and terminator."""
+    ops = graph.program.ops
+    last = ops[end - 1]
+    block.ops = list(ops[start:end])
+    kind = last.kind
+    if kind in ("RETURN", "RAISE", "RERAISE"):
+        return
+    if kind == "JUMP":
+        block.ops.pop()
+        block.set_term(Jump(graph.block_at[last.target]))
+    elif kind in BRANCHES:
+        block.ops.pop()
+        there, after = graph.block_at[last.target], graph.block_at[end]
+        test = Simple("none" if "NONE" in kind else "true")
+        jumps_if_true = kind in ("BRANCH_TRUE", "BRANCH_NONE")
+        block.set_term(Branch(test, there, after) if jumps_if_true else Branch(test, after, there))
+    elif kind == "FOR_ITER":
+        block.ops.pop()
+        block.set_term(ForIter(graph.block_at[end], graph.block_at[last.target]))
+    else:
+        block.set_term(Jump(graph.block_at[end]))

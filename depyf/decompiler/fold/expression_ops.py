@@ -1,0 +1,77 @@
+"""Which runs of ops are expressions, and what they leave on the stack."""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
+
+# Ops that are statements of their own, or parts of one, wherever they stand.
+STATEMENTS = frozenset({
+    "POP", "DELETE_LOCAL", "DELETE_CELL", "DELETE_GLOBAL", "DELETE_NAME", "STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR",
+    "DELETE_SUBSCR", "UNPACK", "UNPACK_EX", "RETURN", "RAISE", "RERAISE", "PUSH_EXC_INFO", "POP_EXCEPT",
+    "CHECK_EXC_MATCH", "CHECK_EG_MATCH", "PREP_RERAISE_STAR", "BEFORE_WITH", "BEFORE_ASYNC_WITH", "WITH_EXCEPT_START",
+    "IMPORT_NAME", "IMPORT_FROM", "IMPORT_STAR", "SETUP_ANNOTATIONS", "PRINT_EXPR", "LOAD_LOCAL_AND_CLEAR",
+    "GET_AITER", "GET_ANEXT", "END_ASYNC_FOR", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS",
+    "GET_LEN", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL",
+})  # fmt: skip
+STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
+
+# (popped, pushed) of the structured ops.
+STRUCTURED = {"NOWHERE": (0, 0), "SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1)}
+
+
+def effect(ops: List[Op]) -> Optional[int]:
+    """How many values `ops` leave, if they are an expression: no statement, nothing below them touched."""
+    depth = 0
+    previous = ""
+    for op in ops:
+        kind = op.kind
+        if kind in STATEMENTS or (kind in STORES and not (previous == "COPY" and _copied_top(ops, op))):
+            return None
+        structured = STRUCTURED.get(kind)
+        if structured is not None:
+            if depth < structured[0]:
+                return None
+            depth += structured[1] - structured[0]
+        else:
+            if depth < depth_needed(op):
+                return None
+            popped, pushed = stack_effect(op)
+            depth += pushed - popped
+        previous = kind
+    return depth
+
+
+def reaches_below(ops: List[Op]) -> bool:
+    """Whether ops use values that were on the stack before them, in an expression: not where one is cleaned up."""
+    depth = 0
+    for op in ops:
+        structured = STRUCTURED.get(op.kind)
+        if depth < (structured[0] if structured else depth_needed(op)):
+            return op.kind not in STATEMENTS and op.kind != "SWAP"
+        popped, pushed = structured or stack_effect(op)
+        depth += pushed - popped
+    return False
+
+
+def _copied_top(ops: List[Op], store: Op) -> bool:
+    """Whether the op before `store` is COPY 1: together they are a walrus."""
+    before = ops[ops.index(store) - 1]
+    return before.kind == "COPY" and before.arg == 1
+
+
+def comparison(op: Op) -> Optional[str]:
+    """The operator of a comparison op."""
+    if op.kind == "COMPARE":
+        return str(op.arg)
+    if op.kind == "IS":
+        return "is not" if op.arg else "is"
+    if op.kind == "CONTAINS":
+        return "not in" if op.arg else "in"
+    return None
+
+
+def ends_in_membership(ops: List[Op]) -> bool:
+    """Whether ops end in an `is` or `in` test, which has an opposite of its own."""
+    return bool(ops) and ops[-1].kind in ("IS", "CONTAINS")

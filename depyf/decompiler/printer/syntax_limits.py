@@ -1,0 +1,30 @@
+"""What the printed text may use: the syntax of the Python that is to read it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class SyntaxLimits:
+    """Where Pythons differ in how the same tree can be written. The defaults suit them all."""
+
+    nested_quotes_in_fstrings: bool = False  # 3.12, PEP 701: and backslashes
+    any_decorator: bool = False  # 3.9, PEP 614: not only dotted names and calls of them
+    starred_in_index: bool = False  # 3.11, PEP 646: x[*a]
+    bare_walrus_in_index: bool = False  # 3.10: x[a := b] and {a := b}
+    docstrings_are_dedented: bool = False  # 3.13: the compiler strips the indentation that a docstring shares
+    # 3.11: `a and (b and c)` tests the value of `b and c` once more if it is on other lines (jump_thread in compile.c).
+    lines_decide_jumps: bool = False
+
+    @staticmethod
+    def of(version: tuple[int, int]) -> SyntaxLimits:
+        """The limits of CPython `version`, given as (major, minor)."""
+        return SyntaxLimits(
+            nested_quotes_in_fstrings=version >= (3, 12),
+            any_decorator=version >= (3, 9),
+            starred_in_index=version >= (3, 11),
+            bare_walrus_in_index=version >= (3, 10),
+            docstrings_are_dedented=version >= (3, 13),
+            lines_decide_jumps=version == (3, 11),
+        )

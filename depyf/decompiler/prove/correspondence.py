@@ -1,0 +1,238 @@
+"""When are values of the two machines the same, and who keeps which value alive.
+
+Terms are shared, so equal ints are equal values. Fresh containers correspond when they have the same kind and
+corresponding content, one to one: two names of one list in one machine must be two names of one list in the
+other.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, Iterable, List, Set, Tuple
+
+from depyf.decompiler.prove.machine_state import PACK, Pair, Side
+from depyf.decompiler.prove.terms import CODE, GLOBAL, SLICE, TUPLE, Terms
+from depyf.decompiler.prove.verdict import Assumption
+
+
+class Correspondence:
+    """Compares the two machines of a Pair."""
+
+    __slots__ = ("assumed", "same_code", "terms")
+
+    def __init__(self, terms: Terms, same_code: Callable[[int, int], bool]) -> None:
+        self.terms = terms
+        self.same_code = same_code
+        self.assumed: Set[Assumption] = set()
+
+    def escape(
+        self,
+        a: Side,
+        b: Side,
+        wanted: Iterable[Tuple[int, int]],
+        *,
+        commit: bool = True,
+        compare_codes: bool = False,
+    ) -> bool:
+        """Whether all pairs of values correspond; if so, and if told to, their containers become shared.
+
+        Code objects are the same only if they are one object, unless what they do is to be compared.
+        """
+        found = self._match(a, b, list(wanted), compare_codes)
+        if found is None:
+            return False
+        if commit:
+            self._share(a, b, found)
+        return True
+
+    def _match(
+        self, a: Side, b: Side, work: List[Tuple[int, int]], compare_codes: bool
+    ) -> List[Tuple[int, int]] | None:
+        """The pairs of containers that must become one, or None if the values do not correspond."""
+        to_b: Dict[int, int] = {}
+        to_a: Dict[int, int] = {}
+        seen: Dict[Tuple[int, int], None] = {}
+        while work:
+            x, y = work.pop()
+            x, y = self._as_term(a, a.resolve(x)), self._as_term(b, b.resolve(y))
+            if x == y or (x, y) in seen:
+                continue
+            if x >= 0 or y >= 0:
+                if compare_codes and min(x, y) >= 0 and self._codes(x, y) and self.same_code(x, y):
+                    continue
+                return None
+            left, right = a.heap[x], b.heap[y]
+            if left.kind != right.kind or len(left.items) != len(right.items) or left.keys != right.keys:
+                return None
+            # Tuples have no identity here, so one may stand for several.
+            if left.kind != PACK and (to_b.setdefault(x, y) != y or to_a.setdefault(y, x) != x):
+                return None
+            seen[x, y] = None
+            work.extend(zip(left.items, right.items))
+        return list(seen)
+
+    def _codes(self, x: int, y: int) -> bool:
+        return bool(self.terms.kinds[x] & self.terms.kinds[y] & CODE)
+
+    def _as_term(self, side: Side, value: int) -> int:
+        """A tuple whose parts have all become terms is a term."""
+        if value < 0 and side.heap[value].kind == PACK:
+            items = tuple([side.resolve(item) for item in side.heap[value].items])
+            if min(items, default=0) >= 0 and not self.terms.too_deep(items):
+                side.heap[value].forward = self.terms.tuple_of(items)
+                return side.heap[value].forward
+        return value
+
+    def _share(self, a: Side, b: Side, pairs: List[Tuple[int, int]]) -> None:
+        if pairs:
+            a.touched = b.touched = True
+        packs = []
+        for x, y in pairs:
+            if a.heap[x].kind == PACK:
+                packs.append((x, y))
+            else:
+                a.heap[x].forward = b.heap[y].forward = self.terms.symbol(0, f"the {a.heap[x].kind} made here")
+        while packs:
+            # Tuples hold no cycle of tuples, so each round settles at least one.
+            waiting = []
+            for x, y in packs:
+                items = tuple([a.resolve(item) for item in a.heap[x].items])
+                if min(items) < 0:
+                    waiting.append((x, y))
+                    continue
+                deep = self.terms.too_deep(items)
+                term = self.terms.symbol() if deep else self.terms.tuple_of(items)
+                a.heap[x].forward = b.heap[y].forward = term
+            packs = waiting
+
+    def stacks_alike(self, pair: Pair, left: List[int], right: List[int]) -> bool:
+        """Whether the stacks hold the same values slot by slot, without making anything shared.
+
+        Only a shortcut for lifetimes: what was compared once is not compared again while it only grows.
+        """
+        if len(left) != len(right):
+            return False
+        a, b = pair.a, pair.b
+        if pair.alike_at != (a.rewrites, b.rewrites):
+            pair.alike, pair.partners, pair.alike_at = {}, {}, (a.rewrites, b.rewrites)
+        work = [(x, y) for x, y in zip(left, right) if x != y]
+        nested = False
+        while work:
+            for x, y in work:
+                if x >= 0 or y >= 0 or a.heap[x].kind != b.heap[y].kind:
+                    return False
+                a.heap[x].nested = b.heap[y].nested = nested or a.heap[x].nested or b.heap[y].nested
+            work = self._grown(pair, work)
+            if work and work[0] == (0, 1):
+                return False
+            nested = True
+        return True
+
+    def _grown(self, pair: Pair, work: List[Tuple[int, int]]) -> List[Tuple[int, int]]:
+        """Pairs of parts yet to be compared; [(0, 1)] when the containers differ."""
+        parts: List[Tuple[int, int]] = []
+        for x, y in work:
+            left, right = pair.a.heap[x], pair.b.heap[y]
+            if left.forward or right.forward or len(left.items) != len(right.items):
+                return [(0, 1)]
+            start = pair.alike.get((x, y), 0)
+            if left.keys is not None and right.keys is not None and left.keys[start:] != right.keys[start:]:
+                return [(0, 1)]
+            if pair.partners.setdefault(x, y) != y or pair.partners.setdefault(y, x) != x:
+                return [(0, 1)]
+            pair.alike[x, y] = len(left.items)
+            parts += [(i, j) for i, j in zip(left.items[start:], right.items[start:]) if i != j]
+        return parts
+
+    def held(self, side: Side, values: Iterable[int], through_lists: bool = True) -> Dict[int, None]:
+        """The objects that these values keep alive; see below."""
+        return held(self.terms, side, values, through_lists)
+
+    def held_by_one(self, a: Side, b: Side, values_a: Set[int], values_b: Set[int]) -> Tuple[List[int], List[int]]:
+        """The objects that only A's values keep alive, and those that only B's do.
+
+        Terms that both have need no look inside, unless they are tuples: with hundreds of values on the stack that
+        would be most of the work.
+        """
+        own_a, own_b = values_a - values_b, values_b - values_a
+        if a.heap or b.heap:  # the numbers of containers are each machine's own
+            own_a.update([value for value in values_a if value < 0])
+            own_b.update([value for value in values_b if value < 0])
+        held_a, held_b = self.held(a, own_a), self.held(b, own_b)
+        only_a = [value for value in held_a if value not in held_b and value not in values_b]
+        only_b = [value for value in held_b if value not in held_a and value not in values_a]
+        if only_a or only_b:
+            kinds = self.terms.kinds
+            packed = [v for v in values_a if v >= 0 and kinds[v] & (TUPLE | SLICE) and v in values_b]
+            if packed:
+                inside = self.held(a, packed)
+                only_a = [value for value in only_a if value not in inside]
+                only_b = [value for value in only_b if value not in inside]
+        return only_a, only_b
+
+    def kept_too_long(
+        self, pair: Pair, rest_a: List[int], rest_b: List[int], operands: Iterable[int], used: Dict[int, None] | None
+    ) -> int:
+        """A value that B still holds at an event when A does not, or 0. Notes what has to be assumed.
+
+        `rest_*` is the stack without the operands, `used` what those hold, if it is known already. The user's locals
+        agree, so they count for both.
+        """
+        a, b = pair.a, pair.b
+        early, late = self.held_by_one(a, b, {*rest_a, *a.temps.values()}, {*rest_b, *b.temps.values()})
+        kinds = self.terms.kinds
+        early = [value for value in early if not kinds[value] & GLOBAL]
+        if not late and (not early or Assumption.EARLY_RELEASE in self.assumed):
+            return 0
+        if used is None:
+            used = self.held(a, operands, through_lists=False)
+        users = self.held(a, a.locals.values())
+        for value in late:
+            if value in users:
+                continue
+            if value in used:
+                self.assumed.add(Assumption.HELD_DURING_LAST_USE)
+            elif value in pair.excused:
+                self.assumed.add(Assumption.HELD_WHILE_HANDLING)
+            else:
+                return value
+        if any(value not in users for value in early):
+            self.assumed.add(Assumption.EARLY_RELEASE)
+        return 0
+
+
+def held(terms: Terms, side: Side, values: Iterable[int], through_lists: bool = True) -> Dict[int, None]:
+    """The objects that these values keep alive, through fresh containers and tuples.
+
+    Who gets a list may empty it: not `through_lists` leaves out what only a list or dict keeps alive.
+    """
+    leaves: Dict[int, None] = {}
+    seen: Set[int] = set()
+    work = list(values)
+    while work:
+        value = side.resolve(work.pop())
+        if value >= 0:
+            terms.leaves(value, leaves)
+        elif value not in seen:
+            seen.add(value)
+            if through_lists or side.heap[value].kind == "tuple":
+                work.extend(side.heap[value].items)
+    return leaves
+
+
+def excuse(terms: Terms, pair: Pair) -> None:
+    """An exception was raised: A has lost its stack, the names of B still hold what it held."""
+    a, b = pair.a, pair.b
+    kept = held(terms, a, [*a.stack, *a.temps.values(), *a.locals.values()])
+    late = [value for value in held(terms, b, [*b.stack, *b.temps.values()]) if value not in kept]
+    if late:
+        pair.excused = pair.excused.union(late)
+
+
+def excuse_lost(terms: Terms, pair: Pair, lost: List[int]) -> None:
+    """A raises again and loses these, a part of its stack; B is not at the same point, so nothing else is excused."""
+    a, b = pair.a, pair.b
+    late = held(terms, a, lost)
+    if late:
+        kept = held(terms, a, [*a.stack, *a.temps.values(), *a.locals.values()])
+        theirs = held(terms, b, [*b.stack, *b.temps.values()])
+        pair.excused = pair.excused.union([value for value in late if value in theirs and value not in kept])

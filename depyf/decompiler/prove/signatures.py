@@ -1,0 +1,76 @@
+"""What two codes must share before an instruction is compared; and the case where all is the same."""
+
+from __future__ import annotations
+
+import inspect
+from types import CodeType
+from typing import Any, Iterator, Tuple
+
+from depyf.decompiler.bytecode.microops import parameters
+from depyf.decompiler.prove.terms import Terms
+
+# What a flag says about how the code is called and what calling it makes. Not among them: CO_NESTED and
+# CO_NOFREE, which nothing reads at run time.
+_FLAGS = (
+    inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS |
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+)  # fmt: skip
+# `from __future__` flags are inherited by what the frame itself compiles, nothing else.
+_FUTURE_FLAGS = 0xFF0000 | 0x1000000
+_COMPILES = frozenset({"exec", "eval", "compile"})
+
+
+def signature_difference(a: CodeType, b: CodeType, nested: bool) -> Tuple[str, str] | None:
+    """How the heads of two codes differ, in words, or None."""
+    for what, left, right in _heads(a, b, nested):
+        if left != right:
+            return f"{what} {left!r}", f"{what} {right!r}"
+    return None
+
+
+def _heads(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[str, Any, Any]]:
+    yield "positional parameters", a.co_argcount, b.co_argcount
+    yield "positional-only parameters", a.co_posonlyargcount, b.co_posonlyargcount
+    yield "keyword-only parameters", a.co_kwonlyargcount, b.co_kwonlyargcount
+    yield "flags", a.co_flags & _FLAGS, b.co_flags & _FLAGS
+    yield "parameters", parameters(a), parameters(b)
+    yield "free variables", sorted(a.co_freevars), sorted(b.co_freevars)
+    yield "cell variables", sorted(a.co_cellvars), sorted(b.co_cellvars)
+    yield "docstring", docstring(a), docstring(b)
+    if not _COMPILES.isdisjoint(a.co_names):
+        yield "future flags", a.co_flags & _FUTURE_FLAGS, b.co_flags & _FUTURE_FLAGS
+    if nested:
+        yield "name", a.co_name, b.co_name
+        yield "qualified name", getattr(a, "co_qualname", None), getattr(b, "co_qualname", None)
+
+
+def docstring(code: CodeType) -> str | None:
+    """What `__doc__` of a function made from this code is, where someone can ask for it."""
+    if not code.co_flags & inspect.CO_OPTIMIZED or (code.co_name.startswith("<") and code.co_name != "<lambda>"):
+        return None
+    first = code.co_consts[0] if code.co_consts else None
+    return first if isinstance(first, str) else None
+
+
+def identical(a: CodeType, b: CodeType) -> bool:
+    """Whether the two are the same to the last bit that the interpreter looks at (line tables aside)."""
+    work = [(a, b)]
+    while work:
+        a, b = work.pop()
+        if a is b:
+            continue
+        if a.co_code != b.co_code or a.co_names != b.co_names or a.co_varnames != b.co_varnames:
+            return False
+        if getattr(a, "co_exceptiontable", b"") != getattr(b, "co_exceptiontable", b""):
+            return False
+        if a.co_freevars != b.co_freevars or a.co_cellvars != b.co_cellvars or len(a.co_consts) != len(b.co_consts):
+            return False
+        if signature_difference(a, b, nested=True) is not None or a.co_stacksize > b.co_stacksize:
+            return False
+        terms = Terms()
+        for x, y in zip(a.co_consts, b.co_consts):
+            if isinstance(x, CodeType) and isinstance(y, CodeType):
+                work.append((x, y))
+            elif terms.const(x) != terms.const(y):
+                return False
+    return True

@@ -1,0 +1,275 @@
+"""Runs one machine silently to its next event or to a branch on a bool that is not yet known."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Tuple
+
+from depyf.decompiler.bytecode.microops import NULL_FIRST, PLAIN
+from depyf.decompiler.prove.fresh_containers import Containers
+from depyf.decompiler.prove.machine_state import PACK, Event, Pair, Side
+from depyf.decompiler.prove.plan import (
+    ADVANCE,
+    BOUND,
+    BRANCH,
+    CALL_OP,
+    CONST_OP,
+    COPY_OP,
+    JUMP_OP,
+    LOAD_TEMP,
+    LOAD_USER,
+    PLAIN_EVENT,
+    POP_OP,
+    RAISES,
+    READ_SHARED,
+    STORE_TEMP,
+    STORE_USER,
+    SWAP_OP,
+    TRUTH,
+    Plan,
+)
+from depyf.decompiler.prove.terms import (
+    BOOL,
+    CODE,
+    CONST,
+    GLOBAL,
+    MAYBE,
+    NOT,
+    ONE,
+    SINGLETON,
+    SLICE,
+    TUPLE,
+    UNBOUND,
+    Terms,
+)
+
+STOP = -1  # an op that is an event
+UNDECIDED = -2  # a branch on a bool that is not known
+_PLAIN_CALL = ("CALL", ())
+_SAME_AS_OP: Dict[Any, Tuple[Any, ...]] = {
+    iter: ("GET_ITER", None), str: ("CONVERT", "s"), repr: ("CONVERT", "r"), ascii: ("CONVERT", "a"),
+}  # fmt: skip
+
+
+# A silent op with a function of its own: gives the index of the next op, or STOP with the event in
+# side.event.
+Special = Callable[["Machine", Plan, Side, Pair], int]
+
+
+class Unsupported(Exception):
+    """The proof cannot be carried on; says why. Never means that the codes are the same."""
+
+
+class Machine:
+    """The silent half of the semantics; has no state of its own but the budget.
+
+    `special` are the ops that the loop below does not spell out itself (operations.py).
+    """
+
+    __slots__ = ("called", "containers", "jumps_left", "special", "terms")
+
+    def __init__(self, terms: Terms, special: Dict[str, Special], budget: int) -> None:
+        self.terms = terms
+        # Builtins that an op calls as well: a text that cannot say the op calls the builtin itself, a constant.
+        self.called = {terms.const(builtin): key for builtin, key in _SAME_AS_OP.items()}
+        self.special = special
+        self.containers = Containers(terms)
+        self.jumps_left = budget
+
+    def advance(self, plan: Plan, side: Side, pair: Pair) -> bool:
+        """Run `side` until `side.event` is an Event (True) or an undecided bool term (False)."""
+        run, args, labels = plan.run, plan.arg, plan.labels
+        stack, names, temps, kinds = side.stack, side.locals, side.temps, self.terms.kinds
+        pc = side.pc
+        last = side.event
+        again = pc if type(last) is tuple and last[4] in (TRUTH, BOUND) else -1  # the event was a part of this op
+        while True:
+            if labels[pc]:
+                if pc != again:
+                    pair.crossed = True
+                again = -1
+            how = run[pc]
+            if how in (LOAD_USER, LOAD_TEMP):
+                value = (names if how == LOAD_USER else temps).get(args[pc], UNBOUND)
+                if value >= 0 and (value == UNBOUND or (kinds[value] & MAYBE and -value not in pair.facts)):
+                    side.pc = pc
+                    side.event = unbound_event("LOAD_LOCAL", args[pc] if how == LOAD_USER else None, value)
+                    return True
+                stack.append(value)
+            elif how == CONST_OP:
+                stack.append(args[pc])
+            elif how == PLAIN_EVENT:
+                key, looks, pops, pushes, properties = args[pc]
+                side.pc = pc
+                side.event = (key, stack[-looks:] if looks else [], pops, pushes, ADVANCE, properties)
+                return True
+            elif how == STORE_USER:
+                value, name = stack.pop(), args[pc]
+                if name in names:
+                    side.released.append(names[name])
+                if value == self.terms.null:
+                    names.pop(name, None)
+                else:
+                    names[name] = value
+                side.dirty.append(name)
+            elif how == CALL_OP:
+                side.pc = pc
+                side.event = self.call_event(args[pc], stack)
+                return True
+            elif how == READ_SHARED:
+                stack.append(self.read_shared(side, pair, args[pc]))
+            elif how == BRANCH:
+                side.pc = pc
+                pc = self.branch(side, pair, args[pc])
+                if pc < 0:
+                    return pc == STOP
+                continue
+            elif how == POP_OP:
+                stack.pop()
+            elif how == COPY_OP:
+                stack.append(stack[-args[pc]])
+            elif how == SWAP_OP:
+                other = -args[pc]
+                stack[-1], stack[other] = stack[other], stack[-1]
+            elif how == STORE_TEMP:
+                value, name = stack.pop(), args[pc]
+                if name in temps:
+                    side.released.append(temps[name])
+                if value == self.terms.null:
+                    temps.pop(name, None)
+                else:
+                    temps[name] = value
+                side.touched = True
+            elif how == JUMP_OP:
+                pc = args[pc]
+                self.spend()
+                continue
+            else:
+                side.pc = pc
+                after = self.special[plan.kinds[pc]](self, plan, side, pair)
+                if after == STOP:
+                    return True
+                pc = after
+                continue
+            pc += 1
+
+    def spend(self) -> None:
+        """Count a jump, so that a silent loop ends."""
+        self.jumps_left -= 1
+        if self.jumps_left < 0:
+            raise Unsupported("too much work")
+
+    def read_shared(self, side: Side, pair: Pair, name: str) -> int:
+        """A global or the content of a shared cell: the same until the next event."""
+        side.reads.add(name)
+        if side.dirty:
+            side.dirty.append("")  # should the name be missing, it counts what has been written before
+        value = pair.seen.get(name)
+        if value is None:
+            value = pair.seen[name] = self.terms.symbol(GLOBAL, name)
+        return value
+
+    def call_event(self, arg: Any, stack: List[int]) -> Event:
+        """The event of a CALL; wherever NULL is, the operands are the callable and its arguments."""
+        argc, key, layout = arg
+        if layout is PLAIN:
+            return self._called(key, stack[-argc - 1 :], argc + 1)
+        operands = stack[-argc - 2 :]
+        null = self.terms.null
+        if layout is NULL_FIRST:
+            if operands[0] == null:
+                del operands[0]
+        elif operands[1] == null:
+            del operands[1]
+        return self._called(key, operands, argc + 2)
+
+    def _called(self, key: Any, operands: List[int], pops: int) -> Event:
+        """A call; one of the builtin `iter` itself, a constant, is what GET_ITER does."""
+        if len(operands) == 2 and key == _PLAIN_CALL and operands[0] in self.called:
+            return self.called[operands[0]], operands[1:], pops, 1, ADVANCE, 0
+        if operands[0] == self.terms.join and len(operands) == 2 and operands[1] > 0:
+            if key == _PLAIN_CALL and self.terms.kinds[operands[1]] & TUPLE:  # of known strings: BUILD_STRING
+                parts = list(self.terms.data[operands[1]])
+                return ("BUILD_STRING", len(parts)), parts, pops, 1, ADVANCE, 0
+        return key, operands, pops, 1, ADVANCE, 0
+
+    def truth(self, side: Side, value: int) -> int:
+        """The bool term of a value whose truth can be had silently, or 0."""
+        value = side.resolve(value)
+        terms = self.terms
+        if value >= 0:
+            kind = terms.kinds[value]
+            if kind & BOOL:
+                return value
+            if kind & CONST and (not kind & SINGLETON or value == terms.none) and not kind & CODE:
+                return terms.true if terms.data[value] else terms.false
+        size = self.containers.length(side, value)
+        return 0 if size is None else terms.true if size else terms.false
+
+    def identical(self, side: Side, x: int, y: int) -> int:
+        """The bool term `x is y`."""
+        x, y = side.resolve(x), side.resolve(y)
+        terms = self.terms
+        kinds = [TUPLE if v < 0 and side.heap[v].kind == PACK else 0 if v < 0 else terms.kinds[v] for v in (x, y)]
+        vague = [bool(kind & (TUPLE | SLICE)) or kind & (CONST | ONE) == CONST for kind in kinds]
+        if any(vague):
+            other = kinds[1] if vague[0] else kinds[0]
+            if not all(vague) and (other & ONE or min(x, y) < 0):
+                return terms.false
+            raise Unsupported("the identity of an immutable value is asked for")
+        if x == y:
+            return terms.true
+        if x < 0 or y < 0 or kinds[0] & kinds[1] & CONST:
+            return terms.false
+        if terms.none in (x, y) and (kinds[0] & BOOL or kinds[1] & BOOL):
+            return terms.false
+        return terms.identity(x, y)
+
+    def decide(self, pair: Pair, term: int) -> bool | None:
+        """The outcome of a bool term, if this path knows it."""
+        terms = self.terms
+        negate = bool(terms.kinds[term] & NOT)
+        base = terms.data[term] if negate else term
+        if base == terms.true or base == terms.false:
+            return (base == terms.true) is not negate
+        outcome = pair.facts.get(base)
+        return None if outcome is None else outcome is not negate
+
+    def branch(self, side: Side, pair: Pair, arg: Any) -> int:
+        """The op that a branch goes to; STOP with a truth event; UNDECIDED with a bool that is not known."""
+        asks_none, sense, target = arg
+        stack = side.stack
+        value = stack[-1]
+        if asks_none:
+            term = self.identical(side, value, self.terms.none)
+        else:
+            term = value if value > 0 and self.terms.kinds[value] & BOOL else self.truth(side, value)
+            if not term:
+                side.event = (("TRUTH",), [value], 1, 1, TRUTH, BOOL)
+                return STOP
+        outcome = self.decide(pair, term)
+        if outcome is None:
+            side.event = self.terms.data[term] if self.terms.kinds[term] & NOT else term
+            return UNDECIDED
+        stack.pop()
+        self.spend()
+        return int(target) if outcome is sense else side.pc + 1
+
+
+def plain(side: Side, key: Tuple[Any, ...], looks: int, pops: int, pushes: int, properties: int = 0) -> int:
+    """Stop at an event whose operands are the `looks` entries on top."""
+    side.event = (key, side.stack[len(side.stack) - looks :], pops, pushes, ADVANCE, properties)
+    return STOP
+
+
+def replace(side: Side, count: int, value: int) -> int:
+    """Silently replace the `count` entries on top by one."""
+    del side.stack[len(side.stack) - count :]
+    side.stack.append(value)
+    return side.pc + 1
+
+
+def unbound_event(kind: str, name: str | None, value: int) -> Event:
+    """Reading or deleting a name that is, or may be, unbound."""
+    if value == UNBOUND:
+        return (kind, name), [], 0, 0, RAISES, 0
+    return (kind, name), [value], 0, 0, BOUND, 0

@@ -1,0 +1,56 @@
+"""Give a code object the cell and free variables of another, in its order, and rewrite its instructions for it.
+
+From 3.11 on, instructions number locals, cells and free variables in one row: locals, then the cells that are
+not locals, then the free variables.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Dict, List, Tuple
+
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.decode.instructions import raw_instructions
+
+_BY_SLOT = frozenset({
+    "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF", "MAKE_CELL", "LOAD_FAST",
+    "LOAD_FROM_DICT_OR_DEREF", "STORE_FAST", "DELETE_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR",
+})  # fmt: skip
+# Two in one, with four bits for each: 3.13.
+_BY_TWO_SLOTS = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"})
+
+
+def with_cells(code: CodeType, cells: Tuple[str, ...], free: Tuple[str, ...]) -> CodeType:
+    """The same code with `co_cellvars` and `co_freevars` as given; those it has must be among them."""
+    if not set(code.co_cellvars) <= set(cells) or not set(code.co_freevars) <= set(free):
+        raise ValueError("the code has cells that the other has not")
+    before = _slots(code.co_varnames, code.co_cellvars, code.co_freevars)
+    after = {name: index for index, name in enumerate(_slots(code.co_varnames, cells, free))}
+    moved: Dict[int, int] = {index: after[name] for index, name in enumerate(before)}
+    data = bytearray(code.co_code)
+    for raw in raw_instructions(code, RUNNING_VERSION):
+        if raw.opname == "COPY_FREE_VARS":
+            data[raw.offset + 1] = len(free)
+            continue
+        new = _renumbered(raw.opname, raw.arg, moved)
+        if new != raw.arg:
+            if new > 255 or raw.start != raw.offset:
+                raise ValueError("too many variables to renumber")
+            data[raw.offset + 1] = new
+    return code.replace(co_code=bytes(data), co_cellvars=cells, co_freevars=free)
+
+
+def _renumbered(opname: str, argument: int, moved: Dict[int, int]) -> int:
+    """The argument of an instruction after its variables have moved."""
+    if opname in _BY_SLOT:
+        return moved[argument]
+    if opname in _BY_TWO_SLOTS:
+        first, second = moved[argument >> 4], moved[argument & 15]
+        if max(first, second) > 15:
+            raise ValueError("too many variables to renumber")
+        return first << 4 | second
+    return argument
+
+
+def _slots(variables: Tuple[str, ...], cells: Tuple[str, ...], free: Tuple[str, ...]) -> List[str]:
+    return [*variables, *(name for name in cells if name not in variables), *free]

@@ -1,0 +1,1 @@
+"""Simplify: remove what only a code generator put there, such as locals that it invented and never reads."""

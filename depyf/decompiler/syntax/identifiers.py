@@ -1,0 +1,24 @@
+"""Names as a source text can spell them."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+_NO_WORD = re.compile(r"\W")
+
+
+def spelled(name: str) -> str:
+    """How a variable is written: names that no source can spell (`.0`, pytest's `@py_assert1`) get a stand-in."""
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return name
+    return "__implicit_" + _NO_WORD.sub("_", name).strip("_")
+
+
+def shown_name(function: str) -> str:
+    """What a function is called in a text: its name, without what no source can spell (`resume_in_<lambda>_at_3`)."""
+    if function.isidentifier() and not keyword.iskeyword(function):
+        return function
+    words = [word for word in _NO_WORD.split(function) if word]
+    name = "_".join(words).replace("___", "_").replace("__", "_") or "function"
+    return f"function_{name}" if keyword.iskeyword(name) or not name.isidentifier() else name

@@ -1,0 +1,103 @@
+"""Constants as text: the text evaluates to exactly the value, to the bit, or there is none."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from depyf.decompiler.syntax.precedence import ATOM, FACTOR
+
+LONGEST_DECIMAL = 4096  # bits; Python refuses to read decimals of more than 4300 digits
+INFINITY = "1e309"
+
+
+class Unspellable(Exception):
+    """No source text the target Python accepts evaluates to exactly this; choose another form."""
+
+
+def spell(value: Any) -> tuple[str, int]:
+    """The text of a constant that is no container, and the level at which the text binds.
+
+    Raises `Unspellable` for a nan or a complex number that no constant expression folds to, and for objects of any
+    other type, subclasses of the plain types included.
+    """
+    kind = type(value)
+    if kind is str or kind is bytes or kind is bool or value is None:
+        return repr(value), ATOM
+    if kind is int:
+        text = hex(value) if value.bit_length() > LONGEST_DECIMAL else repr(value)
+        return text, FACTOR if value < 0 else ATOM
+    if kind is float and math.isnan(value):
+        return _spell_nan(value)
+    if kind is float:
+        return _spell_float(value), FACTOR if math.copysign(1.0, value) < 0 else ATOM
+    if kind is complex:
+        return _spell_complex(value)
+    if value is Ellipsis:
+        return "...", ATOM
+    raise Unspellable(f"no source text evaluates to this {kind.__name__} as a constant: {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # a repr is the user's code
+        return "<no repr>"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _spell_nan(value: float) -> tuple[str, int]:
+    """An operation that the compiler folds to this very nan: its sign is up to the machine, so it is computed."""
+    nan = math.inf - math.inf
+    if _bits(nan, 0.0) == _bits(value, 0.0):
+        return f"({INFINITY} - {INFINITY})", ATOM
+    if _bits(-nan, 0.0) == _bits(value, 0.0):
+        return f"-({INFINITY} - {INFINITY})", FACTOR
+    raise Unspellable("no operation that the compiler folds gives these bits of a nan")
+
+
+def _spell_float(value: float) -> str:
+    if math.isnan(value):
+        raise Unspellable("no literal is nan")  # a part of a complex number
+    if math.isinf(value):
+        return INFINITY if value > 0 else "-" + INFINITY
+    return repr(value)
+
+
+def _spell_complex(value: complex) -> tuple[str, int]:
+    """A literal, or a sum that the compiler folds. The signs of zeros decide, so each candidate is computed.
+
+    Python 3.14 adds a real and a complex number without first turning the real one into a complex one, which
+    changes signs of zeros; a candidate must give the value both ways.
+    """
+    wanted = _bits(value.real, value.imag)
+    real, imag = abs(value.real), abs(value.imag)
+    imag_text = _spell_part(imag) + "j"
+    if _bits(0.0, imag) == wanted:
+        return imag_text, ATOM
+    if _bits(-0.0, -imag) == wanted:
+        return "-" + imag_text, FACTOR
+    for sign in (1.0, -1.0):
+        for left in (real, -real):
+            for operator in "+-":
+                signed = imag if operator == "+" else -imag
+                real_sum = left + 0.0 if operator == "+" else left - 0.0
+                promoted, mixed = (
+                    _bits(sign * real_sum, sign * (0.0 + signed)),
+                    _bits(sign * real_sum, sign * signed),
+                )
+                if promoted == mixed == wanted:
+                    text = f"({_spell_part(left)}{operator}{imag_text})"
+                    return (text, ATOM) if sign > 0 else ("-" + text, FACTOR)
+    raise Unspellable(f"no constant expression gives {value!r} with these signs of zero")
+
+
+def _spell_part(value: float) -> str:
+    """A real or imaginary part: a float without a fraction of zero, as `repr` has it."""
+    text = _spell_float(value)
+    return text[:-2] if text.endswith(".0") and text != "-0.0" else text  # -0 is an int, without a sign
+
+
+def _bits(real: float, imag: float) -> bytes:
+    return struct.pack("dd", real, imag)

@@ -1,0 +1,237 @@
+"""Undo the copies that the compiler makes of short ends and of the tests of loops.
+
+A jump to a block of a few instructions that returns or raises is replaced by a copy of that block; the test of
+a `while` loop is written before the loop and again at its end. Copies have the source positions of the one
+expression or statement that they come from, to the column: that tells them from code that was written twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Hashable, List, Optional, Tuple
+
+from depyf.decompiler.bytecode.constant_equality import constant_key
+from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
+from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, thread_jumps
+from depyf.decompiler.flow.stack_heights import find_heights, height_after
+
+Key = Tuple[Hashable, ...]
+# Two of them may be one instruction, with the columns of the first, in one copy and not in the other.
+HALVES = frozenset({"LOAD_LOCAL", "STORE_LOCAL"})
+CLEANS = frozenset({"POP", "POP_EXCEPT"})
+MOST_STEPS = 8  # of what is popped one by one
+
+
+def merge_copied_tails(graph: Graph) -> None:
+    """Lead the blocks that end with copies of the same code to a single block with that code."""
+    # Those of statements begin with an op that no other block has: they are never a copy as a whole.
+    entries = graph.handler_entries().values()
+    handlers = {block for block in entries if not block.ops or block.ops[0].kind != "PUSH_EXC_INFO"}
+    _merge_reraises(graph)
+    candidates = [block for block in graph.blocks if block not in handlers]
+    positions: Optional[List[Any]] = None
+    merged_any = False
+    while len(candidates) > 1:
+        if positions is None:
+            positions = list(graph.program.code.co_positions())
+            find_heights(graph)
+        merged = [_merge(graph, blocks, positions) for blocks in _groups(candidates, positions)]
+        ends = [end for end in merged if end is not None]
+        merged_any = merged_any or bool(ends)
+        # Only what leads to the ends found now can have become equal.
+        candidates = list(dict.fromkeys(pred for end in ends for pred in end.preds if pred not in handlers))
+    if merged_any:
+        thread_jumps(graph)
+
+
+def _merge_reraises(graph: Graph) -> None:
+    """Make one block of the copies of the end of a `finally` body: they have no place in the source to tell them by,
+    but the handler that restores the exception state, which each body has of its own."""
+    groups: Dict[int, List[Block]] = {}
+    for block in graph.blocks:
+        if isinstance(block.term, End) and block.ops and block.ops[-1].kind == "RERAISE" and block.ops[-1].arg == 0:
+            groups.setdefault(block.ops[-1].handler, []).append(block)
+    for blocks in groups.values():
+        if len(blocks) > 1:
+            _lead_to_one_end(graph, blocks, 1)
+
+
+def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
+    """Blocks that end in the same op, from the same place in the source, and go on to the same places, with as much on
+    the stack: `finally: raise x` is copied as it is below a value that was about to be returned."""
+    groups: Dict[Key, List[Block]] = {}
+    for block in candidates:
+        if not block.ops or positions[block.ops[-1].offset // 2][2] is None:  # no column
+            continue
+        onward = _onward(block)
+        if onward is not None:
+            height = height_after(block.depth, block.ops)
+            groups.setdefault((onward, height, _key(block.ops[-1], positions)), []).append(block)
+    return [blocks for blocks in groups.values() if len(blocks) > 1]
+
+
+def _onward(block: Block) -> Optional[Key]:
+    """Where a block goes on, as far as copies share it."""
+    term = block.term
+    if isinstance(term, End):
+        return ("end",) if block.ops[-1].kind in ("RETURN", "RAISE") else None
+    if isinstance(term, Jump):
+        return "jump", id(term.target)
+    if isinstance(term, Branch) and isinstance(term.test, Simple):
+        return "branch", term.test.kind, term.test.negate, _place(term.true), _place(term.false)
+    return None
+
+
+def _place(block: Block) -> Key:
+    """What two blocks share that go on alike: the same block, or copies of an end that does nothing but pop and return.
+
+    The return at the end of a function may have a place in the source in one copy, and none in another.
+    """
+    popped: List[str] = []
+    for _ in range(MOST_STEPS):
+        if not isinstance(block.term, Jump) or not all(op.kind in CLEANS for op in block.ops):
+            break
+        popped += [op.kind for op in block.ops]
+        block = block.term.target
+    kinds = [op.kind for op in block.ops]
+    while kinds and kinds[0] in CLEANS:
+        popped.append(kinds.pop(0))
+    if kinds == ["CONST", "RETURN"] and block.ops[-2].arg is None and isinstance(block.term, End):
+        return *popped, "returns"
+    return *popped, id(block)
+
+
+def _key(op: Op, positions: List[Any], to_the_column: bool = True) -> Key:
+    """What two copies of an op share."""
+    constant = op.kind == "CONST"
+    position = positions[op.offset // 2]
+    if not to_the_column and op.kind in HALVES:
+        position = position[0]
+    return op.kind, constant_key(op.arg) if constant else op.arg, op.handler, position
+
+
+def _merge(graph: Graph, blocks: List[Block], positions: List[Any]) -> Optional[Block]:
+    """Make what the blocks have in common at their ends one block, and return that; None if nothing fits."""
+    size = _common(blocks, positions)
+    if size == 1 and _return_alike(blocks, positions):
+        return _lead_to_one_end(graph, blocks, size)
+    if not isinstance(blocks[0].term, Jump) or any(len(block.ops) != size for block in blocks):
+        size = _fitting(blocks, size)
+        if not size:
+            return None
+    return _lead_to_one_end(graph, blocks, size)
+
+
+def _return_alike(blocks: List[Block], positions: List[Any]) -> bool:
+    """Whether the blocks only return what a block before each computes, and that is copied as well: `try: return x`
+    ends under the handler of the `try`, but for the return itself."""
+    before: List[Block] = []
+    for block in blocks:
+        pred = block.preds[0] if len(block.preds) == 1 else block
+        if not _only_returns(block) or not isinstance(pred.term, Jump) or not pred.ops:
+            return False
+        before.append(pred)
+    if len({_key(pred.ops[-1], positions) for pred in before}) > 1:
+        return False
+    return _part(before[0].ops[-_common(before, positions) :], 1) > 0
+
+
+def _only_returns(block: Block) -> bool:
+    return len(block.ops) == 1 and block.ops[0].kind == "RETURN"
+
+
+def _part(ops: List[Op], left: int) -> int:
+    """How many ops at the end use nothing from before and leave so many values: as many as possible, 0 if none do."""
+    return next((part for part in range(len(ops), 0, -1) if _left_alone(ops[len(ops) - part :]) == left), 0)
+
+
+def _lead_to_one_end(graph: Graph, blocks: List[Block], size: int) -> Block:
+    """Make the last `size` ops of the blocks, and where they lead, one block."""
+    whole = [block for block in blocks if len(block.ops) == size]
+    if whole:
+        end = whole[0]
+    else:
+        tail = blocks[0].ops[-size:]
+        height = height_after(blocks[0].depth, blocks[0].ops[:-size])
+        end = graph.new_block(tail[0].offset, tail[0].handler, graph.lines.get(tail[0].offset, -1))
+        end.ops = tail
+        end.depth = height
+        end.set_term(_same_term(blocks[0]))
+    for block in blocks:
+        if block is not end:
+            del block.ops[-size:]
+            block.set_term(Jump(end))
+            if not block.ops:
+                for pred in list(block.preds):
+                    pred.retarget(block, end)
+    return end
+
+
+def _same_term(block: Block) -> Any:
+    term = block.term
+    if isinstance(term, Branch) and isinstance(term.test, Simple):
+        return Branch(Simple(term.test.kind, term.test.negate), term.true, term.false)
+    return Jump(term.target) if isinstance(term, Jump) else End()
+
+
+def _common(blocks: List[Block], positions: List[Any]) -> int:
+    """How many ops at their ends the blocks have in common."""
+    size = 1
+    longest = min(len(block.ops) for block in blocks)
+    while size < longest:
+        first = _key(blocks[0].ops[-1 - size], positions, to_the_column=False)
+        if any(_key(block.ops[-1 - size], positions, to_the_column=False) != first for block in blocks[1:]):
+            break
+        size += 1
+    return size
+
+
+def _fitting(blocks: List[Block], size: int) -> int:
+    """How much of a common end of `size` ops is to be merged.
+
+    All of it if the copies begin inside an expression. Else the largest part that uses nothing from the stack
+    before it: what goes before that cleans up, with a value to be returned below. A bare RETURN is no sign of an
+    expression: it can have the position of the `with` that it leaves.
+    """
+    ops = blocks[0].ops[len(blocks[0].ops) - size :]
+    is_test = isinstance(blocks[0].term, Branch)
+    if not isinstance(blocks[0].term, Jump) and not is_test and size > 1 and _begins_inside(ops):
+        return size
+    if isinstance(blocks[0].term, Jump) and all(op.kind == "POP" for op in ops):
+        before = [block.ops[-size - 1] for block in blocks if len(block.ops) > size]
+        return size if all(map(_ends_a_statement, before)) else 0  # `break`, which pops the iterator
+    if not is_test:
+        onward = blocks[0].term
+        return _part(ops, int(isinstance(onward, Jump) and _only_returns(onward.target)))
+    for part in range(size, 0, -1):
+        if _left_alone(ops[size - part :]) >= 1:  # more than one: a test inside an expression
+            return part
+    return size if all(len(block.ops) == size for block in blocks) else 0
+
+
+def _begins_inside(ops: List[Op]) -> bool:
+    """Whether the ops begin inside an expression: they use what was on the stack before any statement ends."""
+    depth = 0
+    for op in ops:
+        is_statement = _ends_a_statement(op)
+        if depth < (1 if op.kind == "COMPREHENSION" else depth_needed(op)):
+            return not is_statement
+        if is_statement:
+            return False
+        popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
+        depth += pushed - popped
+    return False
+
+
+def _ends_a_statement(op: Op) -> bool:
+    return op.kind == "POP" or op.kind.startswith(("STORE_", "DELETE_"))
+
+
+def _left_alone(ops: List[Op]) -> int:
+    """How many values the ops leave on the stack; -1 if they use what was there before."""
+    depth = 0
+    for op in ops:
+        popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
+        if depth < (1 if op.kind == "COMPREHENSION" else depth_needed(op)):
+            return -1
+        depth += pushed - popped
+    return depth

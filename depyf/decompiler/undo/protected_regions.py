@@ -1,0 +1,167 @@
+"""Protected regions: which blocks lie under which `try`, `with` or `async for`, and what kind each is.
+
+The exception table names only the innermost handler of an instruction. The nesting is found again from the
+handlers themselves: what protects a handler's own code protects the statement that the handler belongs to.
+Two handlers have no statement of their own and are looked through: the clean-up that the compiler lays under
+every `except` and `finally` (COPY 3, POP_EXCEPT, RERAISE), and the one that unbinds `e` of `except E as e`.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Tuple
+
+from depyf.decompiler.flow.graph import Block, End, Graph
+from depyf.decompiler.flow.stack_heights import find_heights
+
+
+class Region:
+    """One protected region. `blocks` are those whose exceptions reach `entry`, directly or by way of inner ones."""
+
+    __slots__ = ("number", "kind", "entry", "parent", "guard", "depth", "is_star")
+
+    def __init__(self, number: int, kind: str, entry: Block, depth: int) -> None:
+        self.number = number
+        self.kind = kind  # "with", "except", "except*", "finally", "async for"
+        self.entry = entry  # the handler's first block
+        self.parent: Optional[Region] = None
+        self.guard: Optional[Block] = None  # the Guarded block where the region is entered
+        self.depth = depth  # stack depth that the handler cuts to
+        self.is_star = False  # whether an "except" is an `except*`
+
+    def chain(self) -> Tuple[Region, ...]:
+        """The regions around this one, outermost first, and itself."""
+        return (*(self.parent.chain() if self.parent is not None else ()), self)
+
+    def __repr__(self) -> str:
+        return f"Region({self.number} {self.kind} ->B{self.entry.number})"
+
+
+def add_members(members: Dict[Region, List[Block]], blocks: List[Block]) -> None:
+    """Note in which regions the blocks lie."""
+    for block in blocks:
+        for region in block.regions:
+            members.setdefault(region, []).append(block)
+
+
+def is_cleanup(block: Block) -> bool:
+    """The handler under every `except` and `finally` clause, which restores the exception state."""
+    return [op.kind for op in block.ops] == ["COPY", "POP_EXCEPT", "RERAISE"]
+
+
+def is_name_cleanup(block: Block) -> bool:
+    """The handler that unbinds `e` when the body of `except E as e` raises."""
+    kinds = [op.kind for op in block.ops]
+    return (
+        len(kinds) == 4
+        and kinds[0] == "CONST"
+        and kinds[1].startswith("STORE_")
+        and kinds[2].startswith("DELETE_")
+        and kinds[3] == "RERAISE"
+        and block.ops[0].arg is None
+    )
+
+
+def assign_regions(graph: Graph) -> List[Region]:
+    """Find the regions, give each block the tuple of those around it, and return them, outer before inner."""
+    program = graph.program
+    regions: Dict[int, Region] = {}
+    entries = graph.handler_entries()
+
+    def effective(handler: int) -> int:
+        while handler >= 0:
+            block = entries[handler]
+            if isinstance(block.term, End) and (is_cleanup(block) or is_name_cleanup(block)):
+                handler = block.handler
+            else:
+                break
+        return handler
+
+    for number, entry in entries.items():
+        if effective(number) == number:
+            regions[number] = Region(number, kind_of(entry), entry, program.handlers[number].depth)
+    chains: Dict[int, Tuple[Region, ...]] = {-1: ()}
+
+    def chain(handler: int) -> Tuple[Region, ...]:
+        path: List[int] = []
+        while handler not in chains:
+            if handler in path:
+                raise ValueError("handlers protect each other in a circle")
+            path.append(handler)
+            handler = effective(regions[handler].entry.handler)
+        for number in reversed(path):
+            parent = chains[handler]
+            regions[number].parent = parent[-1] if parent else None
+            chains[number] = (*parent, regions[number])
+            handler = number
+        return chains[handler]
+
+    for block in graph.blocks:
+        block.regions = chain(effective(block.handler))
+    _tell_finals(graph)
+
+    def inside_handlers(region: Region) -> int:
+        """How many handlers' own clean-up a region lies under: that of the clauses that it is in."""
+        count, handler = 0, region.entry.handler
+        while handler >= 0:
+            count += handler not in regions
+            handler = entries[handler].handler
+        return count
+
+    # The last is undone first. A `finally` body is compared with its copies before what is inside them is changed:
+    # so it comes after what is in its handler, and after what is in its copies, which lie before the handler.
+    return sorted(
+        regions.values(), key=lambda region: (len(chain(region.number)), -inside_handlers(region), region.entry.offset)
+    )
+
+
+def _tell_finals(graph: Graph) -> None:
+    """`finally: break` has the handler of `except: break`. But where the region is left with a value that was about to
+    be returned, only a `finally` drops that."""
+    find_heights(graph)
+    for block in graph.blocks:
+        for target in block.successors():
+            if target.ops and target.ops[0].kind == "POP" and len(target.regions) < len(block.regions):
+                for region in block.regions[len(target.regions) :]:
+                    if region.kind == "except" and [op.kind for op in region.entry.ops[:2]] == DROPS_IT:
+                        if target.depth > region.depth:
+                            region.kind = "finally"
+
+
+DROPS_IT = ["PUSH_EXC_INFO", "POP"]
+
+
+def kind_of(entry: Block) -> str:
+    """What statement a handler belongs to, from how it begins."""
+    kinds = [op.kind for op in entry.ops[:3]]
+    if kinds[:1] == ["END_ASYNC_FOR"]:
+        return "async for"
+    if kinds[:2] == ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]:
+        return "with"
+    for op in entry.ops[1:]:
+        if op.kind == "CHECK_EXC_MATCH":
+            return "except"
+        if op.kind == "CHECK_EG_MATCH":
+            return "except*"
+    if kinds[:2] == DROPS_IT:
+        return "except"
+    if kinds[:1] == ["PUSH_EXC_INFO"]:
+        return _kind_of_long_entry(entry)
+    return "unknown"
+
+
+def _kind_of_long_entry(entry: Block) -> str:
+    """An `except` whose type is computed by several blocks looks like a `finally` in its first one."""
+    seen, work = {entry}, [entry]
+    while work:
+        block = work.pop()
+        for op in block.ops:
+            if op.kind == "CHECK_EXC_MATCH":
+                return "except"
+            if op.kind in ("RERAISE", "POP_EXCEPT", "POP") or op.kind.startswith("STORE_"):
+                break
+        else:
+            for target in block.successors():
+                if target not in seen:
+                    seen.add(target)
+                    work.append(target)
+    return "finally"

@@ -1,0 +1,325 @@
+"""What one debugging session saw, as plain data.
+
+The capture side (`depyf.torch_hooks`) fills a `SessionRecord`; every view (`full_code`, the summary,
+`manifest.json`) is a pure function of it.  The record holds only what is the same in two runs of one program:
+no object ids, addresses, times or process ids.
+
+`depyf.record.saved_form` evaluates the field annotations, on Python 3.8 too, hence `typing.Tuple` and
+`typing.Optional` instead of the newer spellings.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Tuple
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The software that made the record; an empty text where it is not known."""
+
+    depyf: str = ""
+    python: str = ""
+    torch: str = ""
+
+
+@dataclass(frozen=True)
+class Location:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    function: str = ""  # name of the function the line is in, where known
+    code: str = ""  # text of the line, where known
+
+
+@dataclass(frozen=True)
+class GuardRecord:
+    """One condition under which a compiled version may be used."""
+
+    condition: str  # what must hold; a Python expression when `is_python`, else words
+    is_python: bool  # whether `condition` parses as an expression over the function's parameters and globals
+    expression: str = ""  # what is guarded, as torch names it: L['a'], G['torch'].abs
+    kind: str = ""  # torch's name for the guard: TENSOR_MATCH, GLOBAL_STATE ...
+    location: Optional[Location] = None  # the user's line that asked for it
+    from_torch: bool = False  # whether that line is one of torch's own
+    of_sizes: bool = False  # torch asked: it compiles for sizes 0 and 1 apart; the line is the first to use the size
+
+
+@dataclass(frozen=True)
+class FailedGuard:
+    """The guard of an earlier version that did not hold, so that Dynamo compiled again."""
+
+    version: str  # compile id of that version
+    condition: str  # what did not hold: an expression, or words
+    then: str = ""  # the value that the version was compiled for; empty where it is not known
+    now: str = ""  # the value that came; empty where it cannot be told
+    location: Optional[Location] = None  # the user's line that asked for the guard
+    others: str = ""  # older versions whose guard on the same value failed like this: "0/0 to 0/57"
+    of_sizes: bool = False  # as in GuardRecord
+    then_of_others: str = ""  # the values that those were compiled for, newest first: "57, 56, 55, 54 ... 0"
+
+    def __str__(self) -> str:
+        values = [f"then {self.then}"] * bool(self.then) + [f"now {self.now}"] * bool(self.now)
+        text = f"{self.version} did not fit: {self.condition}" + (f" ({', '.join(values)})" if values else "")
+        return f"{text}, {self.likewise}" if self.others else text
+
+    @property
+    def likewise(self) -> str:
+        """What is to be said of the other versions, if there are any."""
+        values = f" (then {self.then_of_others})" if self.then_of_others else ""
+        return f"nor did {self.others}{values}" if self.others else ""
+
+
+@dataclass(frozen=True)
+class GraphBreak:
+    """A place where Dynamo had to end a graph and go back to plain Python."""
+
+    reason: str  # one line
+    location: Optional[Location] = None  # the user's line
+    explanation: str = ""  # what torch says about it, many lines
+    hints: Tuple[str, ...] = ()  # what torch advises to do about it, one line each
+    stack: Tuple[Location, ...] = ()  # the calls that led there, outermost first, without those of torch's own
+
+
+@dataclass(frozen=True)
+class SkipRecord:
+    """Why Dynamo left a frame to plain Python."""
+
+    kind: str  # one of SKIP_KINDS
+    reason: str  # one line
+    compile_id: str = ""  # of the attempt; empty where Dynamo did not even begin
+    graph_breaks: Tuple[GraphBreak, ...] = ()  # those that led to it
+    hints: Tuple[str, ...] = ()  # what torch advises to do about it, one line each
+    location: Optional[Location] = None  # the user's line at which compiling it failed, where torch knows it
+
+
+# The kind of a skip -> what it means to whoever reads it.
+SKIP_KINDS = {
+    "graph break": "a graph break from which it cannot resume",
+    "graph break in a loop": "a graph break inside a loop: Dynamo resumes only outside of loops",
+    "recompile limit": "it was compiled as often as torch's limit on recompiles allows",
+    "disabled": "compiling it is disabled",
+    "no graph": "there is no operation on tensors in it to compile",
+    "no tensors": "neither its arguments nor its globals have to do with tensors",
+    "generator": "Dynamo does not compile generators, only functions that use them",
+    "skip list": "it belongs to a module that Dynamo never compiles",
+    "failed": "compiling it failed, and the program got the exception",
+    "suppressed error": "compiling it failed; torch suppresses such errors here, and it runs as it is",
+    "other": "Dynamo skipped it",
+}
+
+
+@dataclass(frozen=True)
+class SkippedFrame:
+    """A frame outside the user's program that Dynamo left to plain Python."""
+
+    name: str
+    file: str
+    first_line: int
+    skip: SkipRecord
+
+
+@dataclass(frozen=True)
+class FunctionRecord:
+    """A function that Dynamo looked at: one of the user's, or the rest of one after a graph break."""
+
+    key: str  # unique in the session and stable: "toy_example_0"
+    name: str  # co_name
+    qualified_name: str  # co_qualname where Python knows it, else co_name
+    file: str
+    first_line: int
+    source: str  # dedented text of the function; empty when `source_origin` is "missing"
+    source_origin: str  # "file" | "decompiled" | "disassembly" (a comment, not code) | "missing"
+    parameters: Tuple[str, ...] = ()
+    resume_of: Optional[str] = None  # key of the function whose rest this is
+    resume_names: Tuple[str, ...] = ()  # global names under which frames call it: "__resume_at_102_2"
+    written_in: str = ""  # the user's lines that hold it, when they are no definition: a lambda in a call
+    earlier_versions: int = 0  # versions that were compiled before the session and may still be used
+    skips: Tuple[SkipRecord, ...] = ()  # why Dynamo compiled no version where it met it: it runs as it is
+    full_code_file: Optional[str] = None  # file name of the whole story, for functions of the user's
+
+
+@dataclass(frozen=True)
+class ResumeCall:
+    """A transformed frame hands over to a resume function."""
+
+    name: str  # the name used in the transformed code
+    function: Optional[str] = None  # key of the resume function; None while it was never seen
+
+
+@dataclass(frozen=True)
+class FrameRecord:
+    """One compilation of one function by Dynamo: a version of it."""
+
+    compile_id: str  # "0/0": Dynamo's number of the function, then of the version
+    function: str  # key of the FunctionRecord
+    index: int  # <n> in the file name
+    file: str  # file name of the transformed code
+    source: str  # text of that file without its header; valid Python unless `rung` is "disassembly"
+    installed: str  # "replaced" (the decompiled code runs) | "relabelled" (Dynamo's, linked) | "untouched"
+    grade: str  # "PROVED" | "PROVED_UNDER" | "UNPROVED" | "REFUTED"
+    assumptions: Tuple[str, ...] = ()  # what PROVED_UNDER rests on, one line each
+    divergence: str = ""  # where original and decompiled text part ways, or why nothing is proved
+    rung: str = "disassembly"  # how the text was found: "idioms" ...; "disassembly" is a listing
+    guards: Tuple[GuardRecord, ...] = ()
+    graphs: Tuple[str, ...] = ()  # names of the graphs it calls: "__compiled_fn_1"
+    resumes: Tuple[ResumeCall, ...] = ()
+    graph_breaks: Tuple[GraphBreak, ...] = ()
+    recompile_reasons: Tuple[str, ...] = ()  # why the versions before this one did not do, in torch's words
+    failed_guards: Tuple[FailedGuard, ...] = ()  # the same, taken apart, with the values then and now
+    bytecode_files: Tuple[str, ...] = ()
+    from_cache: bool = False  # compiled before the session, and read from Dynamo's cache
+    linked_to: str = ""  # of such a version: the file that an earlier session linked its code to
+
+
+@dataclass(frozen=True)
+class StageRecord:
+    """One file of a graph: the graph at some stage of its compilation, or a module of kernels."""
+
+    stage: str  # "Captured_Graph", "Forward_graph", ..., "kernel"; apart from these "candidate", "autotuning"
+    index: int
+    file: str
+    runs: bool = False  # whether this backend runs the code of this stage
+    linked: bool = False  # whether the running function carries this file's name and lines
+    instead: Tuple[str, ...] = ()  # for code that does not run: the files whose code does
+    made_for: str = ""  # of a kernel and its graph: "forward", "backward" or "inference", where Inductor says so
+    piece: Optional[int] = None  # where the backend split the graph and compiled each piece on its own: which one
+
+
+@dataclass(frozen=True)
+class GraphRecord:
+    """One graph that Dynamo captured, through all stages of its compilation."""
+
+    name: str  # "__compiled_fn_1"
+    compile_id: str
+    stages: Tuple[StageRecord, ...] = ()
+    kernels: Tuple[StageRecord, ...] = ()
+    skipped: Tuple[str, ...] = ()  # stages that did not run, and left no file, because torch's cache had the result
+    candidates: Tuple[StageRecord, ...] = ()  # modules that autotuning tried and did not take, and lists of its choices
+    without_frame: str = ""  # why no frame of the record calls it: it was exported, its backend failed ...
+    lost: Tuple[str, ...] = ()  # stages of a graph that was read from Dynamo's cache of which torch kept no text
+
+    @property
+    def running_files(self) -> Tuple[str, ...]:
+        """Names of the files whose code this backend runs."""
+        return tuple(part.file for part in self.stages + self.kernels if part.runs)
+
+    @property
+    def linked_files(self) -> Tuple[str, ...]:
+        """Names of those where breakpoints are hit."""
+        parts = [part for part in self.stages + self.kernels if part.runs]
+        return tuple(dict.fromkeys(name for part in parts for name in ((part.file,) if part.linked else part.instead)))
+
+
+@dataclass(frozen=True)
+class RankView:
+    """What some ranks did, where others did something else."""
+
+    ranks: Tuple[int, ...]
+    what: str  # "compiled it twice", "a = x + 1"
+    why: Tuple[str, ...] = ()  # what torch says of it: the guards that failed
+
+
+@dataclass(frozen=True)
+class RankDifference:
+    """One thing that the ranks of a distributed job did not do alike."""
+
+    kind: str  # "collectives" | "versions" | "graph" | "graph breaks" | "order" | "ended"
+    function: str  # the function that it is about, as a person calls it; empty for the whole program
+    place: str  # "file:line" of it, or empty
+    views: Tuple[RankView, ...]  # one for each group of ranks, the largest group first
+    text: str  # all of it in one line
+
+
+@dataclass(frozen=True)
+class ProcessRecord:
+    """One process of a program of many: its record is the manifest.json in its folder."""
+
+    folder: str  # relative to the folder given: "rank_0", "process_1"; "." for the one that writes there itself
+    rank: Optional[int] = None
+    complete: bool = True  # whether it left its context; False while it runs, and for ever if it was killed
+    functions: int = 0
+    frames: int = 0
+    graphs: int = 0
+    graph_breaks: int = 0
+    problems: int = 0
+    compiling: Tuple[str, ...] = ()  # what it was compiling when it was last heard of
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """All of it.  Frames and graphs are in the order in which Dynamo made them."""
+
+    schema: int = SCHEMA_VERSION
+    versions: Versions = field(default_factory=Versions)
+    functions: Tuple[FunctionRecord, ...] = ()
+    frames: Tuple[FrameRecord, ...] = ()
+    graphs: Tuple[GraphRecord, ...] = ()
+    files: Tuple[str, ...] = ()  # names of every file written, manifest.json aside
+    problems: Tuple[str, ...] = ()  # what went wrong inside depyf, one line each
+    skipped_frames: Tuple[SkippedFrame, ...] = ()  # of libraries: what is skipped of the user's is in `functions`
+    complete: bool = True  # False: the process still ran when this was written, or was killed
+    compiling: Tuple[str, ...] = ()  # where it is not complete: what was being compiled
+    rank: Optional[int] = None  # of this process in a distributed job, where there is one
+    world_size: Optional[int] = None
+    processes: Tuple[ProcessRecord, ...] = ()  # in the folder of a program of many processes: all of them
+    differences: Tuple[RankDifference, ...] = ()  # ... and what its ranks did not do alike
+
+    def function(self, key: str) -> FunctionRecord:
+        """The function with that key; KeyError when there is none."""
+        return self._index.functions[key]
+
+    def frames_of(self, key: str) -> Tuple[FrameRecord, ...]:
+        """The compiled versions of a function, oldest first."""
+        return tuple(self._index.frames.get(key, ()))
+
+    @property
+    def skipped(self) -> Tuple[FunctionRecord, ...]:
+        """The functions of the user's that Dynamo left to plain Python, for some arguments at least."""
+        return tuple(function for function in self.functions if function.skips)
+
+    @property
+    def stories(self) -> Tuple[FunctionRecord, ...]:
+        """The functions that have a `full_code` file of their own."""
+        return self._index.stories
+
+    @property
+    def lone_breaks(self) -> Tuple[GraphBreak, ...]:
+        """The graph breaks of compilations that gave no frame."""
+        skips = [skip for function in self.functions for skip in function.skips]
+        return tuple(graph_break for skip in skips for graph_break in skip.graph_breaks)
+
+    def resumes_of(self, key: str) -> Tuple[FunctionRecord, ...]:
+        """The resume functions that continue this very function (not those of its resume functions)."""
+        return tuple(self._index.resumes.get(key, ()))
+
+    def graph(self, name: str) -> Optional[GraphRecord]:
+        """The graph with that name, if it was captured."""
+        return self._index.graphs.get(name)
+
+    @functools.cached_property
+    def _index(self) -> _Index:
+        return _Index(self)
+
+
+class _Index:
+    """Where to find what in a record: thousands of frames must not make it slow to tell the story of each."""
+
+    def __init__(self, record: SessionRecord) -> None:
+        self.functions: Dict[str, FunctionRecord] = {}
+        self.frames: Dict[str, List[FrameRecord]] = {}
+        self.resumes: Dict[str, List[FunctionRecord]] = {}
+        self.graphs: Dict[str, GraphRecord] = {}
+        self.stories = tuple(function for function in record.functions if function.full_code_file is not None)
+        for function in record.functions:
+            self.functions.setdefault(function.key, function)
+            if function.resume_of is not None:
+                self.resumes.setdefault(function.resume_of, []).append(function)
+        for frame in record.frames:
+            self.frames.setdefault(frame.function, []).append(frame)
+        for graph in record.graphs:
+            self.graphs.setdefault(graph.name, graph)

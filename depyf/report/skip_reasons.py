@@ -1,0 +1,137 @@
+"""Why something was not compiled: graph breaks and skipped functions, as lines for a reader."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+
+from depyf.record.records import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
+from depyf.report.guard_function import OF_SIZES, asked_by
+
+_WIDTH = 96
+_MOST_CALLS = 6
+
+
+def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
+    """Why the earlier versions did not fit: the guard that failed, the values then and now, and who asked for it."""
+    if not frame.failed_guards:
+        reasons = [_wrapped(f"why:    {reason}", "  ", "          ") for reason in frame.recompile_reasons]
+        return [line for reason in reasons for line in reason]
+    lines = []
+    for failed in frame.failed_guards:
+        lines += _wrapped(f"why:    {failed.version} did not fit: {failed.condition}", "  ", "          ")
+        values = [f"then {failed.then}"] if failed.then else []
+        values += [f"now {failed.now}"] if failed.now else []
+        lines += _wrapped(", ".join(values), "            ") if values else []
+        asked = asked_by(failed.location, function.file)
+        if asked and failed.of_sizes:
+            lines += _wrapped(f"asked for by torch, which {OF_SIZES}; first used in {asked}", "            ")
+        elif asked:
+            lines.append(f"            asked for by {asked}")
+        lines += _wrapped(failed.likewise, "            ") if failed.others else []
+    return lines
+
+
+def break_lines(graph_break: GraphBreak, function: FunctionRecord, told_of: str = "") -> list[str]:
+    """Where the graph broke, why, through which calls, and what torch advises.
+
+    `told_of`: the version beside which all that is told already.
+    """
+    lines = [f"  break:  {asked_by(graph_break.location, function.file) or 'at an unknown line'}"]
+    if told_of:
+        return [f"{lines[0]}   (as in {told_of})"]
+    lines += _wrapped(graph_break.reason, "          ")
+    calls = calls_inside(graph_break, function)
+    if len(calls) > 1:
+        lines += _wrapped("by way of " + " -> ".join(_call(call, function.file) for call in calls), "          ")
+    for hint in graph_break.hints:
+        lines += _wrapped(f"hint: {hint}", "          ", "                ")
+    return lines
+
+
+def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
+    """Why Dynamo left a function to plain Python, and what torch advises."""
+    attempt = f"   (compile id {skip.compile_id})" if skip.compile_id else ""
+    meaning = SKIP_KINDS.get(skip.kind, skip.kind)
+    lines = [f"  {meaning}{attempt}"]
+    if not skip.graph_breaks and skip.location is not None:
+        lines.append(f"      at {asked_by(skip.location, function.file)}")
+    if not skip.graph_breaks and skip.reason not in ("", meaning):
+        lines += _wrapped(skip.reason, "      ")
+    for graph_break in skip.graph_breaks:
+        lines.append(f"      at {asked_by(graph_break.location, function.file) or 'an unknown line'}")
+        lines += _wrapped(graph_break.reason, "          ")
+        calls = calls_inside(graph_break, function)
+        if len(calls) > 1:
+            lines += _wrapped("by way of " + " -> ".join(_call(call, function.file) for call in calls), "          ")
+    hints = tuple(dict.fromkeys(skip.hints + tuple(hint for one in skip.graph_breaks for hint in one.hints)))
+    for hint in hints:
+        lines += _wrapped(f"hint: {hint}", "      ", "            ")
+    return lines
+
+
+# Kinds that nobody wants, worst first; of the others the program loses nothing, or asked for them.
+_WORTH_A_LINE = (
+    "failed",
+    "suppressed error",
+    "recompile limit",
+    "graph break in a loop",
+    "graph break",
+    "generator",
+    "other",
+)
+
+
+def worth_a_line(function: FunctionRecord) -> bool:
+    """Whether a summary should name the function: it might have been compiled and was not."""
+    return any(skip.kind in _WORTH_A_LINE for skip in function.skips)
+
+
+_LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python3\.\d+)[\\/]|^<frozen ")
+
+
+def is_library(file: str) -> bool:
+    """Whether the file is, by its name, one of Python's own or of an installed package."""
+    return _LIBRARY.search(file) is not None
+
+
+def one_line(function: FunctionRecord) -> str:
+    """A skipped function for a list: name, place and kind."""
+    skip = min(function.skips, key=_rank)
+    place = f"{function.file}:{function.first_line}"
+    text = f"{function.qualified_name} ({place}): {SKIP_KINDS.get(skip.kind, skip.reason)}"
+    if skip.kind in ("failed", "suppressed error"):
+        at = f": at line {skip.location.line}" if skip.location is not None else ""
+        text += f"{at}: {skip.reason}"
+    return text
+
+
+def _rank(skip: SkipRecord) -> int:
+    return _WORTH_A_LINE.index(skip.kind) if skip.kind in _WORTH_A_LINE else len(_WORTH_A_LINE)
+
+
+def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Location]:
+    """The part of the stack that starts in the function itself."""
+    calls = list(graph_break.stack)
+    for position in reversed(range(len(calls))):
+        if calls[position].function == function.name and calls[position].file == function.file:
+            return calls[position:][-_MOST_CALLS:]
+    return []
+
+
+def _call(call: Location, file: str) -> str:
+    name = os.path.basename(call.file) if call.file == file else call.file
+    return f"{call.function} ({name}:{call.line})"
+
+
+def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:
+    lines = textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if further is None else further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines or [indent.rstrip()]

@@ -1,0 +1,114 @@
+"""What a reader should know about a version before reading its code, as lines of a heading."""
+
+from __future__ import annotations
+
+import os
+
+from depyf.record.records import (
+    FrameRecord,
+    FunctionRecord,
+    GraphBreak,
+    GraphRecord,
+    ResumeCall,
+    SessionRecord,
+    StageRecord,
+)
+from depyf.report.skip_reasons import break_lines, calls_inside, recompile_lines
+
+_INSTALLED = {
+    "replaced": "the code below, recompiled, in place of Dynamo's bytecode",
+    "relabelled": "Dynamo's own bytecode, with the lines of that file",
+    "untouched": "Dynamo's own bytecode, not linked to that file",
+}
+
+
+class Facts:
+    """The facts of the versions in one story; what was said of an earlier version is not said again at length."""
+
+    def __init__(self, session: SessionRecord) -> None:
+        self._session = session
+        self._proved: dict[tuple[str, ...], str] = {}  # assumptions -> compile id of the version that listed them
+        self._broken: dict[GraphBreak, str] = {}  # graph break -> compile id of the version that told of it
+
+    def of(self, function: FunctionRecord, frame: FrameRecord) -> list[str]:
+        """Why it was compiled, its file, what runs, how far that is proved, its graphs, and where it goes on."""
+        facts = recompile_lines(frame, function)
+        if frame.compile_id.startswith("!"):
+            facts.append("  from:   compiled autograd: the original is a backward that it traced")
+        facts += self._file(frame) + self._proof(frame)
+        for name in frame.graphs:
+            facts += graph_lines(name, self._session.graph(name))
+        for graph_break in frame.graph_breaks:
+            first = self._broken.setdefault(graph_break, frame.compile_id)
+            is_new = first == frame.compile_id
+            facts += break_lines(graph_break, function, "" if is_new else first)
+            facts += self._stories_on_the_way(graph_break, function) if is_new else []
+        if frame.from_cache and frame.resumes:
+            facts.append("  break:  why the graph broke is not known: torch tells it only while it compiles")
+        return facts + [f"  then:   goes on in {call.name}{self._resumes_at(call)}" for call in frame.resumes]
+
+    def _stories_on_the_way(self, graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
+        """Where the functions are told of through which a call came to the break: they are compiled apart."""
+        found: dict[str, None] = {}
+        for call in calls_inside(graph_break, function)[1:]:
+            for one in self._session.stories:
+                if (one.name, one.file) == (call.function, call.file):
+                    found[f"{one.name} is compiled apart: {one.full_code_file}"] = None
+        return [f"          {text}" for text in found]
+
+    def _file(self, frame: FrameRecord) -> list[str]:
+        """The file, and what runs; what was only looked at in memory has no file."""
+        runs = f"  runs:   {_INSTALLED.get(frame.installed, frame.installed)}"
+        if frame.linked_to:
+            runs = f"  runs:   the code of {frame.linked_to}, linked there earlier"
+        if frame.from_cache and not self._session.files:
+            return [runs if frame.linked_to else "  runs:   Dynamo's own bytecode"]
+        return [f"  file:   {frame.file}", runs]
+
+    def _proof(self, frame: FrameRecord) -> list[str]:
+        if frame.grade == "PROVED":
+            return ["  proof:  PROVED: the code below does exactly what Dynamo's bytecode does"]
+        if frame.grade == "PROVED_UNDER":
+            first = self._proved.setdefault(frame.assumptions, frame.compile_id)
+            if first != frame.compile_id:
+                return [f"  proof:  PROVED_UNDER the same assumptions as {first}"]
+            facts = ["  proof:  PROVED_UNDER: the code below does what Dynamo's bytecode does, assuming that"]
+            return facts + [f"            - {assumption}" for assumption in frame.assumptions]
+        if frame.rung == "disassembly":
+            facts = [f"  proof:  {frame.grade}: no source was found that does the same; below is the bytecode"]
+        else:
+            facts = [f"  proof:  {frame.grade}: the code below may differ from what runs"]
+        return facts + [f"            {line}" for line in frame.divergence.splitlines()]
+
+    def _resumes_at(self, call: ResumeCall) -> str:
+        if call.function is None:
+            return " (never reached so far)"
+        try:
+            function = self._session.function(call.function)
+        except KeyError:
+            return " (never reached so far)"
+        return f"   (resumes at {os.path.basename(function.file)}:{function.first_line})"
+
+
+def graph_lines(name: str, graph: GraphRecord | None) -> list[str]:
+    """The files of a graph, those that run first."""
+    if graph is None:
+        return [f"  graph:  {name} (no file)"]
+    parts = sorted(graph.stages + graph.kernels, key=lambda part: not part.runs)
+    files = [part.file + _remark(part) for part in parts]
+    files += [f"{part.file}   ({_TRIED.get(part.stage, 'autotuning tried it')})" for part in graph.candidates]
+    files += [f"(no {stage}: torch had the result in its cache, the passes did not run)" for stage in graph.skipped]
+    files += [f"(torch kept no text of {', '.join(graph.lost)})"] if graph.lost else []
+    if not files:
+        return [f"  graph:  {name} (no file)"]
+    margin = " " * len(f"  graph:  {name} -> ")
+    return [f"  graph:  {name} -> {files[0]}"] + [margin + file for file in files[1:]]
+
+
+_TRIED = {"autotuning": "what autotuning tried"}
+
+
+def _remark(part: StageRecord) -> str:
+    words = [] if part.piece is None else [f"piece {part.piece}"]
+    words += [part.made_for] * bool(part.made_for) + ["runs"] * part.runs
+    return f"   ({', '.join(words)})" if words else ""

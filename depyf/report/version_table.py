@@ -1,0 +1,46 @@
+"""What sets the versions of one function apart: for each of them the guards that not all of them have."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from depyf.record.records import FrameRecord
+from depyf.report.guard_function import pieces_of
+from depyf.text import python_source
+
+_MOST = 6  # conditions of one version, the shortest ones: those that a person would have written
+
+
+def apart(frames: Sequence[FrameRecord], name: str) -> list[str]:
+    """A table of the versions of the function `name`, as lines of a heading; empty where it would tell nothing."""
+    guarded = [frame for frame in frames if frame.guards]
+    if len(guarded) < 2:
+        return []
+    conditions = [dict.fromkeys(_conditions(frame)) for frame in guarded]
+    common = set(conditions[0]).intersection(*conditions[1:])
+    if all(len(common) == len(own) for own in conditions):
+        return [f"The {len(guarded)} versions of {name} have the same guards: beside each is why it was compiled."]
+    lines = [f"What sets the {len(guarded)} versions of {name} apart; all their other guards are the same:"]
+    margin = max(len(frame.compile_id) for frame in guarded) + 4
+    for frame, own in zip(guarded, conditions):
+        start = f"  {frame.compile_id}: ".ljust(margin)
+        lines += _wrapped(start, sorted((condition for condition in own if condition not in common), key=len))
+    return lines
+
+
+def _conditions(frame: FrameRecord) -> list[str]:
+    return [piece for guard in frame.guards for piece in pieces_of(guard) or [guard.condition]]
+
+
+def _wrapped(start: str, conditions: Sequence[str]) -> list[str]:
+    """The conditions after `start`, broken between them where the line is full."""
+    pieces = list(conditions[:_MOST]) or ["(only what all of them ask for)"]
+    if len(conditions) > _MOST:
+        pieces.append(f"{len(conditions) - _MOST} more")
+    lines = [start + pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + len(" and ") + len(piece) <= python_source.WIDTH - len("# "):
+            lines[-1] += " and " + piece
+        else:
+            lines.append(" " * len(start) + "and " + piece)
+    return lines

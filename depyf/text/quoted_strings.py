@@ -1,0 +1,21 @@
+"""String constants inside a text: where they are, and whether one is still open at its end."""
+
+from __future__ import annotations
+
+import re
+
+STRING = r"(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
+_COMPLETE_STRING = re.compile(STRING, re.DOTALL)
+
+
+def opens_string(text: str) -> bool:
+    """Whether a text constant is open at the end of `text`."""
+    if '"' not in text and "\\" not in text:
+        return text.count("'") % 2 == 1
+    rest = without_strings(text)
+    return "'" in rest or '"' in rest
+
+
+def without_strings(text: str) -> str:
+    """`text` without the text constants in it."""
+    return _COMPLETE_STRING.sub("", text) if "'" in text or '"' in text else text

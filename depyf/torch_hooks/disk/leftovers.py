@@ -1,0 +1,192 @@
+"""What processes left in a folder: whose it is, what it says, and how to take it away without touching anything else.
+
+Only files that a manifest or a journal of ours lists are ever removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Set, Tuple
+
+from depyf.record.journal import file_names, header_of, replay
+from depyf.record.records import SessionRecord
+from depyf.record.saved_form import RecordFormatError, from_json
+from depyf.torch_hooks.disk.claims import JOURNAL, is_claimed
+
+MANIFEST = "manifest.json"
+TIMINGS = "timings.json"
+RANKS = "ranks.txt"
+DRAFT = ".depyf-draft"  # a file on its way: at most one in a folder, left behind by a process that was killed
+
+_BELOW = re.compile(r"(rank|process)_\d+")
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A folder as its last process left it, or, where that is still alive, as it is now."""
+
+    folder: str
+    manifest: str = ""  # text of manifest.json
+    journal: str = ""  # text of the journal
+    identity: Dict[str, Any] = field(default_factory=dict)  # "process", "run", "started", "ended" ...
+
+    @property
+    def exists(self) -> bool:
+        """Whether any process of ours wrote here."""
+        return bool(self.manifest or self.journal)
+
+    @property
+    def process(self) -> str:
+        """The process that wrote here, as no other process calls itself."""
+        return str(self.identity.get("process", ""))
+
+    @property
+    def run(self) -> str:
+        """The run of a program, of one or many processes, that this belongs to."""
+        return str(self.identity.get("run", ""))
+
+    @property
+    def started(self) -> float:
+        """When that process entered its context."""
+        return _number(self.identity.get("started"))
+
+    @property
+    def last_seen(self) -> float:
+        """When something was written here last."""
+        return max([_number(self.identity.get("ended")), *map(_changed, self._own_files())])
+
+    def _own_files(self) -> List[str]:
+        return [os.path.join(self.folder, name) for name in (MANIFEST, JOURNAL)]
+
+    def record(self) -> SessionRecord:
+        """What the process saw, as far as it is known."""
+        try:
+            base = from_json(self.manifest) if self.manifest else SessionRecord()
+        except (RecordFormatError, ValueError):
+            base = SessionRecord()
+        return replay(base, self.journal) if self.journal else base
+
+    def file_names(self) -> Tuple[str, ...]:
+        """Names of the files that the process wrote here."""
+        names = list(file_names(self.journal))
+        try:
+            listed = json.loads(self.manifest)["files"] if self.manifest else []
+            names += [name for name in listed if isinstance(name, str)]
+        except (ValueError, KeyError, TypeError):
+            pass
+        return tuple(dict.fromkeys(name for name in names if os.path.basename(name) == name))
+
+
+def look(folder: str) -> Leftover:
+    """What there is in a folder; what cannot be read is as if it were not there."""
+    manifest, journal = _read(folder, MANIFEST), _read(folder, JOURNAL)
+    identity = header_of(journal)
+    if not identity:
+        journal = ""
+    if not is_ours(manifest):
+        manifest = ""
+    if not identity and manifest:
+        try:
+            found = json.loads(_read(folder, TIMINGS))
+            identity = found if isinstance(found, dict) else {}
+        except ValueError:
+            pass
+    return Leftover(folder, manifest, journal, identity)
+
+
+def is_ours(manifest: str) -> bool:
+    """Whether the text is a manifest that depyf wrote: other programs have files of that name, too."""
+    try:
+        data = json.loads(manifest)
+        return isinstance(data["schema"], int) and "depyf" in data["versions"]
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def has_a_manifest_of_others(folder: str) -> bool:
+    """Whether there is a file in the way that is not ours to replace."""
+    manifest = _read(folder, MANIFEST)
+    return bool(manifest) and not is_ours(manifest)
+
+
+def folders_below(folder: str) -> List[str]:
+    """The folders of ranks and other processes below this one, in the order of their numbers, at any depth."""
+    try:
+        names = [name for name in os.listdir(folder) if _BELOW.fullmatch(name)]
+    except OSError:
+        return []
+    found = []
+    for name in sorted(names, key=lambda name: (name.split("_")[0] != "rank", int(name.split("_")[1]))):
+        path = os.path.join(folder, name)
+        if os.path.isdir(path):
+            found += [path, *folders_below(path)]
+    return found
+
+
+def remove_files(leftover: Leftover) -> None:
+    """Take away what the process wrote; the journal stays, as it may be claimed."""
+    if not leftover.exists:
+        return
+    for name in (*leftover.file_names(), MANIFEST, TIMINGS, RANKS, DRAFT):
+        remove(os.path.join(leftover.folder, name))
+
+
+def runs_alive_below(folder: str) -> Set[str]:
+    """The runs of which a process writes in a folder below this one now."""
+    return {look(path).run for path in folders_below(folder) if is_claimed(path)}
+
+
+def remove_stale_below(folder: str, run: str, before: float) -> None:
+    """Take away folders of other processes that ended `before` this run began."""
+    for path in reversed(folders_below(folder)):  # the deepest first
+        left = look(path)
+        if not left.exists or left.run == run or is_claimed(path) or left.last_seen >= before:
+            continue
+        remove_files(left)
+        remove(os.path.join(path, JOURNAL))
+        try:
+            os.rmdir(path)  # which fails when there is anything else in it
+        except OSError:
+            pass
+
+
+def write_file(folder: str, name: str, text: str) -> None:
+    """Write a text file whole or not at all; for whoever holds the claim."""
+    draft = os.path.join(folder, DRAFT)
+    try:
+        with open(draft, "wb") as stream:
+            stream.write(text.encode("utf-8", "backslashreplace"))
+        os.replace(draft, os.path.join(folder, name))
+    except OSError:
+        remove(draft)
+        raise
+
+
+def remove(path: str) -> None:
+    """Remove a file, if it is there and can be removed."""
+    try:
+        os.remove(path)
+    except OSError:
+        pass
+
+
+def _read(folder: str, name: str) -> str:
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

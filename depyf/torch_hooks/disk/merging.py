@@ -1,0 +1,150 @@
+"""The folders of many processes, put side by side: the merged manifest.json and ranks.txt in the folder given.
+
+The last process to leave does it: each looks whether any other process of its run still has its folder, after it gave
+back its own.  So the work is done once, nobody waits, and no process that was killed is waited for.  Should the last
+one be killed, `python -m depyf finish FOLDER` does the same (see `finishing`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import time
+from typing import Dict, List, Tuple
+
+from depyf.record.records import ProcessRecord, SessionRecord
+from depyf.record.saved_form import from_json, to_json
+from depyf.report import rank_differences as report
+from depyf.report.summary import distinct_breaks
+from depyf.torch_hooks.disk.claims import Claim, is_claimed
+from depyf.torch_hooks.disk.leftovers import (
+    MANIFEST,
+    RANKS,
+    TIMINGS,
+    Leftover,
+    folders_below,
+    look,
+    remove_stale_below,
+    write_file,
+)
+
+_MOST_ROUNDS = 5
+
+
+def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
+    """Merge, if this process is the last of its run to leave and not the only one; returns the merged record."""
+    merged = None
+    for _ in range(_MOST_ROUNDS):
+        if is_claimed(top) or any(is_claimed(path) and look(path).run == run for path in folders_below(top)):
+            return merged  # the last to leave will do it
+        seen = _state(top)
+        if not folders_below(top):
+            return None
+        claim = Claim.take(top)
+        if claim is None:
+            return merged
+        try:
+            if merged is None and _is_merged(top, run):
+                return None  # two left at once, and the other one has seen both complete
+            remove_stale_below(top, run, started)
+            merged = merge(top, run)
+        finally:
+            claim.release(keep_journal=True)
+        if _state(top) == seen or merged is None:
+            break
+    return merged
+
+
+def _is_merged(top: str, run: str) -> bool:
+    """Whether the manifest at the top tells of the end of every process of the run already."""
+    members = [left for left in map(look, folders_below(top)) if left.exists and left.run == run]
+    try:
+        written = os.stat(os.path.join(top, MANIFEST)).st_mtime
+        with open(os.path.join(top, MANIFEST), encoding="utf-8") as stream:
+            processes = from_json(stream.read()).processes
+    except (OSError, ValueError):
+        return False
+    ends = {os.path.relpath(path, top).replace(os.sep, "/"): time for path, time in _state(top)}
+    told = {process.folder: process.complete for process in processes if process.folder != "."}
+    names = [os.path.relpath(left.folder, top).replace(os.sep, "/") for left in members]
+    return all(told.get(name, False) and ends.get(name, written + 1) <= written for name in names)
+
+
+def merge(top: str, run: str) -> SessionRecord | None:
+    """Write the merged manifest for the processes of a run; None when there are none below `top`."""
+    own = look(top)
+    below = [left for left in map(look, folders_below(top)) if left.exists and left.run == run]
+    if not below:
+        return None
+    own_record = own.record() if own.run == run else SessionRecord()
+    members = [(os.path.relpath(left.folder, top), left, left.record()) for left in below]
+    if own_record.frames or own_record.skipped:
+        members.insert(0, (".", own, own_record))
+    records, texts, world_size = _ranked(members)
+    differences = report.compare(records, texts, world_size)
+    merged = dataclasses.replace(
+        own_record,
+        versions=members[0][2].versions,
+        files=tuple(sorted({*own_record.files, TIMINGS, *([RANKS] if records else [])})),
+        processes=tuple(_process(name, record) for name, _, record in members),
+        differences=differences,
+    )
+    if records:
+        write_file(top, RANKS, report.render(merged.processes, differences))
+    if own.run != run or not own.identity:
+        identity = {"run": run, "started": min(left.started for left in below), "ended": time.time()}
+        write_file(top, TIMINGS, json.dumps(identity, indent=1) + "\n")
+    write_file(top, MANIFEST, to_json(merged))
+    return merged
+
+
+def _ranked(
+    members: List[Tuple[str, Leftover, SessionRecord]],
+) -> Tuple[Dict[int, SessionRecord], Dict[int, Dict[str, str]], int | None]:
+    """The processes with a rank, by rank: the first of each, as others are helpers of it."""
+    records: Dict[int, SessionRecord] = {}
+    texts: Dict[int, Dict[str, str]] = {}
+    for _, left, record in members:
+        if record.rank is not None and record.rank not in records:
+            records[record.rank] = record
+            texts[record.rank] = _captured_graphs(left.folder, record)
+    sizes = [record.world_size for record in records.values() if record.world_size is not None]
+    return records, texts, max(sizes, default=None)
+
+
+def _captured_graphs(folder: str, record: SessionRecord) -> Dict[str, str]:
+    files = [part.file for graph in record.graphs for part in graph.stages if part.stage == report.CAPTURED]
+    texts = {}
+    for name in files:
+        try:
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
+                texts[name] = stream.read()
+        except OSError:
+            pass
+    return texts
+
+
+def _process(name: str, record: SessionRecord) -> ProcessRecord:
+    return ProcessRecord(
+        folder=name.replace(os.sep, "/"),
+        rank=record.rank,
+        complete=record.complete,
+        functions=len(record.functions),
+        frames=len(record.frames),
+        graphs=len(record.graphs),
+        graph_breaks=len(distinct_breaks(record)),
+        problems=len(record.problems),
+        compiling=record.compiling,
+    )
+
+
+def _state(top: str) -> List[Tuple[str, float]]:
+    """What changes when a process below writes its end."""
+    found = []
+    for path in folders_below(top):
+        try:
+            found.append((path, os.stat(os.path.join(path, MANIFEST)).st_mtime))
+        except OSError:
+            continue
+    return found

@@ -1,0 +1,162 @@
+"""`debug()`: pause, then run what is compiled and compile nothing more: breakpoints in the files are hit."""
+
+from __future__ import annotations
+
+import bdb
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ContextManager, Iterator
+
+from depyf.errors import UserError
+from depyf.record.saved_form import RecordFormatError, from_json
+
+# Targets of PYTHONBREAKPOINT that talk to the terminal; any other is taken at its word and called.
+_TERMINAL_DEBUGGERS = (
+    "",
+    "pdb.set_trace",
+    "ipdb.set_trace",
+    "pudb.set_trace",
+    "IPython.core.debugger.set_trace",
+)
+
+_MOST_FILES = 12  # that the message at the pause lists
+
+
+@contextmanager
+def debug() -> Iterator[None]:
+    """Pause with `breakpoint()`, then let the compiled program run with nothing recompiled.
+
+        with depyf.prepare_debug("./dump"):
+            program()                       # compiles; the files in ./dump are written and linked
+        with depyf.debug():                 # pauses here: set breakpoints in those files, then continue
+            program()                       # ... and they are hit
+
+    PYTHONBREAKPOINT, pdb and an attached IDE are honoured.  Where nobody could answer (no terminal, no
+    debugger) this says so on stderr and goes on.  Inside, cached code runs, and what has no cached code runs
+    eagerly: a new shape compiles nothing.  UserError when called inside `prepare_debug` or without torch.
+    """
+    _refuse_inside_prepare_debug()
+    with _run_only():
+        if os.environ.get("PYTHONBREAKPOINT") == "0":
+            breakpoint()  # which does nothing, unless someone has put a hook of their own there
+        elif can_pause():
+            _tell(_invitation(dumped_files()))
+            _pause()
+        else:
+            _tell("debug(): no terminal and no debugger to pause in; the program goes on without a pause.")
+        yield
+
+
+def can_pause() -> bool:
+    """Whether `breakpoint()` would reach someone who can answer.
+
+    The default `breakpoint()` reads commands from stdin: without a terminal there it would wait for ever or
+    die at the end of input.
+    """
+    if sys.breakpointhook is not sys.__breakpointhook__:
+        return True  # an attached IDE, or the program itself, has its own way to pause
+    target = os.environ.get("PYTHONBREAKPOINT", "")
+    if target not in _TERMINAL_DEBUGGERS:
+        return True  # a debugger of the user's choice
+    return _debugger_attached() or _terminal_answers()
+
+
+def _debugger_attached() -> bool:
+    """Whether a debugger already controls this process, or a notebook that answers for stdin.
+
+    That some trace function is set proves nothing: coverage sets one, too.
+    """
+    if isinstance(getattr(sys.gettrace(), "__self__", None), bdb.Bdb):
+        return True
+    debugpy = sys.modules.get("debugpy")
+    if debugpy is not None and getattr(debugpy, "is_client_connected", bool)():
+        return True
+    pydevd = sys.modules.get("pydevd")
+    if pydevd is not None and getattr(pydevd, "get_global_debugger", lambda: None)() is not None:
+        return True
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+def _terminal_answers() -> bool:
+    """Whether stdin is a terminal that this process may read: in the background, reading would stop it."""
+    try:
+        if sys.stdin is None or not sys.stdin.isatty():
+            return False
+    except ValueError:  # stdin is closed
+        return False
+    try:
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except (AttributeError, OSError, ValueError):
+        return True  # a terminal that does not control this process, so that there is no background
+
+
+def _pause() -> None:
+    breakpoint()  # depyf is paused. Set breakpoints now (b FILE:LINE), then go on (c).
+    return  # depyf is paused. Set breakpoints now (b FILE:LINE), then go on (c).
+
+
+def _invitation(files: list[Path]) -> str:
+    """What to tell the user at the pause."""
+    if not files:
+        return "debug(): paused. Set breakpoints in the files of a prepare_debug folder, then continue."
+    lines = ["debug(): paused. The code that runs is in these files; set breakpoints there, then continue:"]
+    lines += [f"    {path}" for path in files[:_MOST_FILES]]
+    if len(files) > _MOST_FILES:
+        lines.append(f"    ... and {len(files) - _MOST_FILES} more in {files[0].parent}")
+    return "\n".join(lines)
+
+
+def _tell(message: str) -> None:
+    if sys.stderr is not None:
+        print("depyf: " + message, file=sys.stderr, flush=True)
+
+
+def dumped_files() -> list[Path]:
+    """The files with code that runs, as the last `prepare_debug` left them; empty where that is not known."""
+    folder = getattr(_session_module(), "last_folder", lambda: None)()
+    if folder is None:
+        return []
+    try:
+        record = from_json((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecordFormatError):
+        return []
+    names = [frame.file for frame in record.frames]
+    names += [name for graph in record.graphs for name in graph.linked_files]
+    return [Path(folder) / name for name in names]
+
+
+def _refuse_inside_prepare_debug() -> None:
+    if getattr(_session_module(), "active", lambda: None)() is not None:
+        raise UserError(
+            "depyf.debug() was called inside depyf.prepare_debug(), where the program still compiles and the "
+            "files are not complete. Leave prepare_debug first:\n"
+            "    with depyf.prepare_debug('./dump'):\n        program()\n"
+            "    with depyf.debug():\n        program()"
+        )
+
+
+def _session_module() -> Any:
+    """The module of `prepare_debug` if it was ever used, else None."""
+    return sys.modules.get("depyf.torch_hooks.session.prepare_debug")
+
+
+def _run_only() -> ContextManager[Any]:
+    """The mode of torch in which cached code runs and nothing is compiled."""
+    try:
+        import torch
+    except ImportError as error:
+        raise UserError("depyf.debug() runs compiled PyTorch programs, and torch is not installed") from error
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    if set_stance is None:
+        _tell("debug(): this torch has no run-only mode (torch 2.6 has); what is not compiled yet will be.")
+        return _nothing()
+    stance: ContextManager[Any] = set_stance("eager_on_recompile")
+    return stance
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

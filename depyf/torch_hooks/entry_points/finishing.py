@@ -1,0 +1,137 @@
+"""What a process that was killed did not get to: `python -m depyf finish FOLDER`.
+
+The files of a killed process are whole, and its journal tells what they are.  From that the stories of its functions
+(`full_code_for_*`) and its manifest are written now, as far as they are known: the manifest keeps `"complete": false`.
+Then the processes are put side by side.  Folders of processes that still run are read, and not touched: that is how to
+look into a job that hangs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass
+from typing import List, Tuple
+
+from depyf.errors import UserError
+from depyf.record.records import FunctionRecord, SessionRecord
+from depyf.record.saved_form import to_json
+from depyf.report import full_code
+from depyf.report.rank_differences import summary as render_merged
+from depyf.report.summary import render as render_summary
+from depyf.torch_hooks.disk.claims import Claim, is_claimed
+from depyf.torch_hooks.disk.file_names import file_stem, same_file
+from depyf.torch_hooks.disk.leftovers import (
+    DRAFT,
+    MANIFEST,
+    TIMINGS,
+    Leftover,
+    folders_below,
+    look,
+    remove,
+    write_file,
+)
+from depyf.torch_hooks.disk.merging import merge
+from depyf.torch_hooks.graphs.stages import NOT_SEEN, what_runs
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What was found, and what was done about it."""
+
+    completed: Tuple[Tuple[str, SessionRecord], ...]  # folders of killed processes, with their records
+    running: Tuple[str, ...]  # folders of processes that are alive
+    merged: SessionRecord | None  # of all processes, where there are several
+
+    def text(self, top: str) -> str:
+        """For a terminal."""
+        lines = [render_summary(record, folder) for folder, record in self.completed]
+        lines += [f"depyf: a process still writes in {folder}; its folder is left as it is" for folder in self.running]
+        if self.merged is not None and any(process.rank is not None for process in self.merged.processes):
+            lines.append(render_merged(self.merged.processes, self.merged.differences, top))
+        return "\n".join(lines or [f"depyf: nothing to finish in {top}"]) + "\n"
+
+
+def finish(folder: str) -> Finished:
+    """Complete what killed processes left in a folder and below it.  UserError when no process ever wrote there."""
+    top = os.path.abspath(folder)
+    every = [left for left in map(look, [top, *folders_below(top)]) if left.exists]
+    if not every:
+        raise UserError(f"{folder!r} is no folder that depyf.prepare_debug wrote to")
+    running = tuple(left.folder for left in every if is_claimed(left.folder))
+    completed = []
+    for left in every:
+        if left.journal and left.folder not in running:
+            completed.append((left.folder, _complete(left)))
+    newest = max(every, key=lambda left: left.started)
+    return Finished(tuple(completed), running, _merge(top, newest.run) if top not in running else None)
+
+
+def _merge(top: str, run: str) -> SessionRecord | None:
+    claim = Claim.take(top)
+    if claim is None:
+        return None
+    try:
+        return merge(top, run)
+    finally:
+        claim.release(keep_journal=True)
+
+
+def _complete(left: Leftover) -> SessionRecord:
+    """Write the stories and the manifest of a killed process; afterwards the journal has no more to say."""
+    claim = Claim.take(left.folder)
+    if claim is None:  # somebody else is at it
+        return left.record()
+    is_done = False
+    try:
+        remove(os.path.join(left.folder, DRAFT))
+        record = _with_stories(left, _existing(left))
+        _tell_what_runs(left, record)
+        write_file(left.folder, TIMINGS, json.dumps(left.identity, indent=1) + "\n")
+        record = dataclasses.replace(record, files=tuple(sorted({*record.files, TIMINGS})))
+        write_file(left.folder, MANIFEST, to_json(record))
+        is_done = True
+        return record
+    finally:
+        claim.release(keep_journal=not is_done)
+
+
+def _tell_what_runs(left: Leftover, record: SessionRecord) -> None:
+    """The first lines of graphs say whether they run, which was not known when they were written."""
+    for part in (part for graph in record.graphs for part in graph.stages):
+        try:
+            with open(os.path.join(left.folder, part.file), encoding="utf-8") as stream:
+                first, _, rest = stream.read().partition("\n")
+        except OSError:
+            continue
+        if first.endswith(NOT_SEEN):
+            known = first[: -len(NOT_SEEN)] + what_runs(part.linked, part.runs, part.instead)
+            write_file(left.folder, part.file, f"{known}\n{rest}")
+
+
+def _existing(left: Leftover) -> SessionRecord:
+    """The record; a file that was announced but never written is not listed."""
+    record = left.record()
+    files = [name for name in record.files if os.path.exists(os.path.join(left.folder, name))]
+    return dataclasses.replace(record, files=tuple(files))
+
+
+def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
+    names = set(map(same_file, record.files))
+    functions: List[FunctionRecord] = []
+    for function in record.functions:
+        is_told = bool(record.frames_of(function.key) or function.skips)
+        if function.resume_of is None and function.full_code_file is None and is_told:
+            stem, number = "full_code_for_" + file_stem(function.name), 0
+            while same_file(f"{stem}_{number}.py") in names:
+                number += 1
+            function = dataclasses.replace(function, full_code_file=f"{stem}_{number}.py")
+            names.add(same_file(f"{stem}_{number}.py"))
+        functions.append(function)
+    record = dataclasses.replace(record, functions=tuple(functions))
+    told = [function for function in functions if function.full_code_file is not None]
+    for function in told:
+        write_file(left.folder, str(function.full_code_file), full_code.render(record, function.key))
+    files = {*record.files, *(str(function.full_code_file) for function in told)}
+    return dataclasses.replace(record, files=tuple(sorted(files)))

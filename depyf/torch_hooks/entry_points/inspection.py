@@ -1,0 +1,119 @@
+"""`inspect`: what is compiled now, with no session, no files and no rerun.
+
+    >>> depyf.inspect(compiled)             # an overview
+    >>> print(depyf.inspect(compiled))      # the whole story, graphs and kernels included
+
+The versions that live in Dynamo's caches go through the same rooms as those of a session (frames, guards, graphs,
+functions), into a folder that is a dictionary; the result is the same record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Dict, List, Mapping
+
+from depyf.errors import UserError
+from depyf.problems import Problems
+from depyf.record.records import SessionRecord
+from depyf.report import overview
+from depyf.torch_hooks.disk.folder import OutputFolder
+from depyf.torch_hooks.entry_points.inspection_targets import codes_of
+from depyf.torch_hooks.frames import cache_entries
+from depyf.torch_hooks.frames.cached_functions import LiveFunctions
+from depyf.torch_hooks.frames.functions import Functions
+from depyf.torch_hooks.frames.transformed_code import Frames
+from depyf.torch_hooks.graphs.stages import Graphs
+from depyf.torch_hooks.session.capture import versions
+
+_EVERYTHING: Any = object()
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection(SessionRecord):
+    """The record of what is compiled now.  Its repr is an overview, its text the whole story.
+
+    `texts` has what `prepare_debug` would write as files: the transformed code, the graphs, the kernels.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)  # name of the file -> its text
+
+    def __repr__(self) -> str:
+        return overview.render(self)
+
+    def __str__(self) -> str:
+        return overview.whole_story(self, self.texts)
+
+    def story(self) -> str:
+        """The same without the graphs and kernels: the text of `full_code_for_*.py`."""
+        return overview.whole_story(self, {})
+
+
+class _NoFolder(OutputFolder):
+    """Keeps the texts instead of writing them."""
+
+    def __init__(self, problems: Problems) -> None:
+        super().__init__("inspect", problems)
+        self.texts: Dict[str, str] = {}
+        self._numbers: Counter[str] = Counter()
+
+    def number(self, template: str) -> int:
+        self._numbers[template] += 1
+        return self._numbers[template] - 1
+
+    def of(self, name: str) -> str:
+        return name
+
+    def write_bytes(self, name: str, content: bytes) -> str:
+        self.texts[name] = content.decode("utf-8")
+        self.files.add(name)
+        return name
+
+
+def inspect(target: Any = _EVERYTHING) -> Inspection:
+    """What torch.compile made of `target`, as far as it lives in this process now; nothing is compiled or run.
+
+    `target` is a function, a method, a module, what torch.compile returned, or a code object; without one,
+    everything that is compiled in this process is shown.  A function that was never compiled gives a record that
+    says so.  UserError for what holds no Python code, and without torch.
+    """
+    _require_torch()
+    problems = Problems()
+    folder = _NoFolder(problems)
+    functions = Functions(problems)
+    frames = Frames(folder, functions, problems, log_bytecode=False)
+    graphs = Graphs(folder, problems)
+    compiled = LiveFunctions(functions, frames, graphs, problems, link=False)
+    if target is _EVERYTHING:
+        compiled.add_all()
+    else:
+        codes = codes_of(target)
+        if not [code for code in codes if compiled.add(code)]:
+            functions.key_of(_shown(codes))
+    graphs.finish()
+    return Inspection(
+        versions=versions(),
+        functions=functions.records,
+        frames=tuple(frames.records),
+        graphs=graphs.records,
+        files=tuple(sorted(folder.files)),
+        problems=tuple(problems.lines),
+        texts={name: folder.texts[name] for name in sorted(folder.texts)},
+    )
+
+
+def _shown(codes: List[CodeType]) -> CodeType:
+    """Of code that has no compiled version, the one to say so about: one that Dynamo met, if it met any."""
+    met = set(map(id, cache_entries.met_codes()))
+    return next((code for code in codes if id(code) in met), codes[0])
+
+
+def _require_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            "depyf.inspect shows what torch.compile made, and torch cannot be imported here "
+            "(depyf.decompile works without)."
+        ) from error

@@ -1,0 +1,227 @@
+"""The functions that Dynamo looks at, each with its own text."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from collections import Counter
+from types import CodeType, FunctionType
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
+
+from depyf.problems import Problems
+from depyf.record.records import FrameRecord, FunctionRecord, SkipRecord
+from depyf.text import python_source
+from depyf.torch_hooks.disk.file_names import file_stem
+from depyf.torch_hooks.frames import source_files
+from depyf.torch_hooks.frames.decompiled_text import decompile_or_list
+from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, parameter_names
+
+
+class _Records(Dict[str, FunctionRecord]):
+    """Records by key; remembers which were set."""
+
+    def __init__(self, records: Iterable[Tuple[str, FunctionRecord]]) -> None:
+        super().__init__(records)
+        self.changed: Dict[str, None] = {}
+
+    def __setitem__(self, key: str, record: FunctionRecord) -> None:
+        super().__setitem__(key, record)
+        self.changed[key] = None
+
+
+class Functions:
+    """One FunctionRecord for each code object, made when it is first met."""
+
+    def __init__(self, problems: Problems, earlier: Tuple[FunctionRecord, ...] = ()) -> None:
+        self._problems = problems
+        self._records = _Records((record.key, record) for record in earlier)
+        self._earlier = {_text_and_place(record): record.key for record in reversed(earlier)}
+        self._keys: Dict[int, str] = {}
+        self._codes: List[CodeType] = []  # keeps the ids valid
+        self._next: Dict[str, int] = {}  # beginning of a key -> a number below which all are taken
+
+    @property
+    def records(self) -> Tuple[FunctionRecord, ...]:
+        """In the order in which they were met."""
+        return tuple(self._records.values())
+
+    def take_changed(self) -> List[FunctionRecord]:
+        """Those that are new or have changed since this was last asked."""
+        changed, self._records.changed = self._records.changed, {}
+        return [self._records[key] for key in changed]
+
+    def key_of(self, code: CodeType) -> str:
+        """The key of the record for `code`."""
+        if id(code) not in self._keys:
+            described = _describe(code, self._new_key(code.co_name), self._problems)
+            key = self._earlier_key(described) or described.key
+            self._keys[id(code)] = key
+            self._codes.append(code)
+            if key == described.key:
+                self._records[key] = described
+        return self._keys[id(code)]
+
+    def _earlier_key(self, described: FunctionRecord) -> str | None:
+        """The key under which an earlier session in this folder knew the same function.
+
+        Sessions do not keep code objects alive for each other, so a function is known by its text and place.
+        """
+        # Taken out when found: a second code object with that text is another function.
+        return self._earlier.pop(_text_and_place(described), None)
+
+    def _new_key(self, name: str) -> str:
+        stem = file_stem(name)
+        number = self._next.get(stem, 0)
+        while f"{stem}_{number}" in self._records:
+            number += 1
+        self._next[stem] = number
+        return f"{stem}_{number}"
+
+    def get(self, key: str) -> FunctionRecord:
+        """The record with that key."""
+        return self._records[key]
+
+    def set_full_code_file(self, key: str, name: str) -> None:
+        """Note which file tells the whole story of a function."""
+        self._records[key] = dataclasses.replace(self._records[key], full_code_file=name)
+
+    def add_resume(self, code: CodeType, name: str, parent: str) -> str:
+        """Note that a frame of `parent` hands over to `code` under the global `name`; returns the key."""
+        key = self.key_of(code)
+        record = self._records[key]
+        names = record.resume_names if name in record.resume_names else record.resume_names + (name,)
+        self._records[key] = dataclasses.replace(
+            record, resume_of=record.resume_of or (parent if parent != key else None), resume_names=names
+        )
+        return key
+
+    def add_skip(self, key: str, skip: SkipRecord) -> None:
+        """Note why Dynamo compiled no version of a function, once for each reason."""
+        record = self._records[key]
+        known = [(one.kind, one.reason) for one in record.skips]
+        if (skip.kind, skip.reason) not in known:
+            self._records[key] = dataclasses.replace(record, skips=record.skips + (skip,))
+
+    def key_at(self, name: str, file: str, line: int) -> str | None:
+        """The key of the function that starts there; None for the rest of some function, if it is not known."""
+        for known in self._records.values():
+            if (known.name, known.file, known.first_line) == (name, file, line):
+                return known.key
+        if RESUME_FUNCTION.match(name):  # nobody knows what it is the rest of
+            return None
+        source = source_files.text_at(file, line)
+        is_whole = _is_definition(source)
+        record = FunctionRecord(
+            key=self._new_key(name),
+            name=name,
+            qualified_name=name,
+            file=file,
+            first_line=line,
+            source=source if is_whole else "",
+            source_origin="file" if is_whole else "missing",
+            written_in="" if is_whole else source,
+        )
+        self._records[record.key] = record
+        return record.key
+
+    def count_earlier(self, frames: Sequence[FrameRecord]) -> None:
+        """Note of how many live versions of each function `frames` does not tell."""
+        entries = torch_facts.find("cache_entries")
+        versions = Counter(frame.function for frame in frames)
+        for code in self._codes if entries is not None else ():
+            key = self._keys[id(code)]
+            unseen = max(0, len(entries(code)) - versions[key])
+            if unseen != self._records[key].earlier_versions:
+                self._records[key] = dataclasses.replace(self._records[key], earlier_versions=unseen)
+
+
+def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
+    place = (record.qualified_name, record.name, record.file, record.first_line, record.parameters)
+    return (*place, record.source, record.written_in)
+
+
+def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
+    source, origin = "", "missing"
+    whole = written = "" if _is_generated(code) else source_files.definition_of(code)
+    if not whole and not _is_generated(code):
+        written = source_files.text_of(code)
+    if whole or _is_definition(written):
+        source, origin, written = written, "file", ""
+    else:
+        with problems.shield("decompiling a function that has no source text"):
+            result = decompile_or_list(code, None, "<depyf>", {}, {}, problems)
+            source = result.source
+            origin = "disassembly" if result.rung == "disassembly" else "decompiled"
+    return FunctionRecord(
+        key=key,
+        name=code.co_name,
+        qualified_name=getattr(code, "co_qualname", code.co_name),
+        file=code.co_filename,
+        first_line=code.co_firstlineno,
+        source=source,
+        source_origin=origin,
+        parameters=parameter_names(code),
+        written_in=written,
+    )
+
+
+def _is_definition(text: str) -> bool:
+    """Whether `text` is a function and nothing else; that of a lambda is the statement that holds it."""
+    return python_source.definition(python_source.in_its_scope(text)) is not None
+
+
+def _is_generated(code: CodeType) -> bool:
+    """Resume functions claim the file of the function that they continue, but their text is not there."""
+    return code.co_name.startswith("torch_dynamo_resume_in_")
+
+
+def function_named(qualified_name: str, file: str) -> CodeType | None:
+    """The code of the function of that name in the module that was loaded from `file`; None when there is none."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == file:
+            found: Any = module
+            for part in qualified_name.split("."):
+                found = inspect.getattr_static(found, part, None)
+            while callable(getattr(found, "_torchdynamo_orig_callable", None)):
+                found = found._torchdynamo_orig_callable
+            return found.__code__ if isinstance(found, FunctionType) else None
+    return None
+
+
+def code_behind(installed: Any) -> CodeType | None:
+    """The code of a resume function that Dynamo installed as a global: a function, or a maker of closures."""
+    if not isinstance(installed, FunctionType):
+        return None
+    if _is_generated(installed.__code__):
+        return installed.__code__
+    for cell in installed.__closure__ or ():
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            continue
+        if isinstance(content, CodeType):
+            return content
+    return None
+
+
+def resume_parameters(code: CodeType, new_code: CodeType) -> Mapping[str, Tuple[str, ...]]:
+    """Parameter names of the resume functions that the frame `new_code` of `code` calls, as far as known.
+
+    Dynamo installs the functions under names that carry the offset where they resume, and keeps their code by
+    that offset.  Two resume functions at one offset are not told apart, and left out.
+    """
+    cache = torch_facts.find("resume_code_cache")
+    known = cache.get(code) if cache is not None else None
+    by_offset: Dict[int, List[CodeType]] = {}
+    for key, resume in (known or {}).items():
+        if isinstance(key, tuple) and key and isinstance(key[0], int) and isinstance(resume, CodeType):
+            by_offset.setdefault(key[0], []).append(resume)
+    hints: Dict[str, Tuple[str, ...]] = {}
+    for name in new_code.co_names:
+        match = RESUME_NAME.match(name)
+        codes = by_offset.get(int(match.group("offset")), []) if match else []
+        if len(codes) == 1:
+            hints[name] = parameter_names(codes[0])
+    return hints

@@ -1,0 +1,89 @@
+"""Torch's explanation of a graph break or of a failed compilation, as a short record.
+
+It comes as a text of many lines with object ids, pasted stacks and the inner workings of Dynamo in them.
+What leaves this module is the same in every run.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import List, Tuple
+
+from depyf.record.records import GraphBreak, Location
+from depyf.text.lines import shortened
+from depyf.torch_hooks.internals.code_places import is_in_torch
+from depyf.torch_hooks.internals.stable_names import stable_text
+from depyf.torch_hooks.internals.torch_text import scrub
+
+_BREAK_AT = re.compile(r"^Graph break in user code at (?P<file>.+):(?P<line>\d+)$", re.MULTILINE)
+_BREAK_REASON = re.compile(r"^(?:Graph Break Reason|Reason): (?P<reason>.+)$", re.MULTILINE)
+_STACK_ENTRY = re.compile(
+    r'^  File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)\n(?:    (?P<code>.+)\n)?', re.MULTILINE
+)
+_END_OF_EXPLANATION = "\nUser code traceback:"
+_END_OF_STACK = "\nTraceback (most recent call last):"
+_HINT = re.compile(r"^  Hint: (?P<hint>.+(?:\n    .+)*)$", re.MULTILINE)
+_MOST_CALLS = 20  # of the stack of a graph break, innermost ones
+# What broke the graph, then why: the lines before that tell what Dynamo was doing meanwhile.
+_CAUSE = re.compile(r"^(?:Graph Break Reason: |Reason: )?(?P<what>\S.*)\n  Explanation: (?P<why>.+)$", re.MULTILINE)
+
+
+def read_graph_break(text: str) -> GraphBreak:
+    """The graph break that torch explains in `text`."""
+    text = stable_text(text)
+    place = _BREAK_AT.search(text)
+    location = None
+    if place is not None:
+        location = Location(place.group("file"), int(place.group("line")))
+        for entry in _STACK_ENTRY.finditer(text):
+            if (entry.group("file"), int(entry.group("line"))) == (location.file, location.line):
+                code = (entry.group("code") or "").strip()
+                location = Location(location.file, location.line, entry.group("function"), code)
+    explanation = scrub(text.split(_END_OF_EXPLANATION)[0].strip())
+    return GraphBreak(shortened(_reason(explanation)), location, explanation, hints_in(explanation), _user_stack(text))
+
+
+def reason_in(explanation: str) -> str:
+    """The cause that torch's explanation of a graph break or a failure names, on one line; empty for no text."""
+    return shortened(_reason(scrub(stable_text(explanation.strip())))) if explanation.strip() else ""
+
+
+def failure_reason(explanation: str) -> str:
+    """The same with torch's words on it, for a failure, whose heading alone says little."""
+    text = scrub(stable_text(explanation.strip()))
+    causes = [f"{cause['what'].strip()}: {cause['why'].strip()}" for cause in _CAUSE.finditer(text)]
+    return shortened(", and then ".join(causes)) if causes else reason_in(text)
+
+
+def hints_in(explanation: str) -> Tuple[str, ...]:
+    """What torch advises in its explanation, each piece of advice once."""
+    hints = [" ".join(match["hint"].split()) for match in _HINT.finditer(scrub(explanation))]
+    return tuple(dict.fromkeys(hints))
+
+
+def _user_stack(text: str) -> Tuple[Location, ...]:
+    """The calls that led to a graph break, innermost last, without torch's own."""
+    _, _, rest = text.partition(_END_OF_EXPLANATION)
+    calls = [
+        Location(entry["file"], int(entry["line"]), entry["function"], (entry["code"] or "").strip())
+        for entry in _STACK_ENTRY.finditer(rest.partition(_END_OF_STACK)[0])
+        if not is_in_torch(entry["file"])
+    ]
+    return tuple(calls[-_MOST_CALLS:])
+
+
+def _reason(explanation: str) -> str:
+    causes: List[str] = []
+    for cause in _CAUSE.finditer(explanation):
+        what, why = cause["what"].strip(), cause["why"].strip()
+        # A general heading needs the sentence that names the thing; one with the thing in it does not.
+        is_general = "`" not in what and "`" in why and "e.g." not in why
+        causes.append(f"{what}: {why}" if is_general else what)
+    if causes:
+        *first, last = dict.fromkeys(causes)
+        return ", and then ".join([*(cause.rstrip(".") for cause in first), last])
+    reason = _BREAK_REASON.search(explanation)
+    if reason is not None:
+        return reason.group("reason").strip()
+    lines = explanation.splitlines() or ["unknown"]
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]  # "backend='mine' raised:", then what

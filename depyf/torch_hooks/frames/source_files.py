@@ -1,0 +1,84 @@
+"""The text of a function in the file that it was compiled from.
+
+`inspect.getsource` tells where a function ends by tokenizing it.  Most functions end before the first line that is not
+indented more than their `def`.  Where such a piece of the file leaves no bracket and no text constant open, or
+compiles, it is the whole function.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+import textwrap
+import tokenize
+from types import CodeType
+from typing import List
+
+from depyf.text import line_shapes, python_source
+
+_DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)")
+_DECORATOR = re.compile(r"[ \t]*@")
+_UNREADABLE = (OSError, TypeError, ValueError, SyntaxError, tokenize.TokenError)
+
+
+def definition_of(code: CodeType) -> str:
+    """The text of a function, if its file has it as a definition and nothing else; empty where that takes more."""
+    lines = _lines_of(code.co_filename)
+    first = code.co_firstlineno - 1
+    if not 0 <= first < len(lines):
+        return ""
+    start = first
+    while start < len(lines) and _DECORATOR.match(lines[start]) is not None:
+        start += 1
+    found = _DEFINITION.match(lines[start]) if start < len(lines) else None
+    if found is None:
+        return ""
+    text = _without_indentation(lines[first : _end_of_block(lines, start, found[1])], found[1])
+    is_whole = line_shapes.is_closed(text) and not text.endswith("\\\n") and "nonlocal" not in text
+    return text if (is_whole and found[2] == code.co_name) or python_source.is_module(text) else ""
+
+
+def _lines_of(file: str) -> List[str]:
+    try:
+        return linecache.getlines(file)
+    except ValueError:  # no file has that name
+        return []
+
+
+def _end_of_block(lines: List[str], start: int, indentation: str) -> int:
+    """The index after the last line that is indented more than the `def` at `start`; comments may be part of it."""
+    end = start + 1
+    for index in range(start + 1, len(lines)):
+        body = lines[index].lstrip(" \t")
+        if body in ("\n", "", "\r\n"):
+            continue
+        if len(lines[index]) - len(body) > len(indentation):
+            end = index + 1
+        elif not body.startswith("#"):
+            break
+    return end
+
+
+def _without_indentation(lines: List[str], indentation: str) -> str:
+    """The lines as they would stand at the left margin; empty where that cannot be told by looking at each."""
+    if any(line.strip() and not line.startswith(indentation) for line in lines):
+        return ""
+    text = "".join([line[len(indentation) :] if line.strip() else "\n" for line in lines])
+    return "" if '"""' in text or "'''" in text or "\f" in text else text
+
+
+def text_of(code: CodeType) -> str:
+    """The text of a function, or the statement that holds a lambda; empty when its file cannot be read."""
+    try:
+        return textwrap.dedent(inspect.getsource(code))
+    except _UNREADABLE:
+        return ""
+
+
+def text_at(file: str, line: int) -> str:
+    """The block that starts at a line of a file; empty when it cannot be read."""
+    try:
+        return textwrap.dedent("".join(inspect.getblock(linecache.getlines(file)[line - 1 :])))
+    except _UNREADABLE:
+        return ""

@@ -1,0 +1,139 @@
+"""One frame on its way through: from Dynamo's hook to a file on disk and the code that runs from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import CodeType
+from typing import Dict, List, Tuple
+
+from depyf.decompiler.recompile.relabelling import relabel
+from depyf.problems import Problems
+from depyf.record.records import FrameRecord, GuardRecord
+from depyf.text import python_source
+from depyf.torch_hooks.disk.file_names import file_stem
+from depyf.torch_hooks.disk.folder import OutputFolder
+from depyf.torch_hooks.frames.bytecode_files import dump_code
+from depyf.torch_hooks.frames.decompiled_text import Decompiled, decompile_or_list, fits
+from depyf.torch_hooks.frames.functions import Functions, resume_parameters
+from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals.stable_names import Renames
+
+
+class Frames:
+    """Writes the file of each frame and decides which code runs for it."""
+
+    def __init__(
+        self,
+        folder: OutputFolder,
+        functions: Functions,
+        problems: Problems,
+        log_bytecode: bool,
+        earlier: Tuple[FrameRecord, ...] = (),
+    ) -> None:
+        self._folder = folder
+        self._functions = functions
+        self._problems = problems
+        self._log_bytecode = log_bytecode
+        self._renames = Renames()
+        self.records: List[FrameRecord] = list(earlier)
+        # compile id -> the newest frame with it: after a reset Dynamo counts from the start again
+        self._places = {frame.compile_id: place for place, frame in enumerate(earlier)}
+
+    def add(self, code: CodeType, new_code: CodeType, compile_id: str) -> CodeType:
+        """Write the frame that Dynamo made of `code`; returns the code to run in place of `new_code`."""
+        return self._add(code, new_code, compile_id, is_new=True)
+
+    def add_live(self, code: CodeType, new_code: CodeType, compile_id: str) -> None:
+        """Write a version that Dynamo holds already: what runs for it can be shown, but not replaced any more."""
+        self._add(code, new_code, compile_id, is_new=False)
+
+    def _add(self, code: CodeType, new_code: CodeType, compile_id: str, is_new: bool) -> CodeType:
+        key = self._functions.key_of(code)
+        template = "__transformed_code_{}_for_" + file_stem(code.co_name) + ".py"
+        index = self._folder.number(template)
+        name = template.format(index)
+        path = self._folder.of(name)
+        renames = self._renames.of(new_code)
+        hints: Dict[str, Tuple[str, ...]] = {}
+        with self._problems.shield("looking up the resume functions of a frame"):
+            hints = dict(resume_parameters(code, new_code))
+        result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
+        is_original = new_code is code  # somebody else's hook may give it back
+        if is_new and result.code is not None and fits(code, result.code) and (not is_original or _keep_whole(code)):
+            installed, to_run = "replaced", result.code
+        elif not is_new or is_original:
+            installed, to_run = "untouched", new_code
+        else:
+            installed, to_run = "relabelled", relabel(new_code, path, result.lines, first_line=1)
+        record = FrameRecord(
+            compile_id=compile_id,
+            function=key,
+            index=index,
+            file=name,
+            source=result.source,
+            installed=installed,
+            grade=result.grade,
+            assumptions=result.assumptions,
+            divergence=result.divergence,
+            rung=result.rung,
+            from_cache=not is_new,
+            linked_to=new_code.co_filename if not is_new and new_code.co_filename != code.co_filename else "",
+        )
+        self._folder.write(name, result.source + _notes(record, code))
+        self._places[compile_id] = len(self.records)
+        self.records.append(record)
+        if self._log_bytecode:
+            with self._problems.shield("writing bytecode files"):
+                self._write_bytecode(code, new_code, result, renames)
+        return to_run
+
+    def _write_bytecode(self, code: CodeType, new_code: CodeType, result: Decompiled, renames: Dict[str, str]) -> None:
+        record = self.records[-1]
+        stored = {**renames, self._folder.of(record.file): record.file}
+        versions = [("original", code), ("transformed", new_code)]
+        if result.code is not None:
+            versions.append(("decompiled_and_compiled_back", result.code))
+        names = []
+        for kind, version in versions:
+            names.append(f"{record.file}.{kind}_bytecode")
+            self._folder.write_bytes(names[-1], dump_code(version, stored))
+        self.records[-1] = dataclasses.replace(record, bytecode_files=tuple(names))
+
+    def update(self, index: int, **changes: object) -> None:
+        """Complete the record of a frame with what is known only later."""
+        self.records[index] = dataclasses.replace(self.records[index], **changes)  # type: ignore[arg-type]
+
+    def guards_of(self, compile_id: str) -> Tuple[GuardRecord, ...]:
+        """The guards of the version with that compile id, as far as they are known."""
+        place = self._places.get(compile_id)
+        return () if place is None else self.records[place].guards
+
+    def shown_names(self, code: CodeType) -> Dict[str, str]:
+        """Name in the code -> name in the text, for the names that differ."""
+        return self._renames.of(code)
+
+
+def _keep_whole(code: CodeType) -> bool:
+    """Have Dynamo compile `code` no more, as if a hook's answer had been `code` and not its copy; False: cannot."""
+    codes = torch_facts.find("output_codes")
+    if codes is None:
+        return False
+    codes.add(code)
+    return True
+
+
+def _notes(record: FrameRecord, code: CodeType) -> str:
+    """Comments at the end of the file, where they move no line."""
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    lines = ["", f"Compilation {record.compile_id} of {code.co_name} ({place})."]
+    if record.installed == "replaced":
+        lines.append(f"The code above runs in place of what Dynamo made: {record.grade}.")
+        lines.extend(f"  assuming: {assumption}" for assumption in record.assumptions)
+    elif record.from_cache:
+        lines.append(f"It was compiled before and read from Dynamo's cache, as source: {record.grade}.")
+        lines.append("Breakpoints here are not hit: what runs is not linked to this file.")
+        lines.extend([f"It is linked to {record.linked_to}"] if record.linked_to else [])
+    else:
+        lines.append(f"Dynamo's own instructions run, shown above: {record.grade}.")
+    lines.extend(f"  {line}" for line in record.divergence.splitlines())
+    return "\n" + "".join(comment + "\n" for line in lines[1:] for comment in python_source.comment(line))

@@ -1,0 +1,1 @@
+"""Graphs: every stage of a compiled graph as a file, linked to what runs."""

@@ -1,0 +1,73 @@
+"""Stages of custom backends: some call `lazy_format_graph_code("before split", module)` to announce one.
+
+Torch's own function only formats a log line.  While a session runs, the name is bound to a function that also
+hands the graph over; torch's function itself is not changed, and the names are bound back at the end.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import ModuleType
+from typing import Any, Callable, Iterable, List, Tuple
+
+from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo, unseen_by_dynamo
+
+_NAME = "lazy_format_graph_code"
+
+
+def attach(receive: Callable[[str, str], None]) -> Callable[[], None]:
+    """Call `receive(stage, text)` for each announced stage; returns the function that stops it."""
+    originals = [torch_facts.find(name) for name in ("graph_formatter", "graph_formatter_of_fx")]
+    replaced: List[Tuple[Any, Any]] = []
+    bound: List[str] = []
+    before = dict.fromkeys(sys.modules)
+    for original in {id(function): function for function in originals if function is not None}.values():
+        replacement = _announcing(original, receive)
+        bound += _bind(original, replacement, before)
+        replaced.append((original, replacement))
+
+    def detach() -> None:
+        # also where a module was imported, and with it the name, meanwhile
+        names = [*bound, *[name for name in list(sys.modules) if name not in before]]
+        for original, replacement in replaced:
+            _bind(replacement, original, names)
+
+    return detach
+
+
+def _bind(old: Any, new: Any, modules: Iterable[str]) -> List[str]:
+    """Bind the name anew at its homes, and in modules outside torch that imported it; tells in which."""
+    homes = {torch_facts.hook(name).module for name in ("graph_formatter", "graph_formatter_of_fx")}
+    bound = []
+    for name in modules:
+        if not name.startswith("torch.") or name in homes:
+            module = sys.modules.get(name)
+            if isinstance(module, ModuleType) and vars(module).get(_NAME) is old:
+                setattr(module, _NAME, new)
+                bound.append(name)
+    return bound
+
+
+def _announcing(original: Any, receive: Callable[[str, str], None]) -> Any:
+    @unseen_by_dynamo
+    def tell(name: str, graph_module: Any) -> None:
+        receive(str(name), _readable(graph_module))
+
+    @skipped_by_dynamo
+    @functools.wraps(original)
+    def lazy_format_graph_code(name: str, graph_module: Any, *args: Any, **kwargs: Any) -> Any:
+        caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+        if caller.split(".")[0] != "torch":  # torch's own stages come through the structured trace
+            tell(name, graph_module)
+        return original(name, graph_module, *args, **kwargs)
+
+    return lazy_format_graph_code
+
+
+def _readable(graph_module: Any) -> str:
+    try:
+        return str(graph_module.print_readable(print_output=False))
+    except Exception:
+        return str(getattr(graph_module, "code", ""))

@@ -1,0 +1,128 @@
+"""Generated functions that run are made to carry the name and the lines of their file on disk.
+
+Only functions that a compiler generated are touched: the forward of an fx module, and the functions of a
+kernel module of Inductor's.  The instructions stay; `function.__code__` is replaced by one with another file
+name and line table, so every holder of the function is linked at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, FunctionType
+from typing import Any, Dict, Iterator, List, Sequence
+
+from depyf.decompiler.prove import Grade, prove
+from depyf.decompiler.recompile.relabelling import adopt_lines, move
+from depyf.text.quiet_compile import compile_quietly
+from depyf.torch_hooks.internals import torch_facts
+
+
+def forward_of(module: Any) -> FunctionType | None:
+    """The generated forward of a graph module, made now if torch puts that off; None if it has none."""
+    recompile = torch_facts.find("force_recompile")
+    if recompile is not None:
+        recompile(module)
+    forward = vars(type(module)).get("forward")
+    return forward if isinstance(forward, FunctionType) else None
+
+
+def forwards_in(text: str, path: str) -> List[CodeType]:
+    """The code of each `forward` in the text of a graph, as it would be compiled from `path`."""
+    try:
+        compiled = compile_quietly(text, path)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return list(_named_forward(compiled))
+
+
+def _named_forward(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == "forward":
+                yield constant
+            yield from _named_forward(constant)
+
+
+def same_code(one: CodeType, other: CodeType) -> bool:
+    """Whether the two do the same with the same names and constants, lines and files apart."""
+    return (
+        one.co_code == other.co_code
+        and one.co_names == other.co_names
+        and one.co_varnames == other.co_varnames
+        and one.co_argcount == other.co_argcount
+        and len(one.co_consts) == len(other.co_consts)
+        and all(map(_same_constant, one.co_consts, other.co_consts))
+    )
+
+
+def _same_constant(one: Any, other: Any) -> bool:
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        return same_code(one, other)
+    return type(one) is type(other) and (one is other or repr(one) == repr(other))
+
+
+def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> int | None:
+    """Link `forward` to the file of that twin which has the same code; tells which, None when there is none.
+
+    CPython 3.13 joins two loads into one instruction only where both are on one line, and torch may log on many
+    lines what it compiles on one: such a twin is the same program, and takes the place of the code.
+    """
+    for number, twin in enumerate(twins):
+        if same_code(forward.__code__, twin):
+            forward.__code__ = adopt_lines(forward.__code__, twin)
+            return number
+    for number, twin in enumerate(twins):
+        if _is_same_but_for_joins(forward.__code__, twin):
+            forward.__code__ = twin
+            return number
+    return None
+
+
+def _is_same_but_for_joins(one: CodeType, other: CodeType) -> bool:
+    return (
+        (one.co_names, one.co_varnames, one.co_flags) == (other.co_names, other.co_varnames, other.co_flags)
+        and one.co_code != other.co_code
+        and not other.co_freevars
+        and prove(one, other).grade is Grade.PROVED
+    )
+
+
+def link_module(functions: Sequence[FunctionType], path: str) -> str:
+    """Link the functions of a generated module to a copy of its text at `path`.
+
+    Returns the path that they are linked to: another one when they were linked into the same folder before,
+    for another graph that runs the same module.  A link into another folder, by an earlier session, is
+    replaced.
+    """
+    folder = os.path.dirname(path)
+    for function in functions:
+        if is_linked_into(function, folder):
+            return function.__code__.co_filename
+    for function in functions:
+        for sibling in _functions_of(function.__globals__):
+            if not is_linked_into(sibling, folder):
+                sibling.__code__ = move(sibling.__code__, path)
+    return path
+
+
+def functions_loaded_from(path: str) -> List[FunctionType]:
+    """The functions of the generated module that was loaded from `path`; none when it is not loaded (any more)."""
+    for module in list(sys.modules.values()):
+        if path and getattr(module, "__file__", None) == path:
+            return list(_functions_of(vars(module)))
+    return []
+
+
+def _functions_of(namespace: Dict[str, Any]) -> Iterator[FunctionType]:
+    """Functions that a module defines, in its classes too; not those that it imports."""
+    for value in list(namespace.values()):
+        members = vars(value).values() if type(value) is type else (value,)
+        for member in members:
+            if type(member) is FunctionType and member.__globals__ is namespace:
+                yield member
+
+
+def is_linked_into(function: FunctionType, folder: str) -> bool:
+    """Whether the function was linked to a file of that folder before."""
+    return os.path.dirname(function.__code__.co_filename) == folder

@@ -1,0 +1,1 @@
+"""Guards: torch's guard tree and its reasons for recompiles, read into records."""

@@ -1,0 +1,388 @@
+"""One leaf of torch's guard tree, as torch prints it -> conditions a person can read.
+
+Torch keeps no structured form of a guard once it is built: what is left is a line such as
+
+    TENSOR_MATCH: check_tensor(L['a'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, ...)
+    ID_MATCH: ___check_obj_id(G['torch'], 140332533783168), type=<class 'module'>
+
+`spoken` says the same as Python expressions over the function's parameters and globals, or in words where Python
+has none.  Neither holds object ids or addresses: they differ from run to run and tell nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import re
+import sys
+from types import ModuleType
+from typing import Callable, NamedTuple
+
+from depyf.text.python_source import segment
+from depyf.torch_hooks.guards.source_names import readable
+from depyf.torch_hooks.internals.torch_text import is_expression, scrub, type_from_repr, with_sorted_sets
+
+
+class Leaf(NamedTuple):
+    """One printed guard, with what the tree says about the value it looks at."""
+
+    kind: str  # the class of the guard: TENSOR_MATCH, ID_MATCH ...
+    text: str  # the condition as torch prints it, comments cut off
+    source: str = ""  # the value looked at: L['a'], G['torch'].abs; empty for the guards of the root
+    type_name: str = ""  # dotted name of the type the value had: torch.Tensor
+
+
+class Condition(NamedTuple):
+    """What must hold: a Python expression, or words."""
+
+    text: str
+    is_python: bool
+
+
+def spoken(leaf: Leaf) -> tuple[Condition, ...]:
+    """The conditions that `leaf` stands for, most telling first; never empty, never raises for odd text."""
+    speak = _SPEAKERS.get(leaf.kind, _plain)
+    try:
+        return tuple([_checked(condition, leaf) for condition in speak(leaf)])
+    except (ValueError, KeyError, IndexError, SyntaxError, TypeError):
+        # A torch that prints this guard differently: its own words are better than none.
+        return (_in_words(leaf.text),)
+
+
+# ---------------------------------------------------------------- types
+
+
+def type_test(expression: str, type_name: str) -> str:
+    """A test that the type of `expression` is the one called `type_name`."""
+    if not all(part.isidentifier() for part in type_name.split(".")):
+        # A class made inside a function has no name that an expression could use.
+        kind = f"type({expression})"
+        return f"{kind}.__module__ + '.' + {kind}.__qualname__ == {type_name!r}"
+    for home in ("builtins.", "__main__."):
+        if type_name.startswith(home):
+            type_name = type_name[len(home) :]
+    return f"type({expression}) is {_PUBLIC_TYPES.get(type_name, type_name)}"
+
+
+_PUBLIC_TYPES = {
+    "torch.nn.parameter.Parameter": "torch.nn.Parameter",
+    "NoneType": "types.NoneType",
+    "function": "types.FunctionType",
+    "module": "types.ModuleType",
+    "code": "types.CodeType",
+}
+
+
+# ---------------------------------------------------------------- one function for each way to say a guard
+
+
+def _python(text: str) -> Condition:
+    return Condition(text, True)
+
+
+def _in_words(text: str) -> Condition:
+    return Condition(scrub(" ".join(text.split())), False)
+
+
+MAY_VARY = re.compile(r"___|\d{6,}")  # in a name: a helper of torch's, or one with the id of an object
+
+
+def _checked(condition: Condition, leaf: Leaf) -> Condition:
+    """`condition`, in words if it is no expression after all or holds what varies from run to run."""
+    if not condition.is_python:
+        return condition
+    if not is_expression(condition.text):
+        return _in_words(condition.text)
+    if MAY_VARY.search(condition.text) is None:
+        return condition
+    tree = ast.parse(condition.text, mode="eval")
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    if any(_is_inner(name) for name in names):
+        return _in_words(condition.text)
+    return condition
+
+
+def _is_inner(name: str) -> bool:
+    """Whether a name means something to torch alone: a helper of its guards, or one with an id in it."""
+    helper = name.startswith("___") and re.match(r"___(?:stack|context)", name) is None
+    return helper or re.search(r"\d{6,}", name) is not None
+
+
+def _plain(leaf: Leaf) -> tuple[Condition, ...]:
+    """Torch's own condition, with the names and values that print oddly put right."""
+    text = leaf.text
+    if "<" in text:
+        text = re.sub(r"<(\w+(?:\.\w+)+): [^<>]*>", r"\1", text)  # an enum member: <Color.RED: 1>
+        text = _with_names_of_classes(text)
+    return (_python(with_sorted_sets(readable(text))),)
+
+
+def _with_names_of_classes(text: str) -> str:
+    return re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text) if "<class " in text else text
+
+
+def _type_match(leaf: Leaf) -> tuple[Condition, ...]:
+    expression = _first_argument(leaf.text)
+    type_name = _type_in(leaf)
+    if not type_name:
+        return (_in_words(f"the type of {readable(expression)} is still the one it was when this was compiled"),)
+    return (_python(type_test(readable(expression), type_name)),)
+
+
+def _type_in(leaf: Leaf) -> str:
+    """The type that the condition speaks of; torch 2.9 prints ids alone there, but the tree has the name."""
+    return type_from_repr(leaf.text) or leaf.type_name
+
+
+def _equals_match(leaf: Leaf) -> tuple[Condition, ...]:
+    """The guard in C++ compares the type first: 1 does not pass for True, nor 1.0 for 1."""
+    (condition,) = _plain(leaf)
+    if not leaf.type_name or not leaf.source:
+        return (condition,)
+    return (_python(type_test(readable(leaf.source), leaf.type_name) + " and " + condition.text),)
+
+
+def _truth_match(leaf: Leaf) -> tuple[Condition, ...]:
+    expression, _, value = leaf.text.rpartition(" == ")
+    return (_python(f"{readable(expression)} is {value.strip()}"),)
+
+
+_CHECK_ID = re.compile(r"___check_obj_id\((.*), (\d+)\)(?:, type=(.*))?$")
+
+
+def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
+    """Identity with the object seen while compiling: a module has a name to say so, other objects do not."""
+    match = _CHECK_ID.match(leaf.text)
+    if match is None:
+        return _plain(leaf)
+    expression, identity, type_name = readable(match.group(1)), int(match.group(2)), _type_in(leaf)
+    if type_name == "module":
+        name = _module_name(expression, identity)
+        if name:
+            return (_python(f"{expression} is sys.modules[{name!r}]"),)
+    if expression.endswith(".__code__"):
+        function = expression[: -len(".__code__")]
+        return (_in_words(f"{function} still has the body it had when this was compiled"),)
+    return (_in_words(f"{expression} is still the object it was when this was compiled"),)
+
+
+def _module_name(expression: str, identity: int) -> str:
+    """The name of the loaded module with that id, which `expression` gave; empty when there is none."""
+    holder, _, attribute = expression.rpartition(".")
+    found = vars(sys.modules[holder]).get(attribute) if type(sys.modules.get(holder)) is ModuleType else None
+    known = vars(found).get("__name__") if type(found) is ModuleType else None
+    for name in (expression, known):
+        if isinstance(name, str) and id(sys.modules.get(name)) == identity:
+            return name
+    name = _modules_by_id(len(sys.modules)).get(identity, "")
+    return name if id(sys.modules.get(name)) == identity else ""
+
+
+@functools.lru_cache(maxsize=1)
+def _modules_by_id(count: int) -> dict[int, str]:
+    """The shortest name of each module that is loaded now, `count` of them."""
+    found: dict[int, str] = {}
+    for name, module in list(sys.modules.items()):
+        other = found.setdefault(id(module), name)
+        if other is not name and (name.count("."), name) < (other.count("."), other):
+            found[id(module)] = name
+    return found
+
+
+_CHECK_TENSOR = re.compile(
+    r"check_tensor\((?P<source>.*), (?P<type>[\w.<>]+), DispatchKeySet\((?P<keys>[^()]*)\), "
+    r"(?P<dtype>torch\.\w+), device=(?P<index>\w+), requires_grad=(?P<grad>\w+), "
+    r"size=(?P<size>\[.*?\]), stride=(?P<stride>\[.*?\])\)$"
+)
+
+
+def _tensor_match(leaf: Leaf) -> tuple[Condition, ...]:
+    match = _CHECK_TENSOR.match(leaf.text)
+    if match is None:
+        return (_in_words(leaf.text),)
+    tensor = readable(match["source"])
+    keys = tuple([key.strip() for key in match["keys"].split(",") if key.strip()])
+    device = _device(keys, match["index"])
+    parts = [type_test(tensor, leaf.type_name or "torch." + match["type"])]
+    parts.append(f"{tensor}.dtype is {match['dtype']}")
+    if device:
+        parts.append(f"{tensor}.device == {device}")
+    parts.append(f"{tensor}.requires_grad is {match['grad']}")
+    parts += _shape(tensor, _sizes(match["size"]), _sizes(match["stride"]))
+    conditions = [_python(" and ".join(parts))]
+    if not device or not _are_ordinary(keys):
+        conditions.append(_in_words(f"{tensor} has the dispatch keys {', '.join(keys)}"))
+    return tuple(conditions)
+
+
+# Backend dispatch key -> device type, for the backends whose name is not simply the key in lower case.
+_DEVICE_OF_KEY = {"Meta": "meta", "PrivateUse1": ""}
+_NOT_A_BACKEND = re.compile(r"Autograd|ADInplaceOrView|BackendSelect|Autocast|Python|Functionalize|Conj|Neg|Zero|Fake")
+
+
+@functools.lru_cache(maxsize=64)
+def _device(keys: tuple[str, ...], index: str) -> str:
+    backends = [key for key in keys if not _NOT_A_BACKEND.search(key)]
+    if len(backends) != 1:
+        return ""
+    kind = _DEVICE_OF_KEY.get(backends[0], backends[0].lower())
+    if not kind:
+        return ""
+    return f"torch.device({kind!r})" if index == "None" else f"torch.device({kind!r}, {index})"
+
+
+@functools.lru_cache(maxsize=64)
+def _are_ordinary(keys: tuple[str, ...]) -> bool:
+    """Whether these are the keys of a plain dense tensor outside inference mode and autocast."""
+    return (
+        len(keys) == 4
+        and [bool(_NOT_A_BACKEND.search(key)) for key in keys].count(False) == 1
+        and ({"ADInplaceOrView", "BackendSelect"} < set(keys))
+    )
+
+
+def _sizes(text: str) -> list[int | None]:
+    """`[4, None]` as a list."""
+    return [None if size == "None" else int(size) for size in text[1:-1].split(", ") if size]
+
+
+def _shape(tensor: str, size: list[int | None], stride: list[int | None]) -> list[str]:
+    """Tests of the dimensions that are fixed; None stands for one that may be anything."""
+    parts = []
+    if None not in size:
+        parts.append(f"{tensor}.size() == {tuple(size)!r}")
+    else:
+        parts.append(f"{tensor}.dim() == {len(size)}")
+        parts += [f"{tensor}.size({axis}) == {fixed}" for axis, fixed in enumerate(size) if fixed is not None]
+    if None not in stride:
+        parts.append(f"{tensor}.stride() == {tuple(stride)!r}")
+    else:
+        parts += [f"{tensor}.stride({axis}) == {fix}" for axis, fix in enumerate(stride) if fix is not None]
+    return parts
+
+
+def _aliasing(leaf: Leaf) -> tuple[Condition, ...]:
+    (condition,) = _plain(leaf)
+    one, _, other = condition.text.partition(" is ")
+    if one == other:
+        return (_in_words(f"{one} is one object, on whichever of two ways torch comes to it"),)
+    return (condition,)
+
+
+def _no_aliasing(leaf: Leaf) -> tuple[Condition, ...]:
+    names = _arguments(leaf.text)
+    if len(names) == 2:
+        return (_python(f"{names[0]} is not {names[1]}"),)
+    return (_python(f"len({{{', '.join(f'id({name})' for name in names)}}}) == {len(names)}"),)
+
+
+def _dict_contains(leaf: Leaf) -> tuple[Condition, ...]:
+    negated = leaf.text.startswith("not ")
+    key, expression = _arguments(leaf.text)
+    return (_python(f"{key} {'not in' if negated else 'in'} {expression}"),)
+
+
+def _set_contains(leaf: Leaf) -> tuple[Condition, ...]:
+    negated = leaf.text.startswith("not ")
+    expression, key = _arguments(leaf.text)
+    return (_python(f"{key} {'not in' if negated else 'in'} {expression}"),)
+
+
+def _dict_version(leaf: Leaf) -> tuple[Condition, ...]:
+    name = _arguments(leaf.text)[0]
+    return (_in_words(f"the dictionary {name} has not been changed since this was compiled"),)
+
+
+def _mode_stack(leaf: Leaf) -> tuple[Condition, ...]:
+    return (_in_words("the stack of torch function modes is the one this was compiled under"),)
+
+
+def _lambda(leaf: Leaf) -> tuple[Condition, ...]:
+    if "top_saved_tensors_hooks ids" in leaf.text:
+        if leaf.text.endswith("== None"):
+            return (_in_words("no saved-tensors hooks that Dynamo could inline are set"),)
+        return (_in_words("the saved-tensors hooks are those this was compiled under"),)
+    return _plain(leaf)
+
+
+# A weak reference that Dynamo keeps as a global: __optimizer_<ids>_c<number>
+_LIVES = re.compile(r"G\['__(?P<what>[a-z_]+?)_\d{6,}\w*'\]\(\) is not None$")
+
+
+def _not_none(leaf: Leaf) -> tuple[Condition, ...]:
+    match = _LIVES.match(leaf.text)
+    if match is None:
+        return _plain(leaf)
+    return (_in_words(f"the {match['what'].replace('_', ' ')} that this was compiled with still lives"),)
+
+
+def _global_state(leaf: Leaf) -> tuple[Condition, ...]:
+    """The switches of torch itself; the number of a dtype is torch's own numbering."""
+    if " against " not in leaf.text:  # torch 2.9 does not print them
+        return (_in_words("torch's global switches are as they were: grad mode, autocast, default dtype, threads"),)
+    state = json.loads(leaf.text.partition(" against ")[2])
+    parts = [_switch(state["grad_mode"], "torch.is_grad_enabled()")]
+    dtype = {5: "float16", 6: "float32", 7: "float64", 15: "bfloat16"}.get(state["default_dtype"])
+    if dtype:
+        parts.append(f"torch.get_default_dtype() is torch.{dtype}")
+    parts.append(_switch(state["deterministic_algorithms"], "torch.are_deterministic_algorithms_enabled()"))
+    parts.append(f"torch.get_num_threads() == {int(state['num_threads'])}")
+    autocast = "on" if any(state.get("autocast_state", {}).get("enabled", ())) else "off"
+    rest = f"torch's other global switches are as they were: autocast ({autocast}), TF32, reduced precision"
+    return (_python(" and ".join(parts)), _in_words(rest))
+
+
+def _switch(value: bool, call: str) -> str:
+    return call if value else "not " + call
+
+
+def _default_device(leaf: Leaf) -> tuple[Condition, ...]:
+    (condition,) = _plain(leaf)
+    return (_python(condition.text.replace(" == None", " is None")),)
+
+
+_ID_AND_END = re.compile(r", \d+\)")
+
+
+def _first_argument(text: str) -> str:
+    """The first argument of the call at the start of `text`, as torch spells it."""
+    start = text.index("(")
+    return _ID_AND_END.split(text[start + 1 :], maxsplit=1)[0]
+
+
+_TEXT = r"'[^'\\\n]*'"
+_TWO_ARGUMENTS = re.compile(rf"(?:not )?\w+\(({_TEXT}|\d+), ((?:[\w.]|\[(?:{_TEXT}|\d+)\])+)\)$")
+
+
+def _arguments(text: str) -> list[str]:
+    """The positional arguments of the first call in `text`, made readable."""
+    simple = _TWO_ARGUMENTS.match(text)
+    if simple is not None:
+        return [readable(simple[1]), readable(simple[2])]
+    text = _with_names_of_classes(text)
+    tree = ast.parse(text, mode="eval")
+    call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [readable(segment(text, argument)) for argument in call.args]
+
+
+_SPEAKERS: dict[str, Callable[[Leaf], tuple[Condition, ...]]] = {
+    "TYPE_MATCH": _type_match,
+    "FAKE_SCRIPT_TYPE_MATCH": _type_match,
+    "EQUALS_MATCH": _equals_match,
+    "TRUE_MATCH": _truth_match,
+    "FALSE_MATCH": _truth_match,
+    "ID_MATCH": _id_match,
+    "TENSOR_MATCH": _tensor_match,
+    "NO_TENSOR_ALIASING": _no_aliasing,
+    "OBJECT_ALIASING": _aliasing,
+    "DICT_CONTAINS": _dict_contains,
+    "SET_CONTAINS": _set_contains,
+    "DICT_VERSION": _dict_version,
+    "TORCH_FUNCTION_MODE_STACK": _mode_stack,
+    "LAMBDA_GUARD": _lambda,
+    "NOT_NONE": _not_none,
+    "NOT_NONE_MATCH": _not_none,
+    "GLOBAL_STATE": _global_state,
+    "DEFAULT_DEVICE": _default_device,
+}

@@ -1,0 +1,169 @@
+"""Values of the user's program, read without running any of its code, and said in a word or two.
+
+`read` follows an expression such as `self.layers[0].scale` or `len(names)` through the variables of a frame.  It looks
+only where looking has no effect: variables, the dictionaries of objects and modules, built-in containers of exactly
+their own type, and what a plain tensor says about itself.  Anything else is Unreadable.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from contextlib import nullcontext
+from types import ModuleType
+from typing import Any, Callable, ContextManager, Dict, Mapping
+
+from depyf.torch_hooks.internals import torch_facts
+
+LONGEST = 80
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+# What may be asked of a tensor: name -> whether it is called.
+_OF_TENSOR = {"size": True, "stride": True, "dim": True, "dtype": False, "device": False, "requires_grad": False}
+
+
+class Unreadable(Exception):
+    """The value cannot be read without running code of the user's."""
+
+
+def read(expression: str, variables: Mapping[str, Any], global_variables: Mapping[str, Any]) -> Any:
+    """The value of an expression over these variables; Unreadable when it is not certain or not safe to tell."""
+    try:
+        tree = ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise Unreadable(expression) from None
+    with _no_torch_function():
+        return _Reader(variables, global_variables).value(tree)
+
+
+def _no_torch_function() -> ContextManager[Any]:
+    """Where a mode of the user's does not hear that a tensor is asked for its shape."""
+    disable = torch_facts.find("disable_torch_function") if "torch" in sys.modules else None
+    if disable is None:
+        return nullcontext()
+    context: ContextManager[Any] = disable()
+    return context
+
+
+class _Reader:
+    def __init__(self, variables: Mapping[str, Any], global_variables: Mapping[str, Any]) -> None:
+        self._variables = variables
+        self._globals = global_variables
+
+    def value(self, node: ast.expr) -> Any:
+        reader: Callable[[Any], Any] | None = getattr(self, "_" + type(node).__name__, None)
+        if reader is None:
+            raise Unreadable(ast.dump(node))
+        return reader(node)
+
+    def _Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def _Name(self, node: ast.Name) -> Any:
+        for names in (self._variables, self._globals):
+            if node.id in names:
+                return names[node.id]
+        raise Unreadable(node.id)
+
+    def _Attribute(self, node: ast.Attribute) -> Any:
+        owner = self.value(node.value)
+        if _is_plain_tensor(owner) and _OF_TENSOR.get(node.attr) is False:
+            return getattr(owner, node.attr)
+        return _attribute(owner, node.attr)
+
+    def _Subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.value, ast.Name) and node.value.id in ("L", "G") and isinstance(node.slice, ast.Constant):
+            names, key = self._variables if node.value.id == "L" else self._globals, node.slice.value
+            if isinstance(key, str) and key in names:
+                return names[key]
+        owner, index = self.value(node.value), self.value(node.slice)
+        if not (type(owner) in (list, tuple, dict) or _is_shape(owner)) or type(index) not in _PLAIN:
+            raise Unreadable(ast.dump(node))
+        try:
+            return owner[index]
+        except (LookupError, TypeError):
+            raise Unreadable(ast.dump(node)) from None
+
+    def _Call(self, node: ast.Call) -> Any:
+        """`len(x)`, `type(x)`, `list(dict.keys(x))` and the shape of a tensor."""
+        if node.keywords:
+            raise Unreadable(ast.dump(node))
+        if isinstance(node.func, ast.Name) and len(node.args) == 1:
+            argument = self.value(node.args[0])
+            if node.func.id == "type":
+                return type(argument)
+            if node.func.id == "len" and (type(argument) in _CONTAINERS or type(argument) is str):
+                return len(argument)
+            if node.func.id == "list" and type(argument) in _CONTAINERS:
+                return list(argument)
+        elif isinstance(node.func, ast.Attribute):
+            if ast.unparse(node.func) == "dict.keys" and len(node.args) == 1:
+                owner = self.value(node.args[0])
+                if type(owner) is dict:
+                    return list(owner)
+            elif _OF_TENSOR.get(node.func.attr):
+                owner = self.value(node.func.value)
+                arguments = [self.value(argument) for argument in node.args]
+                if _is_plain_tensor(owner) and all(type(argument) is int for argument in arguments):
+                    return getattr(owner, node.func.attr)(*arguments)
+        raise Unreadable(ast.dump(node))
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """An attribute that is stored, not computed; of a module also its parameters, buffers and inner modules."""
+    stored: Dict[str, Any] = vars(owner) if issubclass(type(owner), ModuleType) else _dictionary(owner)
+    if name in stored:
+        return stored[name]
+    for kept in ("_parameters", "_buffers", "_modules"):
+        inner = stored.get(kept)
+        if type(inner) is dict and name in inner:
+            return inner[name]
+    found = inspect.getattr_static(type(owner), name, Unreadable)
+    if found is Unreadable or hasattr(type(found), "__get__"):
+        raise Unreadable(name)
+    return found
+
+
+def _dictionary(owner: Any) -> Dict[str, Any]:
+    try:
+        stored = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return {}
+    return stored if type(stored) is dict else {}
+
+
+def _is_plain_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter)
+
+
+def _is_shape(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and type(value) is torch.Size
+
+
+def describe(value: Any) -> str:
+    """The value in a word or two that are the same in every run: what it is where it is plain, else its kind."""
+    if type(value) in _PLAIN:
+        text = repr(value)
+        return text if len(text) <= LONGEST else text[:LONGEST] + "..."
+    if _is_plain_tensor(value):
+        return _tensor(value)
+    if issubclass(type(value), type):
+        home = str(vars(value).get("__module__", "builtins"))
+        name = str(type.__dict__["__qualname__"].__get__(value))
+        return name if home in ("builtins", "__main__") else f"{home}.{name}"
+    if type(value) in _CONTAINERS:
+        return f"a {type(value).__name__} of {len(value)}"
+    if _is_shape(value):
+        return repr(tuple(value))
+    if str(type(value)) in ("<class 'torch.dtype'>", "<class 'torch.device'>"):
+        return str(value)
+    return f"another {describe(type(value))}"
+
+
+def _tensor(value: Any) -> str:
+    with _no_torch_function():
+        grad = ", requires grad" if value.requires_grad else ""
+        return f"a tensor of {value.dtype} {tuple(value.size())} on {value.device}{grad}"

@@ -1,0 +1,1 @@
+"""What is torch's: its private hooks, its structured trace, and the texts that it prints."""

@@ -1,0 +1,20 @@
+"""Whose code a file holds: torch's own, a library's, or the user's."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+
+
+def is_in_torch(file: str, *folders: str) -> bool:
+    """Whether this is the full name of a file of torch's own, in that folder of it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and file.startswith(os.path.join(os.path.dirname(torch.__file__ or ""), *folders, ""))
+
+
+def is_library(file: str) -> bool:
+    """Whether the file belongs to Python itself or to an installed package, or is no file at all."""
+    places = sysconfig.get_paths()
+    folders = {places[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in places}
+    return file.startswith("<") or any(file.startswith(os.path.join(folder, "")) for folder in folders)

@@ -1,0 +1,82 @@
+"""Names and texts of Dynamo's, without the random ids and addresses that differ from run to run."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from types import CodeType
+from typing import Dict, Iterator, Tuple
+
+# unique_id(..., with_uuid=True) of Dynamo: __compiled_fn_1_d8065403_e292_4aa4_9a4e_2a1b0f6a9c7d
+_WITH_UUID = re.compile(r"(?P<name>[A-Za-z_]\w*?_\d+)_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}\b")
+_UUID_END = re.compile(r"_[0-9a-f]{4}_[0-9a-f]{12}\b")  # torch prints thousands of names without one: seen at once
+_UUID = re.compile(r"(?<=\d)_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}\b")
+# install_global_by_id of Dynamo: <prefix>_<id of the object>_c<compile id>
+_WITH_OBJECT_ID = re.compile(r"(?P<prefix>[A-Za-z_]\w*?)_\d{9,}_c.+")
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
+_VARYING_LINE = re.compile(r"^\s*# graph id:.*\n?", re.MULTILINE)
+
+GRAPH_NAME = re.compile(r"__compiled_fn_\d+$")
+RESUME_NAME = re.compile(r"__resume_at_(?P<offset>\d+)_\d+$")
+RESUME_FUNCTION = re.compile(r"torch_dynamo_resume_in_")
+
+
+def without_random_id(text: str) -> str:
+    """`text` with Dynamo's random ids cut off the names in it."""
+    return _UUID.sub("", text) if _UUID_END.search(text) is not None else text
+
+
+def stable_text(text: str) -> str:
+    """`text` without what differs from run to run: random ids, addresses, ids of graphs."""
+    text = without_random_id(text)
+    if "0x" in text:
+        text = _ADDRESS.sub("0x...", text)
+    return _VARYING_LINE.sub("", text) if "# graph id:" in text else text
+
+
+def all_names(code: CodeType) -> Iterator[str]:
+    """The global and attribute names that `code` and the code inside it mention."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from all_names(constant)
+
+
+def parameter_names(code: CodeType) -> Tuple[str, ...]:
+    """Names of the parameters, `*args` and `**kwargs` included."""
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:count]
+
+
+class Renames:
+    """What Dynamo's generated globals are called in the text: one answer for the whole session."""
+
+    def __init__(self) -> None:
+        self._shown: Dict[str, str] = {}
+        self._used: Dict[str, str] = {}  # shown name -> real name
+        self._last: Tuple[CodeType | None, Dict[str, str]] = None, {}
+
+    def of(self, code: CodeType) -> Dict[str, str]:
+        """Real name -> name to show, for each name in `code` that varies from run to run."""
+        if self._last[0] is not code:
+            names = list(dict.fromkeys(all_names(code)))
+            plain = {*names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}
+            shown = {name: self._show(name, plain) for name in names}
+            self._last = code, {name: other for name, other in shown.items() if other != name}
+        return self._last[1]
+
+    def _show(self, name: str, taken: set[str]) -> str:
+        if name in self._shown:
+            return self._shown[name]
+        uuid = _WITH_UUID.fullmatch(name)
+        by_id = _WITH_OBJECT_ID.fullmatch(name)
+        if uuid is None and by_id is None:
+            return name
+        base = uuid.group("name") if uuid else by_id.group("prefix") + "_0" if by_id else name
+        shown, number = base, 0
+        while shown in taken or self._used.get(shown, name) != name:
+            number += 1
+            shown = f"{base}_{number}" if uuid else f"{base[:-2]}_{number}"
+        self._shown[name], self._used[shown] = shown, name
+        return shown

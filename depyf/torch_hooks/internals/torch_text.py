@@ -1,0 +1,61 @@
+"""Texts as torch and Python print them: what of them is an expression, and what varies from run to run."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+
+from depyf.text.python_source import segment, simple_tests
+from depyf.text.quoted_strings import without_strings
+
+# What `guards` makes of the marks that a tensor does not carry; there is one for each tensor.
+_ABSENT_MARKS = re.compile(
+    r"not any\(hasattr\((?P<tensor>[^ ]*), f'_dynamo_\{mark\}_indices'\) for mark in \((?:'\w+',? ?)+\)\)$"
+)
+
+
+def is_expression(text: str) -> bool:
+    """Whether `text` parses as one Python expression on one line."""
+    if "\n" in text:
+        return False
+    marks = _ABSENT_MARKS.match(text)
+    if simple_tests(text if marks is None else marks["tensor"]):
+        return True
+    try:
+        ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+_CLASS = re.compile(r"<(?:class|enum) '([^']*)'>")
+_RUN_ADDRESS = re.compile(r"(?: at)? 0x[0-9a-fA-F]{6,}")
+_RUN_ID = re.compile(r"\d{10,}")
+
+
+@functools.lru_cache(maxsize=256)
+def type_from_repr(text: str) -> str:
+    """`<class 'torch.Tensor'>` -> `torch.Tensor`; anything else -> empty."""
+    match = _CLASS.search(text)
+    return match.group(1) if match else ""
+
+
+def scrub(text: str) -> str:
+    """`text` without what varies from run to run: addresses and object ids."""
+    return _RUN_ID.sub("...", _RUN_ADDRESS.sub("", text))
+
+
+def with_sorted_sets(text: str) -> str:
+    """`text` with each set display sorted: the order in which a set prints varies from run to run."""
+    if "{" not in text or "{" not in without_strings(text) or not is_expression(text):
+        return text
+    displays = [node for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Set)]
+    # From the right, hence inner ones first. Sorting keeps the length, so other positions stay true.
+    for display in sorted(displays, key=lambda node: node.col_offset, reverse=True):
+        before = segment(text, display)
+        elements = [segment(text, element) for element in display.elts]
+        after = "{" + ", ".join(sorted(elements)) + "}"
+        if len(after) == len(before):
+            text = text.replace(before, after, 1)
+    return text

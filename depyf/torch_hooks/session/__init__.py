@@ -1,0 +1,1 @@
+"""The session: `prepare_debug`, and what it gathers while torch compiles."""

@@ -1,0 +1,218 @@
+"""The map of the house: every room of the package, every module in it, and which rooms it may import.
+
+    python tools/house.py            write docs/house.md
+    python tools/house.py --check    exit 1 when docs/house.md is not what the source gives
+
+The order and the allowed directions of import stand in ROOMS, by hand. Everything else is read from the source: a
+module's line on the map is the first sentence of its docstring. `tests/house/` holds the source to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from typing import Dict, Iterator, List, Set, Tuple
+
+ROOT = Path(__file__).resolve().parent.parent
+MAP = ROOT / "docs" / "house.md"
+
+_BOTTOM = ("depyf.version", "depyf.errors", "depyf.signals", "depyf.text")
+_PROGRAM = ("depyf.decompiler.bytecode", "depyf.decompiler.analysis")  # what every stage may ask about a program
+_GRAPH = (*_PROGRAM, "depyf.decompiler.flow", "depyf.decompiler.undo", "depyf.decompiler.fold")
+_DATA = ("depyf.problems", "depyf.record", "depyf.report")
+_FILES = ("depyf.torch_hooks.internals", "depyf.torch_hooks.disk")
+
+# room -> the rooms that it may import, besides itself; a room is a package, or a module that stands alone.
+# The order is that in which one frame walks through the house.
+ROOMS: Dict[str, Tuple[str, ...]] = {
+    "depyf.version": (),
+    "depyf.errors": (),
+    "depyf.signals": (),
+    "depyf.text": (),
+    "depyf.problems": ("depyf.version", "depyf.signals"),
+    "depyf.decompiler.bytecode": (),
+    "depyf.decompiler.decode": ("depyf.decompiler.bytecode",),
+    "depyf.decompiler.analysis": ("depyf.decompiler.bytecode", "depyf.text"),
+    "depyf.decompiler.simplify": _PROGRAM,
+    "depyf.decompiler.flow": _PROGRAM,
+    "depyf.decompiler.undo": _GRAPH[:3],
+    "depyf.decompiler.fold": _GRAPH[:4],
+    "depyf.decompiler.structure": _GRAPH,
+    "depyf.decompiler.syntax": (),
+    "depyf.decompiler.build": (
+        *_GRAPH,
+        "depyf.decompiler.decode",
+        "depyf.decompiler.structure",
+        "depyf.decompiler.syntax",
+    ),
+    "depyf.decompiler.printer": ("depyf.decompiler.syntax", "depyf.text"),
+    "depyf.decompiler.recompile": (
+        "depyf.decompiler.bytecode",
+        "depyf.decompiler.decode",
+        "depyf.decompiler.syntax",
+        "depyf.decompiler.printer",
+        "depyf.text",
+    ),
+    # The prover shares the decoder with the stages that it judges, and nothing that writes the text.
+    "depyf.decompiler.prove": (*_PROGRAM, "depyf.decompiler.decode", "depyf.decompiler.simplify"),
+    "depyf.decompiler.pipeline": (*_BOTTOM, "depyf.decompiler.*"),
+    "depyf.decompiler.code_search": ("depyf.errors", "depyf.text", "depyf.decompiler.bytecode"),
+    "depyf.decompiler": ("depyf.errors", "depyf.decompiler.*"),
+    "depyf.record": ("depyf.text",),
+    "depyf.report": ("depyf.problems", "depyf.record", "depyf.text"),
+    "depyf.torch_hooks": (),
+    "depyf.torch_hooks.internals": ("depyf.signals", "depyf.text", "depyf.problems"),
+    "depyf.torch_hooks.disk": (*_BOTTOM, *_DATA, "depyf.torch_hooks.internals"),
+    "depyf.torch_hooks.guards": (*_BOTTOM, "depyf.record", "depyf.torch_hooks.internals"),
+    "depyf.torch_hooks.graphs": (*_BOTTOM, *_DATA, "depyf.decompiler.*", *_FILES),
+    "depyf.torch_hooks.frames": (
+        *_BOTTOM,
+        *_DATA,
+        "depyf.decompiler.*",
+        *_FILES,
+        "depyf.torch_hooks.guards",
+        "depyf.torch_hooks.graphs",
+    ),
+    "depyf.torch_hooks.session": (
+        *_BOTTOM,
+        *_DATA,
+        *_FILES,
+        "depyf.torch_hooks.guards",
+        "depyf.torch_hooks.graphs",
+        "depyf.torch_hooks.frames",
+    ),
+    "depyf.torch_hooks.entry_points": (*_BOTTOM, *_DATA, "depyf.decompiler.*", "depyf.torch_hooks.*"),
+    "depyf.explain": ("depyf.errors", "depyf.torch_hooks.*"),
+    "depyf.optimization": ("depyf.torch_hooks.entry_points",),
+    "depyf.utils": ("depyf.errors", "depyf.decompiler.*"),
+    "depyf.__main__": ("depyf.errors", "depyf.decompiler.*", "depyf.torch_hooks.entry_points"),
+    "depyf": ("depyf.version", "depyf.decompiler.*", "depyf.torch_hooks.*"),
+}
+
+
+def modules() -> Dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for path in sorted((ROOT / "depyf").rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def room_of(module: str) -> str:
+    """The innermost room that the module stands in; empty where there is none."""
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        room = ".".join(parts[:length])
+        if room in ROOMS and (room == module or room not in _OUTER):
+            return room
+    return ""
+
+
+# Packages whose modules all stand in rooms of their own: only their __init__ is meant by the name.
+_OUTER = ("depyf", "depyf.decompiler", "depyf.torch_hooks")
+
+
+def may_import(room: str, target: str) -> bool:
+    """Whether a module of `room` may import one of the room `target`."""
+    allowed = ROOMS[room]
+    package = ".".join(target.split(".")[:2])
+    return target == room or target in allowed or f"{package}.*" in allowed
+
+
+def imports_of(path: Path, known: Dict[str, Path]) -> Iterator[Tuple[str, int]]:
+    """(module of depyf, line) for each import in the file, also inside functions and for type checkers only."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name.split(".")[0] == "depyf")
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise ValueError(f"{path}:{node.lineno}: imports are absolute, so that this map can be checked")
+            if node.module and node.module.split(".")[0] == "depyf":
+                for alias in node.names:
+                    name = f"{node.module}.{alias.name}"
+                    yield (name if name in known else node.module), node.lineno
+
+
+def against_the_direction() -> List[str]:
+    """The imports that ROOMS does not allow, one line each."""
+    known = modules()
+    found = []
+    for module, path in known.items():
+        for target, line in imports_of(path, known):
+            if not may_import(room_of(module), room_of(target)):
+                found.append(f"{path.relative_to(ROOT)}:{line}: {room_of(module)} may not import {target}")
+    return found
+
+
+def import_cycles() -> List[str]:
+    """Modules that import each other, directly or through others: `a -> b -> a`."""
+    known = modules()
+    edges: Dict[str, Set[str]] = {name: {to for to, _ in imports_of(path, known)} for name, path in known.items()}
+    found: List[str] = []
+    done: Set[str] = set()
+    for start in known:
+        path: List[str] = []
+        work: List[Tuple[str, bool]] = [(start, False)]
+        while work:
+            name, is_left = work.pop()
+            if is_left:
+                done.add(path.pop())
+            elif name in path:
+                found.append(" -> ".join([*path[path.index(name) :], name]))
+            elif name not in done:
+                path.append(name)
+                work.append((name, True))
+                work.extend((target, False) for target in sorted(edges.get(name, ())))
+    return found
+
+
+def first_sentence(path: Path) -> str:
+    """The first paragraph of a module's docstring, on one line."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
+
+
+def render() -> str:
+    """The text of docs/house.md."""
+    known = modules()
+    lines = [
+        "# The map of the house",
+        "",
+        "Made from the source by `python tools/house.py`: the order of the rooms and what each may import stand there,",
+        "the rest is the first sentence of each docstring. Rooms stand in the order in which one frame walks through",
+        "them: from bytecode to text to proof, then into the record, the reports and the files.",
+    ]
+    for room, allowed in ROOMS.items():
+        members = [name for name in known if room_of(name) == room]
+        lines += ["", f"## `{_shown(room)}`", ""]
+        if room in known:
+            lines += [first_sentence(known[room]), ""]
+        names = ", ".join(f"`{_shown(name)}`" for name in allowed) or "nothing of depyf"
+        lines += [f"May import: {names}."]
+        inner = [name for name in members if name != room]
+        if inner:
+            lines += ["", "| module | what it holds |", "|---|---|"]
+            lines += [f"| `{name[len(room) + 1 :]}` | {first_sentence(known[name])} |" for name in inner]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(room: str) -> str:
+    return room if room == "depyf" else room[len("depyf.") :]
+
+
+def main() -> int:
+    """Write the map, or check it."""
+    text = render()
+    if "--check" not in sys.argv[1:]:
+        MAP.write_text(text, encoding="utf-8")
+        return 0
+    if MAP.read_text(encoding="utf-8") != text:
+        print("docs/house.md is not what the source gives: run python tools/house.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
