@@ -166,7 +166,7 @@ class Calls(Displays):
             self.push(ImportValue(op.arg, level, fromlist, op.offset))
 
     def import_for_use(self, op: Op, level: int) -> None:
-        """Dynamo imports a module where it reads from it, with an empty tuple as fromlist (recompile/compile_like.py)."""
+        """Emit the import that Dynamo puts where it reads a module: its fromlist is an empty tuple."""
         if level or "." in op.arg:
             raise Unstructured("a module inside a package that is imported for its package")
         value = Value(s.Name(op.arg), op.offset)
