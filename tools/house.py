@@ -46,7 +46,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.decompiler.structure",
         "depyf.decompiler.syntax",
     ),
-    "depyf.decompiler.printer": ("depyf.decompiler.syntax", "depyf.text"),
+    "depyf.decompiler.printer": ("depyf.decompiler.bytecode", "depyf.decompiler.syntax", "depyf.text"),
     "depyf.decompiler.recompile": (
         "depyf.decompiler.bytecode",
         "depyf.decompiler.decode",

@@ -8,11 +8,11 @@ import sys
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Iterator, List, Optional, Tuple
 
+from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
 from depyf.errors import UserError
 from depyf.text.quiet_compile import compile_quietly
 
-CO_OPTIMIZED = 0x1
 PYC_HEADER = 16  # bytes before the marshalled code: PEP 552
 
 

@@ -27,8 +27,10 @@ from depyf.decompiler.build import (
 )
 from depyf.decompiler.build.constants import value_node
 from depyf.decompiler.build.private import mangled
+from depyf.decompiler.bytecode.code_flags import ASYNC_FUNCTIONS, CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import Program
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.decode import decode
 from depyf.decompiler.flow.graph import Graph, build_graph, is_straight
 from depyf.decompiler.fold import drop_unreachable, fold
@@ -50,7 +52,6 @@ from depyf.decompiler.structure.region_entries import draw_returns_in, insert_gu
 from depyf.decompiler.syntax.identifiers import shown_name, spelled
 from depyf.decompiler.syntax.literals import Unspellable
 from depyf.decompiler.undo import (
-    Unstructured,
     assign_regions,
     fold_comprehensions,
     merge_copied_tails,
@@ -68,7 +69,6 @@ INTERACTIVE = "Interactive: compiled with mode 'single', which shows the values 
 NOT_SELF_CONTAINED = "Not self-contained: these names stand for objects that no source can spell."
 DEEPEST_INDENTATION = 98  # CPython accepts 100 levels
 
-CO_OPTIMIZED, CO_FUTURE_ANNOTATIONS = 0x1, 0x1000000
 Names = Mapping[str, Tuple[str, ...]]
 
 
@@ -342,7 +342,7 @@ class _Attempt:
         name = shown_name(self.code.co_name)
         if not self.code.co_flags & CO_OPTIMIZED:
             return s.ClassDef(name, [], [], body, (), type_parameters(self.code), origin=0)
-        is_async = self.code.co_flags & (0x80 | 0x200)
+        is_async = self.code.co_flags & ASYNC_FUNCTIONS
         make = s.AsyncFunctionDef if is_async else s.FunctionDef
         returns = self.annotation("return", settings)
         return make(name, self.parameters(settings), body or [s.Pass()], (), returns, origin=0)

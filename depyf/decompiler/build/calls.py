@@ -29,8 +29,8 @@ from depyf.decompiler.bytecode.microops import (
     PLAIN,
     Op,
 )
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.decode.function_calls import FUNCTION_PARTS
-from depyf.decompiler.undo import Unstructured
 
 
 class Calls(Displays):

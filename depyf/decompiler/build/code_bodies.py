@@ -11,7 +11,6 @@ from depyf.decompiler.analysis.unbound_locals import captured_from, maybe_unboun
 from depyf.decompiler.build.comprehensions import COMPREHENSIONS, Element, comprehension_node
 from depyf.decompiler.build.constants import Placeholders
 from depyf.decompiler.build.control_flow import trampoline
-from depyf.decompiler.build.definitions import CO_COROUTINE
 from depyf.decompiler.build.finish import (
     finish_body,
     named_after,
@@ -27,11 +26,12 @@ from depyf.decompiler.build.namespaces import drop_returns, future_imports
 from depyf.decompiler.build.private import class_around
 from depyf.decompiler.build.signature import docstring_of
 from depyf.decompiler.build.values import FunctionValue, Marker, Value
+from depyf.decompiler.bytecode.code_flags import CO_COROUTINE, GENERATORS
 from depyf.decompiler.bytecode.microops import Op, Program, parameters
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
-from depyf.decompiler.undo import Comprehension, Unstructured
+from depyf.decompiler.undo import Comprehension
 
-GENERATORS = 0x20 | 0x200  # flags of generators and of asynchronous ones
 USES_OF_LOCALS = frozenset({
     "LOAD_LOCAL", "STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CELL", "STORE_CELL", "DELETE_CELL",
     "SAVE_CELL", "RENEW_CELL", "LOAD_CLOSURE",

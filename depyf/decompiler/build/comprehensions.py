@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.forms import bool_op, mentioning, negate
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 COMPREHENSIONS: Dict[str, Any] = {
     "<listcomp>": s.ListComp,

@@ -13,6 +13,7 @@ from depyf.decompiler.build.names import Names
 from depyf.decompiler.build.ops import Ops
 from depyf.decompiler.build.values import Fresh, FreshDict, Marker, Null, Pattern, Slot, Value, fork
 from depyf.decompiler.bytecode.microops import Op, Program
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.structure import (
     CaseNode,
     Expect,
@@ -26,7 +27,6 @@ from depyf.decompiler.structure import (
     TryNode,
     WithNode,
 )
-from depyf.decompiler.undo import Unstructured
 
 Steps = Generator[Any, None, None]
 

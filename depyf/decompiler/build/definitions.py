@@ -13,7 +13,7 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.control_flow import Statements
 from depyf.decompiler.build.forms import mentioning
 from depyf.decompiler.build.private import mangled
-from depyf.decompiler.build.signature import CO_OPTIMIZED, annotation, parameters
+from depyf.decompiler.build.signature import annotation, parameters
 from depyf.decompiler.build.values import (
     AliasValue,
     BuildClass,
@@ -24,10 +24,9 @@ from depyf.decompiler.build.values import (
     GenericBase,
     Value,
 )
+from depyf.decompiler.bytecode.code_flags import ASYNC_FUNCTIONS, CO_OPTIMIZED
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import shown_name
-from depyf.decompiler.undo import Unstructured
-
-CO_COROUTINE, CO_ASYNC_GENERATOR = 0x80, 0x200
 
 
 class Definitions(Statements):
@@ -71,7 +70,7 @@ class Definitions(Statements):
         body = self.inner(code) or [s.Pass()]
         if isinstance(value, ClassValue):
             return s.ClassDef(name, value.bases, value.keywords, body, value.decorators, generic)
-        make = s.AsyncFunctionDef if code.co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR) else s.FunctionDef
+        make = s.AsyncFunctionDef if code.co_flags & ASYNC_FUNCTIONS else s.FunctionDef
         annotations = value.parts[2]
         head = parameters(code, value.parts, self.annotation_node)
         returns = annotation(annotations, "return", self.annotation_node)

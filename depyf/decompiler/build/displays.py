@@ -21,7 +21,7 @@ from depyf.decompiler.build.targets import Targets
 from depyf.decompiler.build.values import Fresh, FreshDict, SliceParts, Value
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_AT_ONCE, MOST_PAIRS_IN_TURN
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 CONVERSION_CODES = {"": -1, "s": 115, "r": 114, "a": 97}
 

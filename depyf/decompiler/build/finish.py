@@ -25,7 +25,7 @@ from depyf.decompiler.build.names import suggestion
 from depyf.decompiler.build.unpacking import Dropped
 from depyf.decompiler.build.values import FunctionValue, Value
 from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_IN_TURN
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 _CONVERSIONS = {"s": str, "r": repr, "a": ascii}
 

@@ -24,7 +24,7 @@ from depyf.decompiler.build.values import (
     Value,
 )
 from depyf.decompiler.bytecode.microops import Op
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 HIDDEN = "<generic parameters of "
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
-from depyf.decompiler.fold import STRUCTURED
+from depyf.decompiler.bytecode.microops import STRUCTURED, Op, depth_needed, stack_effect
 
 # Stores that end a target: how many entries above the value they take.
 _TAKES = {"STORE_LOCAL": 0, "STORE_CELL": 0, "STORE_GLOBAL": 0, "STORE_NAME": 0, "STORE_ATTR": 1, "STORE_SUBSCR": 2}

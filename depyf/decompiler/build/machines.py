@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Dict, Generator, List
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.values import FunctionValue, Marker, Null, Slot, Value
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block
 from depyf.decompiler.structure import Expect, Goto, MachineNode
-from depyf.decompiler.undo import Unstructured
 
 if TYPE_CHECKING:
     from depyf.decompiler.build.control_flow import Statements

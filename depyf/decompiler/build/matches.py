@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Generator, List, Optional, Sequence
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.forms import WILDCARD
 from depyf.decompiler.build.values import Marker, Value, fork
-from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.microops import STORES, Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.structure import CaseNode
-from depyf.decompiler.structure.case_patterns import HIDDEN, STORES, Place
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.structure.case_patterns import HIDDEN, Place
 
 if TYPE_CHECKING:
     from depyf.decompiler.build.control_flow import Statements

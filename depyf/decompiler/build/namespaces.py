@@ -12,10 +12,10 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.definitions import Definitions
 from depyf.decompiler.build.finish import bodies, own_statements
 from depyf.decompiler.build.private import unmangle
-from depyf.decompiler.build.signature import CO_OPTIMIZED
 from depyf.decompiler.build.values import Cell, Value
+from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import Op
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 # What the compiler stores at the start and at the end of a class body.
 _FIRST = frozenset({"__module__", "__qualname__", "__type_params__", "__classdict__", "__firstlineno__"})

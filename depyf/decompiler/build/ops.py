@@ -24,9 +24,9 @@ from depyf.decompiler.build.forms import (
     would_be_fstring,
 )
 from depyf.decompiler.build.values import Cell, Fresh, ImportValue, Marker, Null, Slot
-from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.microops import STORES, Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Both, Choice, Simple, Test
-from depyf.decompiler.undo import Unstructured
 
 
 class Ops(Calls):
@@ -40,7 +40,7 @@ class Ops(Calls):
         while position < count:
             op = ops[position]
             self.offset = op.offset
-            if op.kind in STORE_KINDS and position + 1 < count and ops[position + 1].kind in STORE_KINDS:
+            if op.kind in STORES and position + 1 < count and ops[position + 1].kind in STORES:
                 done = self.store_together(ops, position)
                 if done:
                     position += done
@@ -355,8 +355,6 @@ class Ops(Calls):
     def op_unsupported(self, op: Op) -> None:
         raise Unstructured(f"{op.kind} is not supported yet")
 
-
-STORE_KINDS = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 
 # micro-op -> the method that executes it
 _methods: Dict[Type[Ops], Dict[str, Callable[[Any, Op], None]]] = {}

@@ -6,11 +6,11 @@ from types import CodeType
 from typing import Callable, Optional, Sequence
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
-from depyf.decompiler.undo import Unstructured
 
 Written = Callable[[s.Expression], s.Expression]
-CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS = 0x1, 0x4, 0x8
 
 
 def docstring_of(code: CodeType) -> Optional[str]:

@@ -33,7 +33,7 @@ from depyf.decompiler.build.values import (
     pending_inside,
     reads,
 )
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 
 class Stack:

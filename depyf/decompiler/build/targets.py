@@ -21,8 +21,8 @@ from depyf.decompiler.build.values import (
     Slot,
     Value,
 )
-from depyf.decompiler.bytecode.microops import Op
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.bytecode.microops import STORES, Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 
 class Targets(Unpacking):
@@ -360,6 +360,3 @@ def as_item(nodes: Sequence[s.Expression]) -> s.Expression:
 def is_constant(value: Value, constant: Any) -> bool:
     """Whether a value is this very constant."""
     return isinstance(value.node, s.Constant) and value.node.value is constant and not value.pending
-
-
-STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})

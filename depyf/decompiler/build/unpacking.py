@@ -8,7 +8,7 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.fresh import FreshLists
 from depyf.decompiler.build.values import Fresh, FunctionValue, Pattern, Slot, Value
 from depyf.decompiler.bytecode.microops import Op
-from depyf.decompiler.undo import Unstructured
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 # What comes after the only value of an unpacking that is an annotation (`*args: *Ts`) or a default (`[*Ts = *T]`).
 _AFTER_STAR = frozenset({"CONST", "BUILD_TUPLE", "LOAD_CLOSURE", "RETURN"})

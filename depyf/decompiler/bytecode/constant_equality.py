@@ -1,10 +1,12 @@
-"""When two constants are the same: by type and bits, not by `==`."""
+"""Whether two constants, or two micro-ops, are the same: constants by type and bits, not by `==`."""
 
 from __future__ import annotations
 
 import struct
 from types import CodeType
 from typing import Any, Hashable
+
+from depyf.decompiler.bytecode.microops import Op
 
 
 def constant_key(value: Any) -> Hashable:
@@ -28,3 +30,10 @@ def same_constant(a: Any, b: Any) -> bool:
     if isinstance(a, CodeType) and isinstance(b, CodeType):
         return a == b
     return constant_key(a) == constant_key(b)
+
+
+def same_op(a: Op, b: Op) -> bool:
+    """Whether two ops do the same, jumps aside."""
+    if a.kind != b.kind:
+        return False
+    return same_constant(a.arg, b.arg) if a.kind == "CONST" else a.arg == b.arg

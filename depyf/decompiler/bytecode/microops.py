@@ -59,9 +59,10 @@ Other           SETUP_ANNOTATIONS, PRINT_EXPR v ->, INTRINSIC (name, n)  pops n,
 
 from __future__ import annotations
 
-import inspect
 from types import CodeType
 from typing import Any, Dict, FrozenSet, Tuple
+
+from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS
 
 # Where the callable of a CALL or CALL_EX is (see above).
 PLAIN = "plain"
@@ -74,6 +75,9 @@ BRANCHES: FrozenSet[str] = frozenset({"BRANCH_TRUE", "BRANCH_FALSE", "BRANCH_NON
 JUMPS: FrozenSet[str] = BRANCHES | {"JUMP", "FOR_ITER"}
 # After these control does not go on to the next op.
 ENDS: FrozenSet[str] = frozenset({"JUMP", "RETURN", "RAISE", "RERAISE"})
+
+# The stores that bind a name.
+STORES: FrozenSet[str] = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 
 # Flag bits of MAKE_FUNCTION.
 DEFAULTS, KWDEFAULTS, ANNOTATIONS, CLOSURE, ANNOTATE = 1, 2, 4, 8, 16
@@ -160,10 +164,16 @@ _FIXED: Dict[str, Tuple[int, int]] = {
 }  # fmt: skip
 
 
+# (popped, pushed) of the structured ops, which `undo` and `fold` put in the place of blocks: see those packages.
+STRUCTURED: Dict[str, Tuple[int, int]] = {
+    "NOWHERE": (0, 0), "SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1),
+}  # fmt: skip
+
+
 def parameters(code: CodeType) -> Tuple[str, ...]:
     """The names of all parameters, `*args` and `**kwargs` last."""
     count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
     return code.co_varnames[:count]
 
 

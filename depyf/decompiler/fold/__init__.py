@@ -11,8 +11,8 @@ does nothing but compute an operand is folded into the block before it, as one s
 What is left of the graph afterwards needs statements.
 """
 
-from depyf.decompiler.fold.expression_ops import STRUCTURED, effect, ends_in_membership
+from depyf.decompiler.fold.expression_ops import effect, ends_in_membership
 from depyf.decompiler.fold.irrelevant_tests import always
 from depyf.decompiler.fold.rules import drop_unreachable, fold
 
-__all__ = ["STRUCTURED", "always", "drop_unreachable", "effect", "ends_in_membership", "fold"]
+__all__ = ["always", "drop_unreachable", "effect", "ends_in_membership", "fold"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import List
 
+from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.flow.graph import Block, Both, End, Jump, Test
 from depyf.decompiler.fold.expression_ops import effect
-from depyf.decompiler.undo.cleanup_copies import same_op
 
 
 def equivalent(a: Block, b: Block) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import STORES, STRUCTURED, Op, depth_needed, stack_effect
 
 # Ops that are statements of their own, or parts of one, wherever they stand.
 STATEMENTS = frozenset({
@@ -15,10 +15,6 @@ STATEMENTS = frozenset({
     "GET_AITER", "GET_ANEXT", "END_ASYNC_FOR", "MATCH_MAPPING", "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS",
     "GET_LEN", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL",
 })  # fmt: skip
-STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
-
-# (popped, pushed) of the structured ops.
-STRUCTURED = {"NOWHERE": (0, 0), "SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1)}
 
 
 def effect(ops: List[Op]) -> Optional[int]:

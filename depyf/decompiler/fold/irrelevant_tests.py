@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import STORES, STRUCTURED, Op, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Both, Branch, End, Keep, Simple, Test, negated
 from depyf.decompiler.fold.adjacent_blocks import equivalent, take_over
-from depyf.decompiler.fold.expression_ops import STATEMENTS, STORES, STRUCTURED, effect
+from depyf.decompiler.fold.expression_ops import STATEMENTS, effect
 
 
 def is_settled(term: Branch) -> bool:

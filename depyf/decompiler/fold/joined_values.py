@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
+from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.flow.graph import Block, Branch, End, Jump, Keep, Simple
 from depyf.decompiler.fold.adjacent_blocks import both, ends_with, operand, same_exit, swallows
 from depyf.decompiler.fold.comparison_chains import continues_chain, join_value_chain
 from depyf.decompiler.fold.expression_ops import effect, reaches_below
-from depyf.decompiler.undo.cleanup_copies import same_op
 
 
 def join_select(block: Block) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Callable, List, Tuple
 
 from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Keep, Simple, threaded
 from depyf.decompiler.fold.adjacent_blocks import swallows, take_over
 from depyf.decompiler.fold.comparison_chains import ends_in_chain, join_chain
 from depyf.decompiler.fold.irrelevant_tests import join_dropped
 from depyf.decompiler.fold.joined_tests import join_choice, join_kept_tests, join_tests
 from depyf.decompiler.fold.joined_values import join_operand, join_select, join_value, spread_test
-from depyf.decompiler.undo.cleanup_copies import Unstructured
 
 
 def fold(graph: Graph, expressions: bool = True) -> None:

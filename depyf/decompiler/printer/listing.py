@@ -11,12 +11,12 @@ import dis
 from types import CodeType
 from typing import List, Mapping, Tuple
 
+from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from depyf.decompiler.syntax.identifiers import shown_name
 from depyf.text.stable_repr import stable_repr
 
 Lines = Tuple[Tuple[int, int], ...]
 DOCSTRING = "Instructions as they run; no source was found that is proved to equal them."
-CO_OPTIMIZED = 0x1  # of a function: its first constant may be a docstring
 
 
 def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: str = "") -> Tuple[str, Lines]:
@@ -79,11 +79,11 @@ def _signature(code: CodeType) -> str:
     position = code.co_argcount + code.co_kwonlyargcount
     keywords = names[code.co_argcount : position]
     star: List[str] = []
-    if code.co_flags & 0x04:
+    if code.co_flags & CO_VARARGS:
         star = ["*" + names[position]]
         position += 1
     elif keywords:
         star = ["*"]
-    double = ["**" + names[position]] if code.co_flags & 0x08 else []
+    double = ["**" + names[position]] if code.co_flags & CO_VARKEYWORDS else []
     name = shown_name(code.co_name)
     return f"def {name}({', '.join(positional + star + keywords + double)}):"

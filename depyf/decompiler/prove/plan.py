@@ -7,10 +7,10 @@ entries they look at, pop and push.
 
 from __future__ import annotations
 
-import inspect
 from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Sequence, Tuple
 
+from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import BRANCHES, FROM_STACK, Handler, Op, Program, stack_effect
 from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.prove.terms import BOOL, GLOBAL, Terms
@@ -148,7 +148,7 @@ def _stores_line(program: Program) -> bool:
     That line is the text's own, as all lines are; only the compiler's store right after that of the qualified name
     is meant, not one that the source says.
     """
-    is_function = program.code.co_flags & inspect.CO_OPTIMIZED
+    is_function = program.code.co_flags & CO_OPTIMIZED
     if is_function or len(program.ops) < 6 or not facts_for(program.version).classes_store_their_line:
         return False
     stored = [op.arg for op in program.ops[1:6:2] if op.kind == "STORE_NAME"]

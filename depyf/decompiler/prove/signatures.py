@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
 from types import CodeType
 from typing import Any, Iterator, Tuple
 
+from depyf.decompiler.bytecode.code_flags import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_ITERABLE_COROUTINE,
+    CO_NEWLOCALS,
+    CO_OPTIMIZED,
+    CO_VARARGS,
+    CO_VARKEYWORDS,
+    FUTURE_FLAGS,
+)
 from depyf.decompiler.bytecode.microops import parameters
 from depyf.decompiler.prove.terms import Terms
 
 # What a flag says about how the code is called and what calling it makes. Not among them: CO_NESTED and
 # CO_NOFREE, which nothing reads at run time.
 _FLAGS = (
-    inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS |
-    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    CO_OPTIMIZED | CO_NEWLOCALS | CO_VARARGS | CO_VARKEYWORDS |
+    CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR
 )  # fmt: skip
 # `from __future__` flags are inherited by what the frame itself compiles, nothing else.
-_FUTURE_FLAGS = 0xFF0000 | 0x1000000
 _COMPILES = frozenset({"exec", "eval", "compile"})
 
 
@@ -38,7 +47,7 @@ def _heads(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[str, Any, A
     yield "cell variables", sorted(a.co_cellvars), sorted(b.co_cellvars)
     yield "docstring", docstring(a), docstring(b)
     if not _COMPILES.isdisjoint(a.co_names):
-        yield "future flags", a.co_flags & _FUTURE_FLAGS, b.co_flags & _FUTURE_FLAGS
+        yield "future flags", a.co_flags & FUTURE_FLAGS, b.co_flags & FUTURE_FLAGS
     if nested:
         yield "name", a.co_name, b.co_name
         yield "qualified name", getattr(a, "co_qualname", None), getattr(b, "co_qualname", None)
@@ -46,7 +55,7 @@ def _heads(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[str, Any, A
 
 def docstring(code: CodeType) -> str | None:
     """What `__doc__` of a function made from this code is, where someone can ask for it."""
-    if not code.co_flags & inspect.CO_OPTIMIZED or (code.co_name.startswith("<") and code.co_name != "<lambda>"):
+    if not code.co_flags & CO_OPTIMIZED or (code.co_name.startswith("<") and code.co_name != "<lambda>"):
         return None
     first = code.co_consts[0] if code.co_consts else None
     return first if isinstance(first, str) else None

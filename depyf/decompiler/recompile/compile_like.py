@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_NESTED, FUTURE_FLAGS
 from depyf.decompiler.bytecode.constant_equality import constant_key
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
@@ -22,11 +23,6 @@ from depyf.decompiler.printer import SyntaxLimits, print_source
 from depyf.decompiler.recompile.qualnames import class_named, renamed
 from depyf.decompiler.syntax.identifiers import shown_name
 from depyf.text.quiet_compile import compile_quietly
-
-FUTURE_FLAGS = 0x1FF0000  # __future__ features recorded in co_flags
-CO_NESTED = 0x10
-CO_FUTURE_ANNOTATIONS = 0x1000000
-
 
 _READS_A_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Dict, List, Optional
 
+from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
 from depyf.decompiler.decode.instructions import Raw, raw_instructions
 
-CO_OPTIMIZED = 0x1
 _USES_CONSTANT = frozenset({"LOAD_CONST", "RETURN_CONST", "KW_NAMES"})
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, List, Optional
 
-from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.microops import STORES, Op
 
 HIDDEN = -2  # a star whose value is not taken: `[a, *_]`
 
@@ -86,7 +86,6 @@ def place_of(entry: Any) -> Place:
 
 
 LOADS = frozenset({"LOAD_LOCAL", "LOAD_CELL", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_CLASS_CELL", "CONST"})
-STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 
 
 def execute(op: Op, stack: Stack) -> None:

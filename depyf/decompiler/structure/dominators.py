@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, reverse_postorder
-from depyf.decompiler.undo import Region, Unstructured
+from depyf.decompiler.undo import Region
 
 
 class Dominance:

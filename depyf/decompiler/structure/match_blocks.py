@@ -10,12 +10,12 @@ from __future__ import annotations
 import heapq
 from typing import List, NamedTuple, Optional, Tuple
 
-from depyf.decompiler.bytecode.microops import Op, depth_needed
+from depyf.decompiler.bytecode.constant_equality import same_op
+from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed
 from depyf.decompiler.flow.graph import Block, Both, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
 from depyf.decompiler.fold import always, effect
-from depyf.decompiler.structure.case_patterns import STORES, Alternatives, NoPattern, Place, Stack, execute, succeed
+from depyf.decompiler.structure.case_patterns import Alternatives, NoPattern, Place, Stack, execute, succeed
 from depyf.decompiler.structure.region_entries import split_block
-from depyf.decompiler.undo import same_op
 
 Cursor = Tuple[Block, int]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet, List, Optional, Tuple
 
-from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.microops import STORES, Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Guarded, Jump, Simple
 from depyf.decompiler.structure.except_clauses import clause_ends, merge_clause_ends
 from depyf.decompiler.structure.region_tree import Clause
-from depyf.decompiler.undo import Region, Unstructured, add_members
+from depyf.decompiler.undo import Region, add_members
 
 # Ops that cannot raise: a return made of these may be said inside the region that it leaves.
 SILENT = frozenset({
@@ -131,7 +132,7 @@ def read_clauses(graph: Graph, region: Region) -> List[Clause]:
         if len(match.preds) != 1 or not match.ops:
             raise Unstructured("an except clause is entered from elsewhere")
         first = match.ops[0]
-        if not (first.kind == "POP" or first.kind in ("STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME")):
+        if not (first.kind == "POP" or first.kind in STORES):
             raise Unstructured("an except clause does not take its exception")
         del match.ops[0]
         match.depth -= 1

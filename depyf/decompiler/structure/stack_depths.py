@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import List, Set, Tuple, Union
 
-from depyf.decompiler.bytecode.microops import stack_effect
+from depyf.decompiler.bytecode.microops import STRUCTURED, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump
-from depyf.decompiler.fold import STRUCTURED
 from depyf.decompiler.structure.region_entries import SILENT, made_of, split_block
 from depyf.decompiler.undo import Region
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Set, Tuple
 
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, reverse_postorder
 from depyf.decompiler.structure.region_tree import (
     CaseNode,
@@ -27,7 +28,7 @@ from depyf.decompiler.structure.region_tree import (
     WithNode,
 )
 from depyf.decompiler.structure.statement_regions import loop_kind, prepare
-from depyf.decompiler.undo import Region, Unstructured
+from depyf.decompiler.undo import Region
 
 # What a block lies in, outermost first: ("region" | "handler", Region) or ("for", header).
 Path = Tuple[Tuple[str, Any], ...]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from depyf.decompiler.analysis.unbound_locals import maybe_unbound
+from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import (
     Block,
     Branch,
@@ -37,7 +39,7 @@ from depyf.decompiler.structure.region_tree import (
 from depyf.decompiler.structure.shared_returns import share_out_returns
 from depyf.decompiler.structure.stack_depths import find_depths
 from depyf.decompiler.structure.with_flags import Swallowed, flag_ways_out
-from depyf.decompiler.undo import Region, Unstructured, same_op
+from depyf.decompiler.undo import Region
 
 # A block that returns or raises with at most this many ops is said again rather than jumped to.
 COPIED_END = 6

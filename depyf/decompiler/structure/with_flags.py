@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Set, Tuple
 
+from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, threaded
 from depyf.decompiler.structure.region_entries import SILENT
-from depyf.decompiler.undo import Region, same_op
+from depyf.decompiler.undo import Region
 
 Swallowed = Dict[Region, Tuple[bool, Block]]  # is it async, where control goes when the exception is swallowed
 

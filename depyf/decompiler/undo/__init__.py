@@ -3,7 +3,7 @@ take inlined comprehensions out."""
 
 from depyf.decompiler.undo.async_loops import undo_async_loops
 from depyf.decompiler.undo.body_ends import merge_ends
-from depyf.decompiler.undo.cleanup_copies import Unstructured, same_op, undo_copies
+from depyf.decompiler.undo.cleanup_copies import undo_copies
 from depyf.decompiler.undo.copied_tails import merge_copied_tails
 from depyf.decompiler.undo.exception_groups import undo_exception_groups
 from depyf.decompiler.undo.inlined_comprehensions import Comprehension, fold_comprehensions
@@ -12,13 +12,11 @@ from depyf.decompiler.undo.protected_regions import Region, add_members, assign_
 __all__ = [
     "Comprehension",
     "Region",
-    "Unstructured",
     "add_members",
     "assign_regions",
     "fold_comprehensions",
     "merge_copied_tails",
     "merge_ends",
-    "same_op",
     "undo_async_loops",
     "undo_copies",
     "undo_exception_groups",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import List
 
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, ForIter, Graph, Jump
-from depyf.decompiler.undo.cleanup_copies import Unstructured
 from depyf.decompiler.undo.protected_regions import Region
 
 REQUEST = ["GET_ANEXT", "CONST", "YIELD_FROM"]

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from depyf.decompiler.bytecode.constant_equality import same_constant
+from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Terminator, threaded
 from depyf.decompiler.flow.stack_heights import find_heights, height_after
 from depyf.decompiler.undo.protected_regions import Region, add_members
-
-
-class Unstructured(Exception):
-    """The graph has a shape that this stage has no statement for; the next rung of the ladder takes over."""
-
 
 Cursor = Tuple[Block, int]  # a place in a block
 
@@ -211,13 +207,6 @@ def _skip_jumps(block: Block, position: int) -> Cursor:
     if position < len(block.ops) or not isinstance(block.term, Jump):
         return block, position
     return threaded(block.term.target), 0
-
-
-def same_op(a: Op, b: Op) -> bool:
-    """Whether two ops do the same, jumps aside."""
-    if a.kind != b.kind:
-        return False
-    return same_constant(a.arg, b.arg) if a.kind == "CONST" else a.arg == b.arg
 
 
 def _pairs(a: Block, b: Block) -> List[Tuple[Cursor, Cursor]]:

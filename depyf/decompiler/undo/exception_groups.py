@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, Graph, Jump, Simple, threaded
-from depyf.decompiler.undo.cleanup_copies import Unstructured
 from depyf.decompiler.undo.protected_regions import Region
 
 # What the handler begins with, before it tests the first type. The list lies below the exception.

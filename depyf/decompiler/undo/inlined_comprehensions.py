@@ -27,12 +27,11 @@ from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Set, Tuple
 
 from depyf.decompiler.bytecode.constant_equality import constant_key
-from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.microops import STORES, Op
 from depyf.decompiler.flow.graph import Block, Branch, End, ForIter, Graph, Jump, Simple
 
 PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL"})
 RESTORES = frozenset({"STORE_LOCAL", "RESTORE_CELL"})
-STORES = frozenset({"STORE_LOCAL", "STORE_CELL", "STORE_GLOBAL", "STORE_NAME"})
 COLLECTION_AND_ITERATOR = 2  # what is on the stack when the loop begins
 DISPLAYS = {"BUILD_LIST": "<listcomp>", "BUILD_SET": "<setcomp>", "BUILD_MAP": "<dictcomp>"}
 
