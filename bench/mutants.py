@@ -26,7 +26,8 @@ from reflexive import codes, standard_library  # noqa: E402
 
 from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Handler, Op, Program  # noqa: E402
 from depyf.decompiler.decode import decode  # noqa: E402
-from depyf.decompiler.prove import Verdict, _Proof  # noqa: E402
+from depyf.decompiler.prove import Verdict  # noqa: E402
+from depyf.decompiler.prove.proof import Proof  # noqa: E402
 
 FLIPPED = {
     "BRANCH_TRUE": "BRANCH_FALSE", "BRANCH_FALSE": "BRANCH_TRUE",
@@ -311,7 +312,7 @@ def main() -> None:
     for code in functions(options.functions, r):
         program = decode(code)
         for name, at, mutant in mutants(program, r, options.each):
-            verdict = _Proof(None, frozenset()).compared(program, mutant)
+            verdict = Proof(None, frozenset()).compared(program, mutant)
             table[name][verdict.grade.name] += 1
             if verdict.holds:
                 why = why_same(verdict, program, mutant, at)

@@ -22,7 +22,7 @@ from typing import Dict, Iterator, List, Tuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-import depyf.decompiler.prove as prover
+from depyf.decompiler.prove import Grade, proof
 
 
 class Flip(ast.NodeTransformer):
@@ -99,20 +99,20 @@ def main() -> None:
     parser.add_argument("--show", type=int, default=15)
     options = parser.parse_args()
     if not options.shortcut:
-        prover.identical = lambda a, b: False
+        proof.identical = lambda a, b: False
     grades: Dict[str, int] = collections.Counter()
     reasons: Dict[str, List[str]] = collections.defaultdict(list)
     spent, instructions = 0.0, 0
     slowest: List[Tuple[float, str, int]] = []
     for where, a, b in pairs(options.flip, options.limit):
         begun = time.process_time()
-        verdict = prover.prove(a, b)
+        verdict = proof.prove(a, b)
         took = time.process_time() - begun
         spent += took
         instructions += len(a.co_code) // 2
         slowest = sorted([*slowest, (took, where, len(a.co_code) // 2)], reverse=True)[:3]
         grades[verdict.grade.name] += 1
-        if verdict.grade is not prover.Grade.PROVED:
+        if verdict.grade is not Grade.PROVED:
             reasons[verdict.reason or verdict.grade.name].append(f"{where}: {verdict}")
     total = sum(grades.values())
     for grade, count in sorted(grades.items()):

@@ -17,7 +17,7 @@ from minimise import smallest  # noqa: E402
 from mutants import MUTATIONS, changed  # noqa: E402
 
 from depyf.decompiler.decode import decode  # noqa: E402
-from depyf.decompiler.prove import _Proof  # noqa: E402
+from depyf.decompiler.prove.proof import Proof  # noqa: E402
 
 LONG = '''
 import os
@@ -96,4 +96,4 @@ def test_a_jump_to_where_a_handler_wants_more_stack_than_there_is_is_not_accepte
     program = decode(handler_in_handler.__code__)
     outer, inner = (i for i, op in enumerate(program.ops) if op.kind == "BRANCH_FALSE")
     mutant = changed(program, outer, target=program.ops[inner].target)
-    assert not _Proof(None, frozenset()).compared(program, mutant).holds
+    assert not Proof(None, frozenset()).compared(program, mutant).holds

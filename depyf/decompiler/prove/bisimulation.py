@@ -1,15 +1,14 @@
 """Weak bisimulation of two codes: both run silently to their next event, and the events must be the same.
 
 Pairs of places are explored from the entry. Where paths meet, the state is stored; a state that is an
-instance of the stored one is done, any other is merged into it and explored again (joins.py). What is
-compared at every event:
+instance of the stored one needs no further work, any other is merged into it and explored again (joins.py).
+Compared at every event:
 
 - the event: kind, argument, operands; its results are the same new symbols in both machines;
-- the user's local names: bound to the same values; values in names of ours are held no longer than in the
-  original;
+- the user's local names: bound to the same values; invented names hold no value longer than the original does;
 - the globals and shared cells read since the last event, as a set: reads commute with each other, not with
   events;
-- the exception being handled, and the handlers: if the event raises, both go on in corresponding handlers.
+- the exception being handled, and the handlers: if the event raises, both continue in corresponding handlers.
 """
 
 from __future__ import annotations
@@ -58,11 +57,11 @@ class Bisimulation:
 
     @property
     def assumed(self) -> Set[Assumption]:
-        """What the proof rests on so far."""
+        """The assumptions made so far."""
         return self.correspondence.assumed
 
     def run(self, start: Pair) -> None:
-        """Relate the two codes from their entries; raises Diverged or Unsupported if that fails."""
+        """Relate the two codes from their entries; raise Diverged or Unsupported if that fails."""
         self.explore(start, None)
         while self.queue:
             place = heapq.heappop(self.queue)
@@ -70,7 +69,7 @@ class Bisimulation:
             self.explore(self.stored[place].copy(), place)
 
     def explore(self, pair: Pair, at: Place | None) -> None:
-        """Follow all paths from `pair` up to stored places. `at` is the place where it is stored itself."""
+        """Follow all paths from `pair` to stored places; `at` is the place where `pair` itself is stored."""
         forks: List[Pair] = [pair]
         machine, plan_a, plan_b = self.machine, self.plan_a, self.plan_b
         while forks:
@@ -88,11 +87,11 @@ class Bisimulation:
                 at = None
 
     def at_branch(self, pair: Pair, at: Place | None, forks: List[Pair], event_a: bool, event_b: bool) -> Pair | None:
-        """One side or both branch on a bool that is not known: follow both outcomes."""
+        """Follow both outcomes of a branch, of one side or both, on an undecided bool."""
         a, b = pair.a, pair.b
         if not event_a and not event_b and a.event == b.event:
             if a.dirty or b.dirty:
-                self.forget_agreeing(pair)
+                self.clear_agreeing(pair)
             agree = a.reads == b.reads and a.captured == b.captured and a.released == b.released
             if pair.crossed and at != (a.pc, b.pc) and agree:
                 a.released, b.released = [], []
@@ -107,7 +106,7 @@ class Bisimulation:
         return pair
 
     def arrive(self, place: Place, pair: Pair) -> None:
-        """Paths meet here: store the state, or check it against the stored one."""
+        """Store the state where paths meet, or merge it with the one stored there."""
         old = self.stored.get(place)
         pair.a.settle()
         pair.b.settle()
@@ -127,14 +126,14 @@ class Bisimulation:
             heapq.heappush(self.queue, place)
 
     def at_events(self, pair: Pair, at: Place | None, forks: List[Pair]) -> Pair | None:
-        """Both sides are at an event: compare, and go on after it."""
+        """Compare the events of both sides and return the state after them, or None where the path ends."""
         a, b = pair.a, pair.b
         event_a: Event = a.event
         event_b: Event = b.event
         mode = event_a[4]
         if event_a[0] != event_b[0]:
             if event_a[0] == _FOR_ITER and event_b[0] == _GET_ITER and event_a[1] == event_b[1]:
-                # A loop in a text asks for an iterator; one that resumes in the middle has it already.
+                # A `for` statement calls `iter`; a loop resumed in the middle already has its iterator.
                 self.assumed.add(Assumption.ITERATORS_GIVE_THEMSELVES)
                 b.pc += 1
                 return pair
@@ -159,10 +158,10 @@ class Bisimulation:
             pair.crossed = False
         used = None
         if event_a[1] != event_b[1]:
-            # before the containers among them escape
+            # What the operands hold before the containers among them escape, and those containers afterwards.
             used = self.correspondence.held(a, event_a[1], through_lists=False)
             self.compare_operands(pair, event_a, event_b)
-            used.update(self.correspondence.held(a, event_a[1], through_lists=False))  # and those containers themselves
+            used.update(self.correspondence.held(a, event_a[1], through_lists=False))
         self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
         if mode == LEAVE:
             return None
@@ -175,7 +174,7 @@ class Bisimulation:
         return self.commit(pair, event_a, event_b, forks)
 
     def commit(self, pair: Pair, event_a: Event, event_b: Event, forks: List[Pair]) -> Pair | None:
-        """The state after an event that did not raise."""
+        """Return the state after an event that did not raise, or None where the path ends."""
         a, b = pair.a, pair.b
         key, operands, pops, pushes, mode, properties = event_a
         terms = self.terms
@@ -190,7 +189,7 @@ class Bisimulation:
                 a.stack += results if not properties & NOT else [terms.negated(results[0])]
                 b.stack += results if not event_b[5] & NOT else [terms.negated(results[0])]
             if key[0] == "CHECK_EG_MATCH":
-                # The part that matched, if any, is now what is being handled.
+                # The matched part of the group, if any, becomes the exception being handled.
                 a.exc = b.exc = terms.symbol(0, "the group being handled")
             a.pc += 1
             b.pc += 1
@@ -214,7 +213,7 @@ class Bisimulation:
         return pair
 
     def enter_handlers(self, pair: Pair, handler_a: Handler | None, handler_b: Handler | None) -> None:
-        """The event raises: both go on in their handlers, or leave the frame."""
+        """Store the states in which the event raises: both sides in their handlers, or leaving the frame."""
         a, b = pair.a, pair.b
         cut_a = a.stack[: handler_a.depth] if handler_a else None
         cut_b = b.stack[: handler_b.depth] if handler_b else None
@@ -241,10 +240,10 @@ class Bisimulation:
             excuse(self.terms, raised)
         self.arrive((raised.a.pc, raised.b.pc), raised)
 
-    # What is compared at an event.
+    # ---- comparisons at an event
 
     def compare_reads(self, pair: Pair) -> None:
-        """The same globals and shared cells were read since the last event."""
+        """Require that both sides read the same globals and shared cells since the last event."""
         a, b = pair.a, pair.b
         if a.reads != b.reads:
             only_a, only_b = sorted(a.reads - b.reads), sorted(b.reads - a.reads)
@@ -257,12 +256,12 @@ class Bisimulation:
         b.reads.clear()
 
     def compare_locals(self, pair: Pair) -> None:
-        """The user's names hold the same in both; anyone can see the fresh containers in them now."""
+        """Require that the user's names hold the same values; fresh containers in them escape now."""
         a, b = pair.a, pair.b
         escaping: List[Tuple[int, int]] = []
         if a.captured != b.captured:
-            # One side took a cell earlier than the other. Until both have, nobody else can reach it, so that to
-            # take it for reachable on both sides, with the same contents, claims less than is known.
+            # One side took a cell earlier than the other. Until both have taken it, nothing else can reach it.
+            # Treating it as reachable on both sides, with equal contents, claims less than is known: sound.
             both = a.captured | b.captured
             a.dirty = [*a.dirty, *(both - a.captured)]
             b.dirty = [*b.dirty, *(both - b.captured)]
@@ -291,7 +290,7 @@ class Bisimulation:
         pair.handled = None
 
     def compare_releases(self, pair: Pair) -> None:
-        """Whether both sides let go of the same values in the same order since the last event."""
+        """Compare the order in which names released values since the last event; assume where it differs."""
         a, b = pair.a, pair.b
         if a.released != b.released:
             left = [value for value in a.released if value > 0 and value in b.released]
@@ -300,8 +299,8 @@ class Bisimulation:
                 self.assumed.add(Assumption.RELEASE_ORDER)
         a.released, b.released = [], []
 
-    def forget_agreeing(self, pair: Pair) -> None:
-        """Between events the user's names need not agree; where they do they are not compared again."""
+    def clear_agreeing(self, pair: Pair) -> None:
+        """Clear the written names if all agree, so that they need no comparison at the next event."""
         a, b = pair.a, pair.b
         if a.captured == b.captured:
             for name in {*a.dirty, *b.dirty}:
@@ -311,7 +310,7 @@ class Bisimulation:
             self.compare_locals(pair)
 
     def compare_operands(self, pair: Pair, event_a: Event, event_b: Event) -> None:
-        """The operands are the same values; containers among them are shared from now on."""
+        """Require equal operands; containers among them are shared from now on."""
         makes_function = event_a[0][0] == "MAKE_FUNCTION"
         if len(event_a[1]) != len(event_b[1]) or not self.correspondence.escape(
             pair.a, pair.b, zip(event_a[1], event_b[1]), compare_codes=makes_function
@@ -319,33 +318,33 @@ class Bisimulation:
             raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
 
     def compare_lifetimes(self, pair: Pair, event_a: Event, event_b: Event, used: Dict[int, None] | None) -> None:
-        """B holds no value longer than A. `used`: what the event's operands hold, if it is known already."""
+        """Require that B holds no value longer than A. `used`: what the operands hold, if already computed."""
         a, b = pair.a, pair.b
         rest_a = a.stack[: len(a.stack) - event_a[2]]
         rest_b = b.stack[: len(b.stack) - event_b[2]]
-        if a.temps == b.temps and (rest_a == rest_b or self.correspondence.stacks_alike(pair, rest_a, rest_b)):
+        if a.temps == b.temps and (rest_a == rest_b or self.correspondence.stacks_equal(pair, rest_a, rest_b)):
             return
         value = self.correspondence.kept_too_long(pair, rest_a, rest_b, event_a[1], used)
         if value:
             text = self.terms.text(value)
             raise self.diverged(pair, f"has let go of {text}", f"still holds {text}")
 
-    # Words.
+    # ---- texts
 
     def diverged(self, pair: Pair, event_a: str, event_b: str) -> Diverged:
-        """The exception for a difference found at this point."""
+        """Return the exception for a difference found at this place."""
         offset_a, offset_b = self.plan_a.offsets[pair.a.pc], self.plan_b.offsets[pair.b.pc]
         return Diverged(Divergence(offset_a, offset_b, event_a, event_b))
 
     def describe(self, event: Any) -> str:
-        """An event in words."""
+        """Return an event as text."""
         key, operands = event[0], event[1]
         name = " ".join([str(key[0]).lower(), *[str(part) for part in key[1:] if part not in (None, ())]])
         return f"{name}({', '.join(self.terms.text(operand) for operand in operands[:8])})"
 
 
 def entry_side(terms: Terms, arguments: Tuple[str, ...]) -> Side:
-    """The machine at the first instruction: parameters are bound, nothing else is."""
+    """Return the machine at the first instruction: only the parameters are bound."""
     side = Side()
     for name in arguments:
         side.locals[name] = terms.known.get(("argument", name)) or _argument(terms, name)

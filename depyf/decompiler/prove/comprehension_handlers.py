@@ -1,14 +1,14 @@
-"""Handlers that only put the variables of a comprehension back.
+"""Handlers that only restore the variables of an inlined comprehension.
 
-From 3.12 on the compiler writes comprehensions into the function around them, and adds a handler: when an exception
-leaves the comprehension, its variables get the values again that they had before, and the exception goes on. Where a
-graph breaks in a comprehension, Dynamo copies it into a function of its own, without any handler; a text can say it
-only as a comprehension, which has one.
+From 3.12 on the compiler inlines comprehensions into the function around them, and adds a handler: when an exception
+leaves the comprehension, its variables get back the values that they had before, and the exception is reraised. Where
+a graph breaks inside a comprehension, Dynamo copies it into a function of its own, without any handler; source text
+can spell it only as a comprehension, which has one.
 
 Such a handler moves values between the stack and locals and raises the same exception again. It calls nothing. If no
-other handler is outside it, what it has done can be seen in one place alone: among the locals of the frame in the
-exception's traceback. (What the variables held is let go of there; without the handler the traceback keeps it.)
-So both codes are the same program but for that, and `Assumption.NOT_SEEN_IN_TRACEBACKS` says so.
+other handler is outside it, its effect can be observed in one place alone: among the locals of the frame in the
+exception's traceback. (The handler releases what the variables held; without it the traceback keeps those values.)
+So the two codes are the same program apart from that, which `Assumption.NOT_SEEN_IN_TRACEBACKS` states.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import List, Set
 from depyf.decompiler.bytecode.microops import Op, Program
 
 
-def without_restoring(program: Program) -> Program | None:
-    """The program without its handlers, if each of them only restores variables and lets the exception go on."""
+def without_restoring_handlers(program: Program) -> Program | None:
+    """Return the program without its handlers, or None unless each only restores variables and reraises."""
     if not program.handlers or not all(_restores(program, number) for number in range(len(program.handlers))):
         return None
     ops = tuple([Op(op.kind, op.arg, op.offset, op.target) for op in program.ops])
@@ -27,12 +27,12 @@ def without_restoring(program: Program) -> Program | None:
 
 
 def _restores(program: Program, number: int) -> bool:
-    """Whether an exception that comes to a handler leaves the frame, and on the way only locals are stored."""
+    """Return whether an exception that enters a handler leaves the frame, with only locals stored on the way."""
     passed: Set[int] = set()
     while number >= 0 and number not in passed:
         passed.add(number)
         handler = program.handlers[number]
-        # True is the exception; what is below is nobody's business here.
+        # True marks the exception; the entries below it do not matter.
         stack: List[bool] = [False] * (handler.depth + handler.lasti) + [True]
         at = handler.target
         while program.ops[at].kind != "RERAISE":
@@ -46,7 +46,7 @@ def _restores(program: Program, number: int) -> bool:
 
 
 def _moves(op: Op, stack: List[bool]) -> bool:
-    """Do an op that moves values between the stack and locals; False for any other."""
+    """Run an op that moves values between the stack and locals; return False for any other."""
     if op.kind == "SWAP" and op.arg <= len(stack):
         stack[-1], stack[-op.arg] = stack[-op.arg], stack[-1]
     elif op.kind in ("POP", "STORE_LOCAL") and stack and not stack[-1]:

@@ -1,4 +1,4 @@
-"""When are values of the two machines the same, and who keeps which value alive.
+"""Correspondence: when values of the two machines are equal, and which values each machine keeps alive.
 
 Terms are shared, so equal ints are equal values. Fresh containers correspond when they have the same kind and
 corresponding content, one to one: two names of one list in one machine must be two names of one list in the
@@ -15,7 +15,7 @@ from depyf.decompiler.prove.verdict import Assumption
 
 
 class Correspondence:
-    """Compares the two machines of a Pair."""
+    """Compare the values of the two machines of a Pair."""
 
     __slots__ = ("assumed", "same_code", "terms")
 
@@ -33,9 +33,9 @@ class Correspondence:
         commit: bool = True,
         compare_codes: bool = False,
     ) -> bool:
-        """Whether all pairs of values correspond; if so, and if told to, their containers become shared.
+        """Return whether all pairs of values correspond; if so, and with `commit`, share their containers.
 
-        Code objects are the same only if they are one object, unless what they do is to be compared.
+        Code objects correspond only if they are one object; with `compare_codes`, also if `same_code` holds.
         """
         found = self._match(a, b, list(wanted), compare_codes)
         if found is None:
@@ -47,7 +47,7 @@ class Correspondence:
     def _match(
         self, a: Side, b: Side, work: List[Tuple[int, int]], compare_codes: bool
     ) -> List[Tuple[int, int]] | None:
-        """The pairs of containers that must become one, or None if the values do not correspond."""
+        """Return the pairs of containers that must become one, or None if the values do not correspond."""
         to_b: Dict[int, int] = {}
         to_a: Dict[int, int] = {}
         seen: Dict[Tuple[int, int], None] = {}
@@ -63,7 +63,7 @@ class Correspondence:
             left, right = a.heap[x], b.heap[y]
             if left.kind != right.kind or len(left.items) != len(right.items) or left.keys != right.keys:
                 return None
-            # Tuples have no identity here, so one may stand for several.
+            # Tuples are compared by structure, not identity, so one may correspond to several.
             if left.kind != PACK and (to_b.setdefault(x, y) != y or to_a.setdefault(y, x) != x):
                 return None
             seen[x, y] = None
@@ -74,7 +74,7 @@ class Correspondence:
         return bool(self.terms.kinds[x] & self.terms.kinds[y] & CODE)
 
     def _as_term(self, side: Side, value: int) -> int:
-        """A tuple whose parts have all become terms is a term."""
+        """Return the term of a tuple whose parts have all become terms; any other value as it is."""
         if value < 0 and side.heap[value].kind == PACK:
             items = tuple([side.resolve(item) for item in side.heap[value].items])
             if min(items, default=0) >= 0 and not self.terms.too_deep(items):
@@ -92,7 +92,7 @@ class Correspondence:
             else:
                 a.heap[x].forward = b.heap[y].forward = self.terms.symbol(0, f"the {a.heap[x].kind} made here")
         while packs:
-            # Tuples hold no cycle of tuples, so each round settles at least one.
+            # No tuple contains itself through tuples alone, so each round resolves at least one.
             waiting = []
             for x, y in packs:
                 items = tuple([a.resolve(item) for item in a.heap[x].items])
@@ -104,16 +104,16 @@ class Correspondence:
                 a.heap[x].forward = b.heap[y].forward = term
             packs = waiting
 
-    def stacks_alike(self, pair: Pair, left: List[int], right: List[int]) -> bool:
-        """Whether the stacks hold the same values slot by slot, without making anything shared.
+    def stacks_equal(self, pair: Pair, left: List[int], right: List[int]) -> bool:
+        """Return whether the stacks hold the same values slot by slot; share nothing.
 
-        Only a shortcut for lifetimes: what was compared once is not compared again while it only grows.
+        Only a shortcut for lifetimes: elements once compared are not compared again while containers only grow.
         """
         if len(left) != len(right):
             return False
         a, b = pair.a, pair.b
-        if pair.alike_at != (a.rewrites, b.rewrites):
-            pair.alike, pair.partners, pair.alike_at = {}, {}, (a.rewrites, b.rewrites)
+        if pair.equal_at != (a.rewrites, b.rewrites):
+            pair.equal, pair.partners, pair.equal_at = {}, {}, (a.rewrites, b.rewrites)
         work = [(x, y) for x, y in zip(left, right) if x != y]
         nested = False
         while work:
@@ -128,33 +128,33 @@ class Correspondence:
         return True
 
     def _grown(self, pair: Pair, work: List[Tuple[int, int]]) -> List[Tuple[int, int]]:
-        """Pairs of parts yet to be compared; [(0, 1)] when the containers differ."""
+        """Return the pairs of parts still to compare, or [(0, 1)] if the containers differ."""
         parts: List[Tuple[int, int]] = []
         for x, y in work:
             left, right = pair.a.heap[x], pair.b.heap[y]
             if left.forward or right.forward or len(left.items) != len(right.items):
                 return [(0, 1)]
-            start = pair.alike.get((x, y), 0)
+            start = pair.equal.get((x, y), 0)
             if left.keys is not None and right.keys is not None and left.keys[start:] != right.keys[start:]:
                 return [(0, 1)]
             if pair.partners.setdefault(x, y) != y or pair.partners.setdefault(y, x) != x:
                 return [(0, 1)]
-            pair.alike[x, y] = len(left.items)
+            pair.equal[x, y] = len(left.items)
             parts += [(i, j) for i, j in zip(left.items[start:], right.items[start:]) if i != j]
         return parts
 
     def held(self, side: Side, values: Iterable[int], through_lists: bool = True) -> Dict[int, None]:
-        """The objects that these values keep alive; see below."""
+        """Return the objects that these values keep alive (see the function `held`)."""
         return held(self.terms, side, values, through_lists)
 
     def held_by_one(self, a: Side, b: Side, values_a: Set[int], values_b: Set[int]) -> Tuple[List[int], List[int]]:
-        """The objects that only A's values keep alive, and those that only B's do.
+        """Return the objects that only A's values keep alive, and those that only B's do.
 
-        Terms that both have need no look inside, unless they are tuples: with hundreds of values on the stack that
+        Terms that both have are skipped, tuples excepted: with hundreds of values on the stack, walking them all
         would be most of the work.
         """
         own_a, own_b = values_a - values_b, values_b - values_a
-        if a.heap or b.heap:  # the numbers of containers are each machine's own
+        if a.heap or b.heap:  # references are each machine's own, so equal ones are not equal containers
             own_a.update([value for value in values_a if value < 0])
             own_b.update([value for value in values_b if value < 0])
         held_a, held_b = self.held(a, own_a), self.held(b, own_b)
@@ -172,10 +172,10 @@ class Correspondence:
     def kept_too_long(
         self, pair: Pair, rest_a: List[int], rest_b: List[int], operands: Iterable[int], used: Dict[int, None] | None
     ) -> int:
-        """A value that B still holds at an event when A does not, or 0. Notes what has to be assumed.
+        """Return a value that B still holds at an event when A does not, or 0; record what has to be assumed.
 
-        `rest_*` is the stack without the operands, `used` what those hold, if it is known already. The user's locals
-        agree, so they count for both.
+        `rest_*` is the stack without the operands; `used` is what the operands hold, if already computed. The
+        user's locals agree, so they count for both.
         """
         a, b = pair.a, pair.b
         early, late = self.held_by_one(a, b, {*rest_a, *a.temps.values()}, {*rest_b, *b.temps.values()})
@@ -201,9 +201,9 @@ class Correspondence:
 
 
 def held(terms: Terms, side: Side, values: Iterable[int], through_lists: bool = True) -> Dict[int, None]:
-    """The objects that these values keep alive, through fresh containers and tuples.
+    """Return the objects that these values keep alive, through fresh containers and tuples.
 
-    Who gets a list may empty it: not `through_lists` leaves out what only a list or dict keeps alive.
+    Without `through_lists`, leave out what only a list, dict or set keeps alive: whoever receives it may empty it.
     """
     leaves: Dict[int, None] = {}
     seen: Set[int] = set()
@@ -220,7 +220,7 @@ def held(terms: Terms, side: Side, values: Iterable[int], through_lists: bool = 
 
 
 def excuse(terms: Terms, pair: Pair) -> None:
-    """An exception was raised: A has lost its stack, the names of B still hold what it held."""
+    """Excuse, after an exception, the values that A lost with its stack and that names of B still hold."""
     a, b = pair.a, pair.b
     kept = held(terms, a, [*a.stack, *a.temps.values(), *a.locals.values()])
     late = [value for value in held(terms, b, [*b.stack, *b.temps.values()]) if value not in kept]
@@ -229,7 +229,7 @@ def excuse(terms: Terms, pair: Pair) -> None:
 
 
 def excuse_lost(terms: Terms, pair: Pair, lost: List[int]) -> None:
-    """A raises again and loses these, a part of its stack; B is not at the same point, so nothing else is excused."""
+    """Excuse the `lost` part of A's stack when A reraises; B is at another place, so nothing else is excused."""
     a, b = pair.a, pair.b
     late = held(terms, a, lost)
     if late:

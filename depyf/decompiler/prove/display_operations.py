@@ -1,4 +1,4 @@
-"""Silent ops that make and change fresh containers; on anything else they are events."""
+"""Operations that make and change containers: silent on fresh ones, events on anything else."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _build_const_key_map(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 
 def _into(container_op: Callable[[Machine, Side, int, List[int]], bool], taken: int) -> Special:
-    """An op that pops `taken` entries and changes the container that is then the arg-th from the top."""
+    """Return the function of an op that pops `taken` entries and changes the container arg-th from the top then."""
 
     def special(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
         stack = side.stack
@@ -113,7 +113,7 @@ def _update_set(m: Machine, side: Side, target: int, values: List[int]) -> bool:
     container = m.containers.container(side, target, SET)
     value = side.resolve(values[0])
     if container is not None and value == m.terms.const(()):
-        return True  # `{*()}`, the only way to write an empty set
+        return True  # `{*()}`, the only spelling of an empty set
     if container is not None and value > 0 and m.terms.kinds[value] & TUPLE:
         parts = m.terms.data[value]
         if all(map(m.containers.plain_key, parts)):
@@ -125,7 +125,8 @@ def _update_set(m: Machine, side: Side, target: int, values: List[int]) -> bool:
     if not all(map(m.containers.plain_key, map(m.terms.const, m.terms.data[value]))):
         return False
     only = m.terms.data[value]
-    container.items.append(m.terms.const(*only) if len(only) == 1 else value)  # more of them come in their own order
+    # Two or more elements are inserted in the frozenset's own order, so the frozenset stays one item.
+    container.items.append(m.terms.const(*only) if len(only) == 1 else value)
     side.rewrites += container.nested
     return True
 
@@ -149,7 +150,7 @@ def _add_to_map(m: Machine, side: Side, target: int, values: List[int]) -> bool:
 
 
 def _inplace(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
-    """`x += y` and `x |= y`: of a list made here and of a dict made here it is known what they do."""
+    """Run `x += y` silently on a fresh list and `x |= y` on a fresh dict."""
     operator = plan.arg[side.pc]
     change = _extend if operator == "+" else _update_dict if operator == "|" else None
     if change is None or not change(m, side, side.stack[-2], side.stack[-1:]):
@@ -214,7 +215,7 @@ def _unpack_ex(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 
 def _contains(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
-    """`in` and `not in` are one event; NOT asks for its bool to be negated."""
+    """Stop at the one event of `in` and `not in`; the property NOT negates its result."""
     element, container = side.stack[-2:]
     properties = BOOL | NOT if plan.arg[side.pc] else BOOL
     side.event = (

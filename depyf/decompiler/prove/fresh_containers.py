@@ -1,7 +1,7 @@
-"""Silent operations on fresh containers: lists, dicts and sets made in this frame that nobody else has seen.
+"""Fresh containers: silent operations on lists, dicts and sets made in this frame that have not escaped.
 
-Every function either does what the interpreter would do, with no effect beyond the container, or says
-that it cannot (None or False); then the operation is an event and the container escapes.
+Every function either does what the interpreter would do, with no effect beyond the container, or returns
+None or False; then the operation is an event and the container escapes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from typing import Iterator, List, Tuple
 from depyf.decompiler.prove.machine_state import DICT, LIST, PACK, SET, Container, Side
 from depyf.decompiler.prove.terms import CONST, SINGLETON, SLICE, TUPLE, Terms
 
-# Exact types whose values are equal only if type and bits are: as keys they need no care about 1 == True ==
-# 1.0.
+# Exact types of keys. True and 1.0, which equal 1, are not plain, so equal keys are equal terms.
 _PLAIN_KEYS = (str, int, bytes, type(None))
 _INDEX_LIMIT = 1 << 30
 
 
 class Containers:
-    """Makes and changes fresh containers of either machine."""
+    """Make and change fresh containers of either machine."""
 
     __slots__ = ("numbers", "terms")
 
@@ -28,13 +27,13 @@ class Containers:
         self.numbers: Iterator[int] = count(-1, -1)
 
     def make(self, side: Side, kind: str, items: List[int], keys: List[int] | None = None) -> int:
-        """A reference to a new container."""
+        """Return a reference to a new container."""
         reference = next(self.numbers)
         side.heap[reference] = Container(kind, items, keys)
         return reference
 
     def make_tuple(self, side: Side, items: List[int]) -> int:
-        """A term if all parts are terms; a reference if some are references; 0 if nested too deeply."""
+        """Return a term if all parts are terms, a reference if some are references, 0 if nested too deeply."""
         if min(items, default=0) < 0:
             items = [side.resolve(item) for item in items]
             if min(items) < 0:
@@ -43,7 +42,7 @@ class Containers:
         return 0 if self.terms.too_deep(whole) else self.terms.tuple_of(whole)
 
     def elements(self, side: Side, value: int) -> List[int] | None:
-        """The known elements of a fresh list or of a tuple."""
+        """Return the elements of a fresh list or of a tuple, or None for any other value."""
         value = side.resolve(value)
         if value < 0:
             container = side.heap[value]
@@ -51,7 +50,7 @@ class Containers:
         return list(self.terms.data[value]) if self.terms.kinds[value] & TUPLE else None
 
     def container(self, side: Side, value: int, kind: str) -> Container | None:
-        """The fresh container of that kind that `value` refers to."""
+        """Return the fresh container of that kind that `value` refers to, or None."""
         value = side.resolve(value)
         if value >= 0:
             return None
@@ -59,7 +58,7 @@ class Containers:
         return found if found.kind == kind else None
 
     def length(self, side: Side, value: int) -> int | None:
-        """The number of elements of a fresh list or dict, or of a tuple."""
+        """Return the number of elements of a fresh list or dict, or of a tuple, or None."""
         value = side.resolve(value)
         if value < 0:
             container = side.heap[value]
@@ -67,7 +66,7 @@ class Containers:
         return len(self.terms.data[value]) if self.terms.kinds[value] & TUPLE else None
 
     def plain_key(self, term: int) -> bool:
-        """Whether `term` is a constant that hashes and compares without surprises."""
+        """Return whether `term` is a constant of a type in _PLAIN_KEYS: hashing it has no effect."""
         if term <= 0:
             return False
         kind = self.terms.kinds[term]
@@ -76,7 +75,7 @@ class Containers:
         return type(self.terms.data[term]) in _PLAIN_KEYS
 
     def _index(self, term: int, size: int) -> int | None:
-        """`term` as an index of a sequence of `size` elements, if it is constant and in range."""
+        """Return `term` as an index into `size` elements, or None unless it is constant and in range."""
         if term <= 0 or not self.terms.kinds[term] & CONST:
             return None
         value = self.terms.data[term]
@@ -91,7 +90,7 @@ class Containers:
         return found if isinstance(found, slice) and found.step is None and _small(found) else None
 
     def get_item(self, side: Side, value: int, key: int) -> int | None:
-        """`value[key]`."""
+        """Return `value[key]`, or None if that is an event."""
         known = self.elements(side, value)
         if known is not None:
             index = self._index(key, len(known))
@@ -109,7 +108,7 @@ class Containers:
         return None
 
     def set_item(self, side: Side, target: int, key: int, value: int) -> bool:
-        """`target[key] = value`."""
+        """Do `target[key] = value`; return False if that is an event."""
         listed = self.container(side, target, LIST)
         if listed is not None:
             index = self._index(key, len(listed.items))
@@ -126,7 +125,7 @@ class Containers:
         return mapping is not None and self.plain_key(key) and _put(mapping, key, value)
 
     def delete_item(self, side: Side, target: int, key: int) -> bool:
-        """`del target[key]`."""
+        """Do `del target[key]`; return False if that is an event."""
         listed = self.container(side, target, LIST)
         if listed is not None:
             index = self._index(key, len(listed.items))
@@ -147,7 +146,7 @@ class Containers:
         return True
 
     def make_dict(self, side: Side, keys: List[int], values: List[int]) -> int | None:
-        """A dict display, if its keys are plain constants."""
+        """Return a reference to a dict display, or None unless its keys are plain constants."""
         if not all(map(self.plain_key, keys)):
             return None
         mapping = Container(DICT, [], [])
@@ -156,7 +155,10 @@ class Containers:
         return self.make(side, DICT, mapping.items, mapping.keys)
 
     def update_dict(self, side: Side, target: int, source: int, merge: bool) -> bool:
-        """`target.update(source)` for fresh dicts; a merge (keyword arguments) refuses known keys."""
+        """Do `target.update(source)` on fresh dicts; return False if that is an event.
+
+        A merge (of keyword arguments) with a key in both raises, so it is an event.
+        """
         mapping, other = self.container(side, target, DICT), self.container(side, source, DICT)
         if mapping is None or other is None or mapping.keys is None or other.keys is None:
             return False
@@ -167,7 +169,7 @@ class Containers:
         return True
 
     def call_keywords(self, side: Side, value: int) -> Tuple[Tuple[str, ...], List[int]] | None:
-        """Names and values of a fresh dict that is passed as keyword arguments."""
+        """Return names and values of a fresh dict passed as keyword arguments, or None."""
         mapping = self.container(side, value, DICT)
         if mapping is None or mapping.keys is None:
             return None
@@ -177,7 +179,7 @@ class Containers:
         return tuple(names), mapping.items[:]
 
     def membership(self, side: Side, value: int) -> int:
-        """The right side of `in` as a term, where the container itself cannot be told from its elements."""
+        """Return the right operand of `in`; of a fresh container only its elements matter, so they make a term."""
         value = side.resolve(value)
         if value >= 0:
             constant = self.terms.data[value]
@@ -215,5 +217,5 @@ def _put(mapping: Container, key: int, value: int) -> bool:
 
 
 def _small(part: slice) -> bool:
-    """Whether the bounds are ordinary ints."""
+    """Return whether the bounds are small enough to slice by."""
     return all(bound is None or abs(bound) < _INDEX_LIMIT for bound in (part.start, part.stop))

@@ -1,6 +1,6 @@
-"""Where paths meet: is a new state an instance of the one already explored, and if not, what covers both?
+"""Joins: where paths meet, check whether the stored state covers the new one; else find one that covers both.
 
-A stored state stands for every state that one gets by putting values for its symbols. `covers` looks for
+A stored state stands for every state that results from substituting values for its symbols. `covers` looks for
 such a substitution. `generalise` is anti-unification (Plotkin 1970): the same pair of old and new term
 becomes the same fresh symbol, in both machines, so equalities that hold on both paths are kept and no
 others.
@@ -32,7 +32,7 @@ _PARTS = TUPLE | SLICE | IS | NOT
 
 
 class Joins:
-    """Compares and merges Pairs that are at the same two places."""
+    """Compare and merge Pairs that are at the same two places."""
 
     __slots__ = ("correspondence", "machine", "terms")
 
@@ -42,7 +42,7 @@ class Joins:
         self.correspondence = correspondence
 
     def covers(self, old: Pair, new: Pair) -> bool:
-        """Whether `new` is `old` with values put for its symbols."""
+        """Return whether `new` is `old` with values substituted for its symbols."""
         chosen: Dict[int, int] = {}
         for o, n in ((old.a, new.a), (old.b, new.b)):
             if len(o.stack) != len(n.stack):
@@ -101,7 +101,7 @@ class Joins:
         return True
 
     def _may_stand_for(self, old: Pair, new: Pair, x: int, y: int) -> bool:
-        """Whether the symbol `x` of `old` promises nothing that `y` of `new` does not keep."""
+        """Return whether `y` of `new` has every property that the symbol `x` of `old` promises."""
         kinds = self.terms.kinds
         if self.may_be_unbound(new, y) and not self.may_be_unbound(old, x):
             return False
@@ -111,20 +111,20 @@ class Joins:
         return kinds[y] & promised == promised
 
     def may_be_unbound(self, pair: Pair, term: int) -> bool:
-        """Whether reading a name with this content may raise."""
+        """Return whether reading a name with this content may raise."""
         return term == UNBOUND or bool(self.terms.kinds[term] & MAYBE and -term not in pair.facts)
 
     def _facts_hold(self, old: Pair, new: Pair, chosen: Dict[int, int]) -> bool:
         for fact, outcome in old.facts.items():
             if fact < 0:
-                continue  # that a name is bound is compared with the name's value
+                continue  # whether a name is bound was checked together with its value
             term = self._translated(fact, chosen)
             if term is not None and self.machine.decide(new, term) is not outcome:
                 return False
         return True
 
     def _translated(self, fact: int, chosen: Dict[int, int]) -> int | None:
-        """The term of the new state that an old fact is about; None if nothing can refer to it any more."""
+        """Return the term in the new state that an old fact is about, or None if nothing refers to it any more."""
         terms = self.terms
         if terms.kinds[fact] & SYMBOL:
             return chosen.get(fact)
@@ -158,8 +158,8 @@ class Joins:
         pair.facts = kept
 
     def generalise(self, old: Pair, new: Pair) -> Pair:
-        """The strongest state, among those that anti-unification finds, that covers both."""
-        self._share_what_changed_shape(old, new)
+        """Return the most specific state, of those that anti-unification finds, that covers both."""
+        self._share_reshaped(old, new)
         merge = _Merge(self, old, new)
         pair = Pair(merge.side(0, old.a, new.a), merge.side(1, old.b, new.b))
         pair.excused = (old.excused & new.excused).union(
@@ -179,15 +179,15 @@ class Joins:
             pair.b.locals.pop(name, None)
         return pair
 
-    def _share_what_changed_shape(self, old: Pair, new: Pair) -> None:
-        """Containers that differ in shape on the two paths become shared, where both machines have them."""
+    def _share_reshaped(self, old: Pair, new: Pair) -> None:
+        """Share containers whose shape differs between the two paths, where both machines have them."""
         if not (old.a.heap or old.b.heap or new.a.heap or new.b.heap):
             return
         for pair in (old, new):
             pair.a.settle()
             pair.b.settle()
-        candidates = _misshapen(old.b, new.b)
-        for x_old, x_new in _misshapen(old.a, new.a):
+        candidates = _reshaped(old.b, new.b)
+        for x_old, x_new in _reshaped(old.a, new.a):
             for y_old, y_new in candidates:
                 before, after = [(x_old, y_old)], [(x_new, y_new)]
                 escape = self.correspondence.escape
@@ -211,8 +211,8 @@ def _slots(o: Side, n: Side) -> List[Tuple[int, int]]:
     return slots
 
 
-def _misshapen(o: Side, n: Side) -> List[Tuple[int, int]]:
-    """Slots, also inside containers, with a container on some path that has no like on the other."""
+def _reshaped(o: Side, n: Side) -> List[Tuple[int, int]]:
+    """Return the slots, also inside containers, whose container on one path has no match on the other."""
     found: Dict[Tuple[int, int], None] = {}
     seen = set()
     work = _slots(o, n)
@@ -239,7 +239,7 @@ class _Merge:
         self.shared: Dict[Tuple[int, int], int] = {}
 
     def side(self, which: int, o: Side, n: Side) -> Side:
-        """The merged machine."""
+        """Return the merged machine."""
         merged = Side()
         merged.pc = o.pc
         merged.exc = self.term(o.exc, n.exc)
@@ -256,7 +256,7 @@ class _Merge:
         return merged
 
     def term(self, x: int, y: int) -> int:
-        """The term that covers both; depth is bounded, so this may recurse."""
+        """Return the term that covers both; the depth of terms is bounded, so this may recurse."""
         if x == y:
             return x
         known = self.shared.get((x, y))
@@ -280,7 +280,7 @@ class _Merge:
 
 
 class _References:
-    """Merges the fresh containers of one machine; what cannot be merged becomes a symbol of its own.
+    """Merge the fresh containers of one machine; what cannot be merged becomes a symbol of its own.
 
     Such a symbol equals nothing in the other machine, so nothing that uses it can be proved.
     """
@@ -294,7 +294,7 @@ class _References:
         self.waiting: List[Tuple[int, Container, Container]] = []
 
     def value(self, x: int, y: int) -> int:
-        """What covers the two values of a slot."""
+        """Return the value that covers the two values of a slot."""
         if x >= 0 and y >= 0:
             return self.merge.term(x, y)
         known = self.known.get((x, y))
@@ -315,7 +315,7 @@ class _References:
         return reference
 
     def fill(self) -> None:
-        """Merge the contents of the containers met so far and of those inside them."""
+        """Merge the contents of the containers found so far and of those inside them."""
         while self.waiting:
             reference, left, right = self.waiting.pop()
             items = [self.value(x, y) for x, y in zip(left.items, right.items)]

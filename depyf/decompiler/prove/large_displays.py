@@ -1,9 +1,9 @@
-"""Displays that no compiler builds at once.
+"""Large dict and set displays: rewrite each as an empty container that is filled one by one.
 
-Python's compiler keeps the stack low: a dict of more than 15 pairs and a set of more than 30 elements are made empty
-and filled one by one, and what comes after the first 17 pairs is a dict of its own that updates the first. Dynamo
-builds them at once. All insert in the same order, and nobody sees the container before it is complete, so for the proof
-every form is written out as the simplest: an empty container that is filled one by one.
+Python's compiler keeps the stack low: it makes a dict of more than 15 pairs or a set of more than 30 elements empty
+and adds the elements one by one; pairs after the first 17 are a dict of their own that updates the first. Dynamo
+builds such containers at once. All forms insert in the same order, and nothing can observe the container before it
+is complete, so the proof may rewrite every form to the simplest.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from depyf.decompiler.bytecode.python_facts import MOST_ELEMENTS_AT_ONCE, MOST_P
 _LARGEST = {"BUILD_MAP": MOST_PAIRS_AT_ONCE, "BUILD_SET": MOST_ELEMENTS_AT_ONCE}
 
 
-def one_by_one(a: Program, b: Program) -> Tuple[Program, Program]:
-    """Both programs with large displays filled one by one; as they are if there are none."""
+def filled_one_by_one(a: Program, b: Program) -> Tuple[Program, Program]:
+    """Return both programs with large displays filled one by one; unchanged if neither has any."""
     if not any(map(_is_large, a.ops)) and not any(map(_is_large, b.ops)):
         return a, b
     return _rewritten(a), _rewritten(b)
@@ -29,7 +29,7 @@ def _is_large(op: Op) -> bool:
 
 
 def _rewritten(program: Program) -> Program:
-    instead: Dict[int, List[Op]] = {}  # index of an op -> what stands there
+    instead: Dict[int, List[Op]] = {}  # index of an op -> the ops that replace it
     raising = maybe_unbound(program)
     for index, op in enumerate(program.ops):
         if _is_large(op):
@@ -50,7 +50,7 @@ def _rewritten(program: Program) -> Program:
 
 
 def _filled(op: Op) -> Iterator[Op]:
-    """A container that is built at once: empty, then each element, and what lies below it is dropped."""
+    """Replace an op that builds a container at once: make it empty, add each element, drop the entries below."""
     width, add = (2, "MAP_ADD") if op.kind == "BUILD_MAP" else (1, "SET_ADD")
     yield _like(op, op.kind, 0)
     for place in range(op.arg, 0, -1):
@@ -63,7 +63,7 @@ def _filled(op: Op) -> Iterator[Op]:
 
 
 def _added(ops: Sequence[Op], update: int, raising: FrozenSet[Tuple[int, str]]) -> Dict[int, List[Op]]:
-    """A dict that is made only to update another: its pairs are added to that one."""
+    """Replace a dict that is made only to update another: add its pairs to the other directly."""
     before, op = ops[update - 1], ops[update]
     if before.kind == "BUILD_MAP" and before.arg == 1:
         return {update - 1: [_like(op, "MAP_ADD", 1)], update: []}
@@ -82,7 +82,7 @@ def _added(ops: Sequence[Op], update: int, raising: FrozenSet[Tuple[int, str]]) 
     ):
         start -= 1
     if start < update - 1 and ops[start].kind == "BUILD_MAP" and ops[start].arg == 0:
-        return {start: [], update: []}  # between them nothing happens but the adding
+        return {start: [], update: []}  # the ops between them only add pairs
     return {}
 
 

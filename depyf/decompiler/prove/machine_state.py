@@ -1,8 +1,8 @@
 """The state of the two machines at one moment, and the fresh containers that each of them owns.
 
-A fresh container is one that was made in this frame and that nothing outside has seen: its content is known,
-and reading or changing it is silent. References to it are negative ints that no other machine uses. Once it
-escapes, `forward` names the shared term that it has become, and whoever meets the reference follows it.
+A fresh container was made in this frame and has not escaped: its content is known, and reading or changing it
+is silent. References to it are negative ints that no other machine uses. Once it escapes, `forward` is the
+shared term that it became, and every use of the reference follows it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Dict, FrozenSet, List, Set, Tuple
 
 LIST, DICT, SET, PACK = "list", "dict", "set", "tuple"  # PACK: a tuple that holds references
 
-# (key, operands, entries popped, entries pushed, how it goes on, properties of the results)
+# (key, operands, entries popped, entries pushed, how the machine continues, properties of the results)
 Event = Tuple[Tuple[Any, ...], List[int], int, int, int, int]
 
 
@@ -22,14 +22,14 @@ class Container:
 
     def __init__(self, kind: str, items: List[int], keys: List[int] | None = None) -> None:
         self.kind = kind
-        self.items = items  # elements, or values of a dict; of a set, its constant elements in order of insertion
+        self.items = items  # elements; values of a dict; constant elements of a set in insertion order
         self.keys = keys  # constant keys of a dict, in order
-        self.where: Dict[int, int] | None = None  # key -> position, made when needed
-        self.nested = False  # was compared as part of another container
-        self.forward = 0  # the shared term that it became when it escaped
+        self.where: Dict[int, int] | None = None  # key -> position, computed when needed
+        self.nested = False  # compared as part of another container
+        self.forward = 0  # the shared term that it became on escape
 
     def copy(self) -> Container:
-        """An independent copy."""
+        """Return an independent copy."""
         return Container(self.kind, self.items[:], None if self.keys is None else self.keys[:])
 
 
@@ -55,21 +55,21 @@ class Side:
     def __init__(self) -> None:
         self.pc = 0
         self.stack: List[int] = []
-        self.locals: Dict[str, int] = {}  # the user's names, cells that nobody else has seen included
-        self.temps: Dict[str, int] = {}  # names that a generator of code invented
+        self.locals: Dict[str, int] = {}  # the user's names, including own cells that nothing else can reach
+        self.temps: Dict[str, int] = {}  # names that a code generator invented
         self.heap: Dict[int, Container] = {}
-        self.captured: Set[str] = set()  # own cells that a closure may have seen
+        self.captured: Set[str] = set()  # own cells that a closure may reach
         self.reads: Set[str] = set()  # globals and shared cells read since the last event
-        # User's names written since the last event, in order; "" where a global was read in between.
+        # The user's names written since the last event, in order; "" where a global was read in between.
         self.dirty: List[str] = []
-        self.released: List[int] = []  # what names let go of since the last event, in order
+        self.released: List[int] = []  # values that names released since the last event, in order
         self.exc = 0  # the exception being handled (sys.exc_info)
         self.touched = False  # temps or containers changed since the last event
-        self.rewrites = 0  # changes of containers other than growth at the end
-        self.event: Any = None  # the Event, or the undecided bool, at which it stopped
+        self.rewrites = 0  # number of changes to containers other than appending
+        self.event: Any = None  # the Event, or the undecided bool, where it stopped
 
     def resolve(self, value: int) -> int:
-        """Follow an escaped container to the term that it became."""
+        """Return the term that an escaped container became; any other value as it is."""
         heap = self.heap
         while value < 0:
             forward = heap[value].forward
@@ -79,7 +79,7 @@ class Side:
         return value
 
     def settle(self) -> None:
-        """Replace references to escaped containers everywhere and forget unreachable containers."""
+        """Replace references to escaped containers everywhere and drop unreachable containers."""
         if not self.heap:
             return
         resolve = self.resolve
@@ -105,7 +105,7 @@ class Side:
         self.heap = kept
 
     def copy(self) -> Side:
-        """An independent copy, settled."""
+        """Return an independent copy, settled."""
         self.settle()
         other = Side()
         other.pc = self.pc
@@ -130,29 +130,29 @@ class Side:
 
 
 class Pair:
-    """Both machines, and what is known about the values that they share."""
+    """Both machines, and the facts about the values that they share."""
 
-    __slots__ = ("a", "alike", "alike_at", "b", "crossed", "excused", "facts", "handled", "partners", "seen")
+    __slots__ = ("a", "b", "crossed", "equal", "equal_at", "excused", "facts", "handled", "partners", "seen")
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
         self.b = b
         # bool term -> its outcome on this path; minus a MAYBE symbol -> True: it is bound
         self.facts: Dict[int, bool] = {}
-        # what a name in the globals or in a shared cell holds until the next event
+        # name of a global or of a shared cell -> its value until the next event
         self.seen: Dict[str, int] = {}
-        # what A lost with its stack when an exception was raised, and names of B still hold
+        # values that A lost with its stack when an exception was raised, and that names of B still hold
         self.excused: FrozenSet[int] = frozenset()
-        self.crossed = False  # a place where paths meet was passed since the last event
+        self.crossed = False  # passed a place where paths meet since the last event
         self.handled: Any = None  # the handlers last entered from here, with nothing changed since
-        # Containers found alike: (reference in a, in b) -> how many elements; holds while `rewrites` are
-        # alike_at.
-        self.alike: Dict[Tuple[int, int], int] = {}
+        # Containers found equal: (reference in a, in b) -> number of elements compared. Valid as long as the
+        # `rewrites` of both sides are `equal_at`.
+        self.equal: Dict[Tuple[int, int], int] = {}
         self.partners: Dict[int, int] = {}  # a's reference -> b's and back, one to one
-        self.alike_at = (0, 0)
+        self.equal_at = (0, 0)
 
     def copy(self) -> Pair:
-        """An independent copy."""
+        """Return an independent copy."""
         other = Pair(self.a.copy(), self.b.copy())
         other.facts = self.facts.copy()
         other.seen = self.seen.copy()

@@ -1,4 +1,9 @@
-"""Silent ops on names, cells, bools, calls and exceptions: what each does, or the event that it is."""
+"""Operations on names, cells, bools, calls and exceptions: each runs silently, or stops at its event.
+
+A micro-op needs a function here, or in display_operations.py, only if it can be silent, moves control, or has
+operands other than the stack entries that it pops. Each function returns the index of the next op, or STOP with
+the event in `side.event`. An op without an entry in SPECIAL is a plain event (see plan.py).
+"""
 
 from __future__ import annotations
 
@@ -49,7 +54,7 @@ def _load_and_clear(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 
 def _save_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
-    """A variable gets another cell, or none: an event, so that both sides do it at the same time."""
+    """Give a variable a new cell, or none: an event, so that both sides do it at the same time."""
     name = plan.arg[side.pc]
     _forget_local(m, side, name)
     return plain(side, (plan.kinds[side.pc], name), 0, 0, 1)
@@ -62,7 +67,7 @@ def _restore_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 
 def _forget_local(m: Machine, side: Side, name: str) -> None:
-    """The local that stands where the cell was is gone. The cell itself must not be on its way anywhere."""
+    """Release the local that stood where the cell was; the cell itself must not be held anywhere."""
     cell = m.terms.cell(name)
     work = [*side.stack, *side.temps.values(), *side.locals.values()]
     for container in side.heap.values():
@@ -78,7 +83,7 @@ def _forget_local(m: Machine, side: Side, name: str) -> None:
 
 
 def _is_shared_cell(plan: Plan, side: Side, name: str) -> bool:
-    """Whether others can see what is in a cell; one that was taken just now has its content until the next event."""
+    """Return whether other code can change a cell; one captured since the last event still has its content."""
     if name in side.captured and name not in side.locals:
         return True
     return name in plan.renewed or name not in plan.code.co_cellvars
@@ -239,7 +244,7 @@ def _raise(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 
 def _reraise(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
-    """To the handler silently, or out of the frame."""
+    """Continue silently in the handler, or leave the frame."""
     handler = plan.handlers[side.pc]
     if handler is None:
         side.event = (("PROPAGATE",), side.stack[-1:], 1, 0, LEAVE, 0)
@@ -279,7 +284,7 @@ def _load_assertion_error(m: Machine, plan: Plan, side: Side, pair: Pair) -> int
 
 
 def _load_join(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
-    """`''.join`, the only attribute that is known (see plan.py)."""
+    """Load `''.join`, the only attribute whose value is known (see plan.py)."""
     if side.stack[-1] != m.terms.const(""):
         return plain(side, ("LOAD_ATTR", "join"), 1, 1, 1)
     return replace(side, 1, m.terms.join)

@@ -1,8 +1,9 @@
 """A Program prepared for fast symbolic execution: flat arrays indexed by op.
 
-Each op gets a small int that says how it is run: the most frequent ones are spelled out in the loop of
-symbolic_machine.py, other silent ones have a function there, and plain events are described here by how many stack
-entries they look at, pop and push.
+Each op gets a small int, how it is run: the most frequent ops are cases in the loop of symbolic_machine.py, other
+silent ops have a function in operations.py or display_operations.py, and every remaining op is a plain event,
+described by how many stack entries are its operands and how many it pops and pushes. So an op that no table names
+is an event: two codes must then agree on its kind, argument and operands.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from depyf.decompiler.prove.terms import BOOL, GLOBAL, Terms
     POP_OP, COPY_OP, SWAP_OP, CALL_OP, SPECIAL,
 ) = range(14)  # fmt: skip
 
-# How it goes on after an event.
-ADVANCE = 0  # operands are popped, results pushed
-TRUTH = 1  # the entry on top is replaced by its truth and the op is run again
-BOUND = 2  # a name that may be unbound is bound; the op is run again
-ITERATE = 3  # two ways: a value, or the end of the loop
+# How the machine continues after an event.
+ADVANCE = 0  # pop the operands, push the results
+TRUTH = 1  # replace the top entry by its truth and run the op again
+BOUND = 2  # record that a name that may be unbound is bound, and run the op again
+ITERATE = 3  # two outcomes: a value, or the end of the loop
 LEAVE = 4  # the frame ends
-RAISES = 5  # always raises: only handlers go on
+RAISES = 5  # always raises: only handlers continue
 
-# Events that look at more entries than they pop.
-_LOOKS = {
+# Events that have more operands than they pop.
+_OPERANDS = {
     "FOR_ITER": 1, "GET_ANEXT": 1, "IMPORT_FROM": 1, "GET_LEN": 1, "MATCH_MAPPING": 1, "MATCH_SEQUENCE": 1,
     "MATCH_KEYS": 2, "CHECK_EXC_MATCH": 2, "WITH_EXCEPT_START": 4,
 }  # fmt: skip
@@ -58,7 +59,7 @@ class Plan:
         ops = program.ops
         self.code: CodeType = program.code
         self.size = len(ops)
-        self.renewed: FrozenSet[str] = frozenset()  # variables that get another cell; set when both sides are known
+        self.renewed: FrozenSet[str] = frozenset()  # variables that either code gives a new cell; set by the caller
         self.run: List[int] = []
         self.arg: List[Any] = []
         self.kinds: List[str] = [op.kind for op in ops]
@@ -81,7 +82,11 @@ def make_plan(
     installed: Callable[[str], bool],
     specials: Collection[str],
 ) -> Plan:
-    """Prepare `program`. `temps` tells invented names, `specials` are kinds with a function of their own."""
+    """Prepare `program`.
+
+    `temps` tests for names that a generator invented, `installed` for globals that are assumed constant;
+    `specials` are the kinds of op that have a function of their own.
+    """
     plan = Plan(program)
     run, arg = plan.run, plan.arg
     const = terms.const
@@ -143,10 +148,10 @@ def make_plan(
 
 
 def _stores_line(program: Program) -> bool:
-    """Whether a class body begins as the compiler makes it, with the store of the line where the class begins.
+    """Return whether a class body begins with the compiler's own store of the line where the class begins.
 
-    That line is the text's own, as all lines are; only the compiler's store right after that of the qualified name
-    is meant, not one that the source says.
+    Line numbers are the text's own and may differ. Only the compiler's store right after that of the qualified
+    name counts, not a store that stands in the source.
     """
     is_function = program.code.co_flags & CO_OPTIMIZED
     if is_function or len(program.ops) < 6 or not facts_for(program.version).classes_store_their_line:
@@ -158,7 +163,7 @@ def _stores_line(program: Program) -> bool:
 
 
 def _add_propagation(plan: Plan) -> None:
-    """One more op, at index `size`: where an exception goes that no handler catches."""
+    """Append an op, at index `size`, where an exception continues that no handler catches."""
     plan.run.append(SPECIAL)
     plan.arg.append(0)
     plan.kinds.append("RERAISE")
@@ -177,7 +182,7 @@ def _global_read(plan: Plan, op: Op, terms: Terms, installed: Callable[[str], bo
         plan.run.append(CONST_OP)
         plan.arg.append(terms.installed(name))
     elif op.handler >= 0:
-        # Under a handler the moment at which a read may raise counts.
+        # Under a handler it matters when a read may raise, so the read is an event.
         plan.run.append(PLAIN_EVENT)
         plan.arg.append((("LOAD_GLOBAL", name), 0, 0, 1, GLOBAL))
     else:
@@ -186,19 +191,19 @@ def _global_read(plan: Plan, op: Op, terms: Terms, installed: Callable[[str], bo
 
 
 def _plain_event(op: Op, key: Tuple[Any, ...]) -> Tuple[Tuple[Any, ...], int, int, int, int]:
-    """(key, entries looked at, popped, pushed, properties of the results)."""
+    """Return (key, number of operands, entries popped, entries pushed, properties of the results)."""
     pops, pushes = stack_effect(op)
-    return key, _LOOKS.get(op.kind, pops), pops, pushes, BOOL if op.kind in _GIVES_BOOL else 0
+    return key, _OPERANDS.get(op.kind, pops), pops, pushes, BOOL if op.kind in _GIVES_BOOL else 0
 
 
 def _of_empty_string(ops: Sequence[Op], index: int) -> bool:
-    """Whether an attribute is read from the constant `''`: nobody can have changed what strings do."""
+    """Return whether an attribute is read from the constant `''`: no program can change methods of `str`."""
     before = ops[index - 1] if index else ops[index]
     return before.kind == "CONST" and type(before.arg) is str and before.arg == ""
 
 
 def _spins(program: Program, index: int) -> bool:
-    """Whether the jump at `index` leads only to jumps and back to itself: `while True: pass`."""
+    """Return whether the jump at `index` leads only through jumps back to itself: `while True: pass`."""
     at, steps = program.ops[index].target, 0
     while program.ops[at].kind == "JUMP" and at != index and steps < 100:
         at, steps = program.ops[at].target, steps + 1

@@ -1,4 +1,4 @@
-"""What two codes must share before an instruction is compared; and the case where all is the same."""
+"""Signatures: what two codes must share before any instruction is compared; and bit-for-bit identity."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from depyf.decompiler.bytecode.code_flags import (
 from depyf.decompiler.bytecode.microops import parameters
 from depyf.decompiler.prove.terms import Terms
 
-# What a flag says about how the code is called and what calling it makes. Not among them: CO_NESTED and
-# CO_NOFREE, which nothing reads at run time.
+# Flags that decide how the code is called and what a call makes. CO_NESTED and CO_NOFREE are not among them:
+# nothing reads those at run time.
 _FLAGS = (
     CO_OPTIMIZED | CO_NEWLOCALS | CO_VARARGS | CO_VARKEYWORDS |
     CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR
 )  # fmt: skip
-# `from __future__` flags are inherited by what the frame itself compiles, nothing else.
+# `from __future__` flags matter only to code that the frame itself compiles: it inherits them.
 _COMPILES = frozenset({"exec", "eval", "compile"})
 
 
 def signature_difference(a: CodeType, b: CodeType, nested: bool) -> Tuple[str, str] | None:
-    """How the heads of two codes differ, in words, or None."""
-    for what, left, right in _heads(a, b, nested):
+    """Return the first difference between two signatures as a text for each, or None."""
+    for what, left, right in _signature_fields(a, b, nested):
         if left != right:
             return f"{what} {left!r}", f"{what} {right!r}"
     return None
 
 
-def _heads(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[str, Any, Any]]:
+def _signature_fields(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[str, Any, Any]]:
     yield "positional parameters", a.co_argcount, b.co_argcount
     yield "positional-only parameters", a.co_posonlyargcount, b.co_posonlyargcount
     yield "keyword-only parameters", a.co_kwonlyargcount, b.co_kwonlyargcount
@@ -54,7 +54,7 @@ def _heads(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[str, Any, A
 
 
 def docstring(code: CodeType) -> str | None:
-    """What `__doc__` of a function made from this code is, where someone can ask for it."""
+    """Return the `__doc__` of a function made from this code, or None if no program can read it."""
     if not code.co_flags & CO_OPTIMIZED or (code.co_name.startswith("<") and code.co_name != "<lambda>"):
         return None
     first = code.co_consts[0] if code.co_consts else None
@@ -62,7 +62,7 @@ def docstring(code: CodeType) -> str | None:
 
 
 def identical(a: CodeType, b: CodeType) -> bool:
-    """Whether the two are the same to the last bit that the interpreter looks at (line tables aside)."""
+    """Return whether the two agree in every bit that the interpreter reads, line tables excepted."""
     work = [(a, b)]
     while work:
         a, b = work.pop()

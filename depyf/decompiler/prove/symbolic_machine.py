@@ -1,4 +1,4 @@
-"""Runs one machine silently to its next event or to a branch on a bool that is not yet known."""
+"""The symbolic machine: run one code silently to its next event, or to a branch on an undecided bool."""
 
 from __future__ import annotations
 
@@ -43,33 +43,32 @@ from depyf.decompiler.prove.terms import (
 )
 
 STOP = -1  # an op that is an event
-UNDECIDED = -2  # a branch on a bool that is not known
+UNDECIDED = -2  # a branch on a bool that neither the terms nor the path decide
 _PLAIN_CALL = ("CALL", ())
 _SAME_AS_OP: Dict[Any, Tuple[Any, ...]] = {
     iter: ("GET_ITER", None), str: ("CONVERT", "s"), repr: ("CONVERT", "r"), ascii: ("CONVERT", "a"),
 }  # fmt: skip
 
 
-# A silent op with a function of its own: gives the index of the next op, or STOP with the event in
-# side.event.
+# The function of one kind of op: returns the index of the next op, or STOP with the event in side.event.
 Special = Callable[["Machine", Plan, Side, Pair], int]
 
 
 class Unsupported(Exception):
-    """The proof cannot be carried on; says why. Never means that the codes are the same."""
+    """The proof cannot continue, and why. Never means that the codes are the same."""
 
 
 class Machine:
-    """The silent half of the semantics; has no state of its own but the budget.
+    """The silent half of the semantics; its only state is the budget of jumps.
 
-    `special` are the ops that the loop below does not spell out itself (operations.py).
+    `special` maps the ops that the loop below does not run itself to their functions (operations.py).
     """
 
     __slots__ = ("called", "containers", "jumps_left", "special", "terms")
 
     def __init__(self, terms: Terms, special: Dict[str, Special], budget: int) -> None:
         self.terms = terms
-        # Builtins that an op calls as well: a text that cannot say the op calls the builtin itself, a constant.
+        # Builtins that do what an op does: text that cannot spell the op calls the builtin, a constant.
         self.called = {terms.const(builtin): key for builtin, key in _SAME_AS_OP.items()}
         self.special = special
         self.containers = Containers(terms)
@@ -81,7 +80,7 @@ class Machine:
         stack, names, temps, kinds = side.stack, side.locals, side.temps, self.terms.kinds
         pc = side.pc
         last = side.event
-        again = pc if type(last) is tuple and last[4] in (TRUTH, BOUND) else -1  # the event was a part of this op
+        again = pc if type(last) is tuple and last[4] in (TRUTH, BOUND) else -1  # this op continues after its event
         while True:
             if labels[pc]:
                 if pc != again:
@@ -98,9 +97,9 @@ class Machine:
             elif how == CONST_OP:
                 stack.append(args[pc])
             elif how == PLAIN_EVENT:
-                key, looks, pops, pushes, properties = args[pc]
+                key, operands, pops, pushes, properties = args[pc]
                 side.pc = pc
-                side.event = (key, stack[-looks:] if looks else [], pops, pushes, ADVANCE, properties)
+                side.event = (key, stack[-operands:] if operands else [], pops, pushes, ADVANCE, properties)
                 return True
             elif how == STORE_USER:
                 value, name = stack.pop(), args[pc]
@@ -153,23 +152,23 @@ class Machine:
             pc += 1
 
     def spend(self) -> None:
-        """Count a jump, so that a silent loop ends."""
+        """Count a jump and raise Unsupported when the budget is spent, so that silent loops end."""
         self.jumps_left -= 1
         if self.jumps_left < 0:
             raise Unsupported("too much work")
 
     def read_shared(self, side: Side, pair: Pair, name: str) -> int:
-        """A global or the content of a shared cell: the same until the next event."""
+        """Return the value of a global or of a shared cell: one symbol until the next event."""
         side.reads.add(name)
         if side.dirty:
-            side.dirty.append("")  # should the name be missing, it counts what has been written before
+            side.dirty.append("")  # if the name is missing, the read raises: the writes before it are visible then
         value = pair.seen.get(name)
         if value is None:
             value = pair.seen[name] = self.terms.symbol(GLOBAL, name)
         return value
 
     def call_event(self, arg: Any, stack: List[int]) -> Event:
-        """The event of a CALL; wherever NULL is, the operands are the callable and its arguments."""
+        """Return the event of a CALL: the callable and its arguments, without the NULL beside them."""
         argc, key, layout = arg
         if layout is PLAIN:
             return self._called(key, stack[-argc - 1 :], argc + 1)
@@ -183,17 +182,17 @@ class Machine:
         return self._called(key, operands, argc + 2)
 
     def _called(self, key: Any, operands: List[int], pops: int) -> Event:
-        """A call; one of the builtin `iter` itself, a constant, is what GET_ITER does."""
+        """Return the event of a call; a call of the constant builtin `iter` is the event of GET_ITER."""
         if len(operands) == 2 and key == _PLAIN_CALL and operands[0] in self.called:
             return self.called[operands[0]], operands[1:], pops, 1, ADVANCE, 0
         if operands[0] == self.terms.join and len(operands) == 2 and operands[1] > 0:
-            if key == _PLAIN_CALL and self.terms.kinds[operands[1]] & TUPLE:  # of known strings: BUILD_STRING
+            if key == _PLAIN_CALL and self.terms.kinds[operands[1]] & TUPLE:  # `''.join((x, y))` is BUILD_STRING
                 parts = list(self.terms.data[operands[1]])
                 return ("BUILD_STRING", len(parts)), parts, pops, 1, ADVANCE, 0
         return key, operands, pops, 1, ADVANCE, 0
 
     def truth(self, side: Side, value: int) -> int:
-        """The bool term of a value whose truth can be had silently, or 0."""
+        """Return the bool term of a value whose truth needs no event, or 0."""
         value = side.resolve(value)
         terms = self.terms
         if value >= 0:
@@ -206,7 +205,7 @@ class Machine:
         return 0 if size is None else terms.true if size else terms.false
 
     def identical(self, side: Side, x: int, y: int) -> int:
-        """The bool term `x is y`."""
+        """Return the bool term `x is y`."""
         x, y = side.resolve(x), side.resolve(y)
         terms = self.terms
         kinds = [TUPLE if v < 0 and side.heap[v].kind == PACK else 0 if v < 0 else terms.kinds[v] for v in (x, y)]
@@ -225,7 +224,7 @@ class Machine:
         return terms.identity(x, y)
 
     def decide(self, pair: Pair, term: int) -> bool | None:
-        """The outcome of a bool term, if this path knows it."""
+        """Return the outcome of a bool term on this path, or None if it is undecided."""
         terms = self.terms
         negate = bool(terms.kinds[term] & NOT)
         base = terms.data[term] if negate else term
@@ -235,7 +234,7 @@ class Machine:
         return None if outcome is None else outcome is not negate
 
     def branch(self, side: Side, pair: Pair, arg: Any) -> int:
-        """The op that a branch goes to; STOP with a truth event; UNDECIDED with a bool that is not known."""
+        """Return the index a branch leads to, STOP at a truth event, or UNDECIDED with the bool in side.event."""
         asks_none, sense, target = arg
         stack = side.stack
         value = stack[-1]
@@ -255,21 +254,21 @@ class Machine:
         return int(target) if outcome is sense else side.pc + 1
 
 
-def plain(side: Side, key: Tuple[Any, ...], looks: int, pops: int, pushes: int, properties: int = 0) -> int:
-    """Stop at an event whose operands are the `looks` entries on top."""
-    side.event = (key, side.stack[len(side.stack) - looks :], pops, pushes, ADVANCE, properties)
+def plain(side: Side, key: Tuple[Any, ...], operands: int, pops: int, pushes: int, properties: int = 0) -> int:
+    """Stop at an event whose operands are the top `operands` stack entries."""
+    side.event = (key, side.stack[len(side.stack) - operands :], pops, pushes, ADVANCE, properties)
     return STOP
 
 
 def replace(side: Side, count: int, value: int) -> int:
-    """Silently replace the `count` entries on top by one."""
+    """Silently replace the top `count` stack entries by one."""
     del side.stack[len(side.stack) - count :]
     side.stack.append(value)
     return side.pc + 1
 
 
 def unbound_event(kind: str, name: str | None, value: int) -> Event:
-    """Reading or deleting a name that is, or may be, unbound."""
+    """Return the event of reading or deleting a name that is, or may be, unbound."""
     if value == UNBOUND:
         return (kind, name), [], 0, 0, RAISES, 0
     return (kind, name), [value], 0, 0, BOUND, 0

@@ -1,4 +1,4 @@
-"""Value numbers: what the two machines compute with.
+"""Terms: the value numbers that the two machines compute with.
 
 A term is a positive int into one table that both machines share, so equal terms are equal values and
 comparing is comparing ints. UNBOUND (0) is the content of an unbound name. Negative ints are not terms
@@ -6,8 +6,8 @@ but references to fresh containers, which belong to one machine (see machine_sta
 
 A symbol stands for one unknown object, identity included. A constant stands for its type and bits. Tuples
 and slices are terms by structure, not identity: the language leaves open whether an expression of immutable
-type makes a new object, so `f(t, t)` and `f((a,), (a,))` are the same program here; asking for the identity
-of such a term (`is`) is therefore never decided (see symbolic_machine.py).
+type makes a new object, so `f(t, t)` and `f((a,), (a,))` are the same program here. The identity of such a
+term (`is`) is therefore never decided (see symbolic_machine.py).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ UNBOUND = 0
 
 # Kinds and properties of terms, as bits.
 SYMBOL, CONST, TUPLE, SLICE, IS, NOT = 1, 2, 4, 8, 16, 32
-BOOL = 64  # known to be True or False
+BOOL = 64  # True or False, though perhaps unknown which
 MAYBE = 128  # a symbol that may stand for "unbound"
 GLOBAL = 256  # a symbol that was read from the globals or from a shared cell
 SINGLETON = 512  # a constant compared by identity, or one of which there is only one
-INSTALLED = 1024  # a global that is taken to be constant
+INSTALLED = 1024  # a global that is assumed to be constant
 CODE = 2048
-NUMBER = 8192  # known to be an int or bool constant (or unbound): holding it keeps nothing alive
-ONE = 4096  # a constant of which the two codes hold only one object, as far as they have been read
+NUMBER = 8192  # an int or bool constant (or unbound): holding it keeps nothing alive
+ONE = 4096  # a constant of which the two codes, as far as read, hold only one object
 
 # Deeper tuples are made opaque, so that walking a term may recurse.
 DEEPEST = 40
@@ -70,7 +70,7 @@ class Terms:
         self.assertion_error = self._shared("AssertionError", CONST | SINGLETON | ONE, AssertionError)
 
     def symbol(self, properties: int = 0, origin: Any = None) -> int:
-        """A new unknown value."""
+        """Return a new unknown value."""
         self.kinds.append(SYMBOL | properties)
         self.data.append(origin)
         return len(self.kinds) - 1
@@ -84,7 +84,7 @@ class Terms:
         return term
 
     def const(self, value: Any) -> int:
-        """The term of a constant: type and bits count, other objects go by identity."""
+        """Return the term of a constant: by type and bits, other objects by identity."""
         cls = type(value)
         if cls in _BY_VALUE:
             term = self._shared((cls, value), CONST | ONE, value)
@@ -100,14 +100,14 @@ class Terms:
         if cls is complex:
             return self._shared((cls, struct.pack("<dd", value.real, value.imag)), CONST, value)
         if cls is frozenset:
-            # In order of iteration, which a program can see.
+            # In iteration order, which a program can observe.
             return self._shared((cls, tuple([self.const(item) for item in value])), CONST, value)
         if isinstance(value, CodeType):
             return self._shared((CodeType, id(value)), CONST | CODE, value)
         return self._shared(("object", id(value)), CONST | SINGLETON | ONE, value)
 
     def tuple_of(self, items: Tuple[int, ...]) -> int:
-        """A tuple of terms (no references)."""
+        """Return the term of a tuple of terms (no references)."""
         known = self.known.get(items)
         if known is not None:
             return known
@@ -117,12 +117,12 @@ class Terms:
         return term
 
     def too_deep(self, items: Tuple[int, ...]) -> bool:
-        """Whether a tuple of these would be nested too deeply to be a term."""
+        """Return whether a tuple of these would be nested too deeply to be a term."""
         depths = self.depths
         return any(depths.get(item, 0) >= DEEPEST for item in items)
 
     def slice_of(self, parts: Tuple[int, ...]) -> int:
-        """A slice of two or three terms; `a:b` and `a:b:None` are one."""
+        """Return the term of a slice of two or three terms; `a:b` and `a:b:None` are one."""
         if len(parts) == 2:
             parts += (self.none,)
         term = self._shared(("slice", parts), SLICE, parts)
@@ -130,15 +130,15 @@ class Terms:
         return term
 
     def elements_of_set(self, items: Tuple[int, ...]) -> int:
-        """What `in` can tell of a set display: its constant elements, in no order."""
+        """Return the term of a set display after `in`: its constant elements, in no order."""
         return self._shared(("elements", items), CONST | SINGLETON | ONE, "a set of constants")
 
     def identity(self, x: int, y: int) -> int:
-        """The term `x is y`, a bool."""
+        """Return the term `x is y`, a bool."""
         return self._shared(("is", x, y) if x < y else ("is", y, x), IS | BOOL, (x, y) if x < y else (y, x))
 
     def negated(self, term: int) -> int:
-        """The term `not term`, for a bool."""
+        """Return the term `not term` of a bool."""
         if self.kinds[term] & NOT:
             return int(self.data[term])
         if term == self.true:
@@ -148,15 +148,15 @@ class Terms:
         return self._shared(("not", term), NOT | BOOL, term)
 
     def installed(self, name: str) -> int:
-        """A global that keeps its value while the frame runs."""
+        """Return the term of a global that is assumed to keep its value while the frame runs."""
         return self._shared(("installed", name), CONST | INSTALLED | SINGLETON | ONE, name)
 
     def cell(self, name: str) -> int:
-        """The cell (not its content) of a variable."""
+        """Return the term of a variable's cell, not of its content."""
         return self._shared(("cell", name), CONST | SINGLETON | ONE, f"cell of {name}")
 
     def slice_value(self, term: int) -> Any:
-        """The slice that a term of constant ints and Nones stands for, or None."""
+        """Return the slice of a term made of constant ints and Nones, or None for any other term."""
         parts = []
         for part in self.data[term]:
             value = self.data[part]
@@ -166,12 +166,12 @@ class Terms:
         return slice(*parts)
 
     def is_number(self, term: int) -> bool:
-        """Whether a term is an int or bool constant, one of several, or unbound."""
+        """Return whether a term is an int or bool constant, a symbol for one, or unbound."""
         kind = self.kinds[term]
         return term == UNBOUND or bool(kind & NUMBER) or (bool(kind & CONST) and type(self.data[term]) in (int, bool))
 
     def leaves(self, term: int, into: Dict[int, None]) -> None:
-        """Collect the objects that holding `term` keeps alive."""
+        """Collect the symbols that `term` keeps alive."""
         kind = self.kinds[term]
         if kind & SYMBOL:
             if not kind & (BOOL | NUMBER):
@@ -181,7 +181,7 @@ class Terms:
                 self.leaves(item, into)
 
     def text(self, term: int) -> str:
-        """A term in words, for people."""
+        """Return a term as text for error messages."""
         if term == UNBOUND:
             return "unbound"
         if term < 0:
@@ -209,7 +209,7 @@ def _shortened(text: str) -> str:
 
 
 def _nesting(value: Any) -> int:
-    """How deeply tuples are nested in a constant (cut off at DEEPEST)."""
+    """Return how deeply tuples are nested in a constant, at most DEEPEST."""
     level, depth = [value], 0
     while level and depth < DEEPEST:
         level = [item for outer in level if type(outer) is tuple for item in outer]

@@ -1,4 +1,4 @@
-"""What a proof says: a grade, the assumptions it rests on, and where two codes part if they do."""
+"""The verdict of a proof: a grade, the assumptions it rests on, and the first difference found."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Tuple
 
 
 class Grade(enum.Enum):
-    """How far two code objects are known to be the same program."""
+    """How far two code objects were proved to be the same program."""
 
-    PROVED = "proved"
-    PROVED_UNDER = "proved under assumptions"
-    UNPROVED = "not proved"
-    REFUTED = "refuted"
+    PROVED = "proved"  # no program can observe a difference
+    PROVED_UNDER = "proved under assumptions"  # the same, provided that the assumptions hold
+    UNPROVED = "not proved"  # the proof could not be carried out; nothing is claimed
+    REFUTED = "refuted"  # a difference was found; it may be one that no run can reach
 
 
 class Assumption(enum.Enum):
-    """The closed list of what a proof may rest on; the value says it in one line of English.
+    """The closed list of what a proof may rest on, each as one line of English (see docs/proof.md).
 
     That a call, an attribute, a truth test or a hash has no effect is not on this list and never will be.
     """
@@ -35,7 +35,7 @@ class Assumption(enum.Enum):
 
 @dataclass(frozen=True)
 class Divergence:
-    """The first point found where the two codes do not do the same thing."""
+    """The first place found where the two codes do different things."""
 
     offset_a: int  # byte offset of the operation in the original; -1 for the signature
     offset_b: int  # byte offset in the other code
@@ -48,20 +48,20 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a proof. Only PROVED and PROVED_UNDER let the other code stand in for the original."""
+    """The result of a proof. Only PROVED and PROVED_UNDER let the other code replace the original."""
 
     grade: Grade
     assumptions: Tuple[Assumption, ...] = ()
     divergence: Divergence | None = None
     reason: str = ""  # why it is UNPROVED
-    # (offset in the original, offset in the other code) of operations that were matched, sorted.
+    # (offset in the original, offset in the other code) of matched operations, sorted.
     pairs: Tuple[Tuple[int, int], ...] = ()
-    # (of the original, of the other code): code objects of which both make functions at the same places.
+    # (of the original, of the other code): nested code objects that both make functions of at matched places.
     nested: Tuple[Tuple[CodeType, CodeType], ...] = ()
 
     @property
     def holds(self) -> bool:
-        """Whether the two codes are the same program, given the assumptions."""
+        """Whether the two codes are the same program under the assumptions."""
         return self.grade in (Grade.PROVED, Grade.PROVED_UNDER)
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from decompile_tools import function_code
 
 from depyf.decompiler.bytecode.microops import Handler, Op, Program
 from depyf.decompiler.prove import Assumption, prove
-from depyf.decompiler.prove.comprehension_handlers import without_restoring
+from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
 
 inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are inlined from 3.12 on")
 
@@ -33,7 +33,7 @@ RESTORING = [Op("SWAP", 2), Op("POP"), Op("SWAP", 2), Op("STORE_LOCAL", "i"), Op
 
 
 def test_a_handler_that_only_puts_variables_back_is_as_if_it_were_not_there() -> None:
-    bare = without_restoring(program(*RESTORING))
+    bare = without_restoring_handlers(program(*RESTORING))
     assert bare is not None and not bare.handlers
     assert all(op.handler < 0 for op in bare.ops)
 
@@ -50,9 +50,9 @@ def test_a_handler_that_only_puts_variables_back_is_as_if_it_were_not_there() ->
     ids=["stores a global", "reads a global", "keeps the exception", "handles it", "swallows it"],
 )
 def test_a_handler_that_does_more_counts(handler: list[Op]) -> None:
-    assert without_restoring(program(*handler)) is None
+    assert without_restoring_handlers(program(*handler)) is None
 
 
 def test_a_handler_that_leads_to_itself_counts() -> None:
     ops = [Op(op.kind, op.arg) for op in RESTORING]
-    assert without_restoring(program(*ops, outer=0)) is None
+    assert without_restoring_handlers(program(*ops, outer=0)) is None

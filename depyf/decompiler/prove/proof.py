@@ -1,0 +1,220 @@
+"""The proof of one pair of code objects and of those nested in them: which attempts to make, in which order.
+
+Each attempt is one bisimulation (bisimulation.py). Attempts that need an assumption come after those without.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
+
+from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.bytecode.microops import Program, parameters
+from depyf.decompiler.decode import decode
+from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
+from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
+from depyf.decompiler.prove.large_displays import filled_one_by_one
+from depyf.decompiler.prove.machine_state import Pair
+from depyf.decompiler.prove.operations import SPECIAL
+from depyf.decompiler.prove.plan import make_plan
+from depyf.decompiler.prove.signatures import identical, signature_difference
+from depyf.decompiler.prove.symbolic_machine import Unsupported
+from depyf.decompiler.prove.terms import Terms
+from depyf.decompiler.prove.verdict import Assumption, Divergence, Grade, Verdict
+from depyf.decompiler.simplify.self_stores import self_stores, without_self_stores
+
+
+def prove(
+    a: CodeType,
+    b: CodeType,
+    *,
+    constant_globals: Callable[[str], bool] | None = None,
+    own_names: Collection[str] = (),
+    own_names_inside: Callable[[CodeType], Collection[str]] | None = None,
+    program_a: Program | None = None,
+) -> Verdict:
+    """Return the verdict on whether `b`, recompiled from our text, is the same program as `a`, the original.
+
+    `constant_globals` tests whether a global of that name may be assumed to keep its value while the frame runs;
+    that is done, and recorded as an assumption, only if there is no proof without it. `own_names` are locals
+    of `a` that its generator invented: `b` may lack or rename them; `own_names_inside` returns those of a code
+    nested in `a`. `program_a` saves decoding `a` again. Never raises for code that it cannot handle: the grade
+    is UNPROVED then.
+    """
+    return Proof(constant_globals, frozenset(own_names), own_names_inside).verdict(a, b, program_a, nested=False)
+
+
+class Proof:
+    """The proof of one pair of codes and of those nested in them."""
+
+    def __init__(
+        self,
+        constant_globals: Callable[[str], bool] | None,
+        own_names: FrozenSet[str],
+        own_names_inside: Callable[[CodeType], Collection[str]] | None = None,
+    ) -> None:
+        self.constant_globals = constant_globals
+        self.own_names = own_names
+        self.own_names_inside = own_names_inside or (lambda code: ())
+        self.nested: Dict[Tuple[int, int], Verdict] = {}
+
+    def verdict(self, a: CodeType, b: CodeType, program_a: Program | None, nested: bool) -> Verdict:
+        """Return the verdict on one pair."""
+        if a is b or identical(a, b):
+            inner = tuple([pair for pair in zip(a.co_consts, b.co_consts) if isinstance(pair[0], CodeType)])
+            pairs = tuple([(at, at) for at in range(0, len(a.co_code), 2)])
+            return Verdict(Grade.PROVED, pairs=pairs, nested=inner)
+        difference = signature_difference(a, b, nested)
+        if difference is not None:
+            return Verdict(Grade.REFUTED, divergence=Divergence(-1, -1, *difference))
+        try:
+            program_a, program_b = filled_one_by_one(program_a or decode(a), decode(b))
+        except Exception as error:
+            return Verdict(Grade.UNPROVED, reason=f"cannot be decoded: {error}")
+        return self.compared(program_a, program_b, nested)
+
+    def compared(self, a: Program, b: Program, nested: bool = False) -> Verdict:
+        """Return the verdict on two programs whose signatures are the same."""
+        given: Tuple[Assumption, ...] = ()
+        if not nested and len(self_stores(a)) > len(self_stores(b)):
+            a, b = without_self_stores(a), without_self_stores(b)
+            given = (Assumption.SHARED_VARIABLES_BOUND,)
+        first = self._attempts(a, b, nested, given)
+        bare = None if first.holds or a.handlers else without_restoring_handlers(b)
+        if bare is None:
+            return first
+        return self._attempts(a, bare, nested, (*given, Assumption.NOT_SEEN_IN_TRACEBACKS))
+
+    def _attempts(self, a: Program, b: Program, nested: bool, assumed: Tuple[Assumption, ...] = ()) -> Verdict:
+        """Try without the assumption about globals, then with it if there are such globals."""
+        own_names = frozenset(self.own_names_inside(a.code)) if nested else self.own_names
+        # A nested function may run after the frame has ended, and the assumption with it.
+        constant = None if nested else self.constant_globals
+        if constant is None or not any(constant(name) for name in a.code.co_names):
+            return self._attempt(a, b, own_names, None, assumed)
+        under = (*assumed, Assumption.INSTALLED_GLOBALS_CONSTANT)
+        tries = [(None, assumed), (constant, under)]
+        if _reads_in_another_order(a, b):  # the attempt without it would probably fail
+            tries.reverse()
+        for constant_now, assumed_now in tries:
+            found = self._attempt(a, b, own_names, constant_now, assumed_now)
+            if found.holds:
+                return found
+            if constant_now is not None:
+                failure = found  # this attempt gets further, so report its failure
+        return failure
+
+    def _attempt(
+        self,
+        a: Program,
+        b: Program,
+        own_names: FrozenSet[str],
+        constant: Callable[[str], bool] | None,
+        given: Tuple[Assumption, ...],
+    ) -> Verdict:
+        terms = Terms()
+        assumed: Set[Assumption] = set(given)
+        same: List[Tuple[CodeType, CodeType]] = []
+
+        def same_code(x: int, y: int) -> bool:
+            inner = self._nested_verdict(terms.data[x], terms.data[y])
+            assumed.update(inner.assumptions)
+            if not inner.holds:
+                raise _NestedDiffers(terms.data[x].co_name, inner)
+            same.append((terms.data[x], terms.data[y]))
+            return True
+
+        try:
+            simulation = _simulation(a, b, terms, own_names, constant, same_code)
+            names = parameters(a.code)
+            simulation.run(Pair(entry_side(terms, names), entry_side(terms, names)))
+        except Diverged as found:
+            return Verdict(Grade.REFUTED, divergence=found.divergence)
+        except _NestedDiffers as found:
+            return found.verdict
+        except Unsupported as reason:
+            return Verdict(Grade.UNPROVED, reason=str(reason))
+        except (LookupError, ValueError, AssertionError, RecursionError) as error:
+            # Instructions that no machine could run, such as a pop from an empty stack: not proved, not an error.
+            return Verdict(Grade.UNPROVED, reason=f"cannot be followed: {error!r}")
+        assumed |= simulation.assumed
+        assumptions = tuple([assumption for assumption in Assumption if assumption in assumed])
+        grade = Grade.PROVED_UNDER if assumptions else Grade.PROVED
+        return Verdict(grade, assumptions, pairs=tuple(sorted(simulation.matched)), nested=tuple(same))
+
+    def _nested_verdict(self, a: CodeType, b: CodeType) -> Verdict:
+        key = (id(a), id(b))
+        known = self.nested.get(key)
+        if known is None:
+            known = self.nested[key] = self.verdict(a, b, None, nested=True)
+        return known
+
+
+class _NestedDiffers(Exception):
+    """The function that both sides make at the same place has different bodies."""
+
+    def __init__(self, name: str, inner: Verdict) -> None:
+        super().__init__(name)
+        inside = f"in {name}: "
+        found = inner.divergence
+        if found is not None:
+            event_a, event_b = inside + found.event_a, inside + found.event_b
+            found = Divergence(found.offset_a, found.offset_b, event_a, event_b)
+        self.verdict = Verdict(inner.grade, divergence=found, reason=inner.reason and inside + inner.reason)
+
+
+def _reads_in_another_order(a: Program, b: Program) -> bool:
+    """Return whether the programs read globals and attributes in different order before the first branch.
+
+    Reads of globals do not commute with events, such as reads of attributes, so a proof then usually needs globals
+    that are assumed to keep their values.
+    """
+    return any(x != y for x, y in zip(_first_reads(a), _first_reads(b)))
+
+
+def _first_reads(program: Program) -> List[Tuple[str, Any]]:
+    found: List[Tuple[str, Any]] = []
+    for op in program.ops:
+        if op.target >= 0:
+            break
+        if op.kind in ("LOAD_GLOBAL", "LOAD_ATTR"):
+            found.append((op.kind, op.arg))
+    return found
+
+
+def _bound_names(program: Program) -> List[str]:
+    """Return the local names that may have a value, in the order of `locals()`."""
+    bound = {op.arg for op in program.ops if op.kind == "STORE_LOCAL"}.union(parameters(program.code))
+    return [name for name in program.code.co_varnames if name in bound]
+
+
+def _simulation(
+    a: Program,
+    b: Program,
+    terms: Terms,
+    own_names: FrozenSet[str],
+    constant: Callable[[str], bool] | None,
+    same_code: Callable[[int, int], bool],
+) -> Bisimulation:
+    """Prepare both programs; a frame that may read its own local names must keep exactly those that it has."""
+    if sees_local_names(a) or sees_local_names(b):
+        own_names = frozenset()
+        if set(a.code.co_varnames) != set(b.code.co_varnames):
+            raise Unsupported("the frame looks at its local names, and they are not the same")
+        if _bound_names(a) != _bound_names(b):
+            raise Unsupported("the frame looks at its local names, and they are in another order")
+    own_names = own_names.difference(parameters(a.code), a.code.co_cellvars, a.code.co_freevars)
+    users = {*a.code.co_varnames, *a.code.co_cellvars, *a.code.co_freevars} - own_names
+    read_by_original = {op.arg for op in a.ops if op.kind == "LOAD_GLOBAL"} if constant else set()
+
+    def is_temp(name: str) -> bool:
+        return name not in users
+
+    def is_constant(name: str) -> bool:
+        return constant is not None and name in read_by_original and constant(name)
+
+    plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL)
+    plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL)
+    renewed = frozenset([op.arg for op in (*a.ops, *b.ops) if op.kind in ("SAVE_CELL", "RENEW_CELL")])
+    plan_a.renewed = plan_b.renewed = renewed
+    return Bisimulation(plan_a, plan_b, terms, same_code)
