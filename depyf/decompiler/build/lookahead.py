@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from depyf.decompiler.bytecode.microops import STRUCTURED, Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import STORES, STRUCTURED, Op, depth_needed, stack_effect
 
 # Stores that end a target: how many entries above the value they take.
-_TAKES = {"STORE_LOCAL": 0, "STORE_CELL": 0, "STORE_GLOBAL": 0, "STORE_NAME": 0, "STORE_ATTR": 1, "STORE_SUBSCR": 2}
+_TAKES = {**dict.fromkeys(STORES, 0), "STORE_ATTR": 1, "STORE_SUBSCR": 2}
 
 
 def stored_one_by_one(ops: Sequence[Op], position: int, count: int) -> bool:
