@@ -37,7 +37,7 @@ from depyf.decompiler.fold import drop_unreachable, fold
 from depyf.decompiler.printer import Printed, SyntaxLimits, max_depth, print_source
 from depyf.decompiler.printer.listing import annotated_disassembly, instructions_as_text
 from depyf.decompiler.prove import Grade, Verdict, prove
-from depyf.decompiler.recompile.compile_like import CannotRecompile, compile_like, own_global, share_nested
+from depyf.decompiler.recompile import CannotRecompile, compile_like, global_statement, share_nested
 from depyf.decompiler.simplify.invented_locals import (
     drop_clears_of_unbound,
     drop_final_deletes,
@@ -452,7 +452,7 @@ def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.FunctionDef]:
     if not any(isinstance(node, s.Nonlocal) and free.intersection(node.names) for node in nodes):
         return None
     variables = s.arguments(args=[s.arg(spelled(name)) for name in code.co_freevars])
-    body: List[s.Statement] = [*own_global([function], code), function, s.Return(s.Name(function.name))]
+    body: List[s.Statement] = [*global_statement([function], code), function, s.Return(s.Name(function.name))]
     return s.FunctionDef(f"__enclosing_scope_of_{function.name}", variables, body)
 
 

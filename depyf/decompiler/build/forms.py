@@ -118,7 +118,7 @@ def comes_later(then: Sequence[Op], orelse: Sequence[Op]) -> bool:
 
 def negate(node: s.Expression) -> s.Expression:
     """`not node`, without a double negation."""
-    if isinstance(node, s.Apart):
+    if isinstance(node, s.SeparateTest):
         return negate(node.value)
     if isinstance(node, s.UnaryOp) and node.op == "not":
         return node.operand
@@ -138,7 +138,7 @@ def negate(node: s.Expression) -> s.Expression:
 
 def flips(node: s.Expression) -> bool:
     """Whether `negate` would change the operator of an `is` or `in` test, which makes another instruction."""
-    if isinstance(node, s.Apart):
+    if isinstance(node, s.SeparateTest):
         return flips(node.value)
     if isinstance(node, s.BoolOp):
         return any(flips(value) for value in node.values)

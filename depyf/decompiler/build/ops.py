@@ -221,7 +221,7 @@ class Ops(Calls):
         operator, test, rest = op.arg
         first = self.test(test, is_kept=True)
         operands = [self.nested(ops) for ops in reversed(rest)]
-        tested = [s.Apart(node) if isinstance(node, s.BoolOp) else node for node in operands[:-1]]
+        tested = [s.SeparateTest(node) if isinstance(node, s.BoolOp) else node for node in operands[:-1]]
         self.event(bool_op(operator, [first, *tested, operands[-1]]))
 
     def op_select(self, op: Op) -> None:
@@ -246,7 +246,7 @@ class Ops(Calls):
             if test.negate and isinstance(node, s.Compare) and flips(node):
                 return Flipped(node.left, negate(node).ops, node.comparators)  # type: ignore[attr-defined]
             if isinstance(node, s.BoolOp) and is_followed:
-                node = s.Apart(node)
+                node = s.SeparateTest(node)
             return negate(node) if test.negate else node
         node = self.test(test.first)
         if isinstance(test, Both):

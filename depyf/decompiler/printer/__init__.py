@@ -1,9 +1,12 @@
-"""Syntax tree to source text, without recursion and in time linear in the text.
+"""Print: a syntax tree -> source text, without recursion and in time linear in the text.
 
-expressions, patterns   a node -> pieces of text, by precedence
-literals, fstrings      constants and quotes, exact to the bit
-statements              a statement -> headers and bodies
-writer, layout          lines, indentation, comments; breaking lines that are too long
+expression_text, pattern_text   a node -> parts of text, by precedence
+string_literals, fstrings       quotes and escapes, exact to the bit
+statement_text                  a statement -> headers and bodies
+parts                           parts -> text, without recursion
+writer, layout                  lines, indentation, comments; breaking lines that are too long
+syntax_limits                   the syntax that the target Python reads
+listing                         the last rung: instructions instead of source
 """
 
 from __future__ import annotations
@@ -23,18 +26,18 @@ __all__ = ["Printed", "SyntaxLimits", "max_depth", "print_source"]
 
 @dataclasses.dataclass(frozen=True)
 class Printed:
-    """A text, and for each of its lines the origin of the statement that begins there, or -1."""
+    """A text, and for each of its lines the origin of the statement that begins on it, or -1."""
 
     text: str
     origins: tuple[int, ...]
 
 
 def print_source(node: s.Node, *, features: SyntaxLimits, indent: int = 4, width: int | None = None) -> Printed:
-    """The source text of a module, a statement, or an expression (that one without a line break at its end).
+    """Return the source text of a module, a statement, or an expression (without a line break at its end).
 
-    The text is legal in the Pythons that `features` stands for, provided that they have the syntax the tree
-    uses at all, and parses back to the same tree (but `a and (b and c)` loses its parentheses). Lines longer
-    than `width` are broken inside brackets where they can be.
+    The text is legal in the Pythons that `features` describes, provided that they have the syntax that the tree
+    uses, and parses back to the same tree (but `a and (b and c)` loses its parentheses). Lines longer than
+    `width` are broken inside brackets where possible.
 
     Raises `Unspellable` for a constant that no text can spell exactly (use a `Placeholder`), and for an
     f-string, a decorator or an index that the target Python has no syntax for (use another form).
@@ -48,7 +51,7 @@ def print_source(node: s.Node, *, features: SyntaxLimits, indent: int = 4, width
 
 
 def max_depth(node: s.Module | s.Statement) -> int:
-    """How many levels of indentation the deepest line of `node` has; CPython accepts 100."""
+    """Return how many levels of indentation the deepest line of `node` has; CPython accepts 100."""
     deepest = 0
     any_limits = SyntaxLimits()
     top: Sequence[s.Located] = node.body if isinstance(node, s.Module) else [node]

@@ -1,4 +1,4 @@
-"""Expressions to parts of text: one function a node, each giving its parts in order (see `pieces`)."""
+"""Expressions -> parts of text: one function for each kind of node, returning its parts in order (see `parts`)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from depyf.decompiler.syntax.precedence import (
     YIELD,
 )
 
-# ---- names, constants, and what hangs on a value
+# ---- names, constants, attributes, subscripts, calls
 
 
 def name(node: s.Name, level: int, limits: SyntaxLimits) -> Parts:
@@ -58,7 +58,7 @@ def constant(node: s.Constant, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def in_operand(node: s.Expression, level: int) -> Part:
-    """What stands after `in`, where the compiler turns a set of constants into a frozenset."""
+    """Return the right operand of `in`: the compiler turns a set of constants there into a frozenset."""
     if isinstance(node, s.Constant) and node.value.__class__ is frozenset and node.value:
         items = sorted(node.value, key=lambda item: (type(item).__name__, repr(item)))
         return s.Set([s.Constant(item) for item in items]), level
@@ -73,7 +73,7 @@ def attribute(node: s.Attribute, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def subscript(node: s.Subscript, level: int, limits: SyntaxLimits) -> Parts:
-    index = _taken_apart(node.slice)
+    index = _index_expression(node.slice)
     walrus = NAMED if limits.bare_walrus_in_index else TEST
     if isinstance(index, s.Tuple) and index.elts:
         starred = any(isinstance(item, s.Starred) for item in index.elts)
@@ -87,8 +87,8 @@ def subscript(node: s.Subscript, level: int, limits: SyntaxLimits) -> Parts:
     return [(node.value, ATOM), "[", OPEN, (index, walrus), CLOSE_PLAIN, "]"]
 
 
-def _taken_apart(index: s.Expression) -> s.Expression:
-    """A constant index as the source has it: a tuple, or a slice (a constant from Python 3.14 on)."""
+def _index_expression(index: s.Expression) -> s.Expression:
+    """Return a constant index as source spells it: a tuple, or a slice (a constant from Python 3.14 on)."""
     if isinstance(index, s.Constant) and type(index.value) is tuple:
         return s.Tuple([_slice_or_constant(item) for item in index.value])
     return _slice_or_constant(index.value) if isinstance(index, s.Constant) else index
@@ -131,7 +131,7 @@ def call(node: s.Call, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def call_arguments(args: Sequence[s.Expression], keywords: Sequence[s.keyword]) -> Parts:
-    """The parentheses of a call or of a class's bases."""
+    """Return the parenthesised arguments of a call or of a class's bases."""
     items: Parts = [(arg, NAMED) for arg in args]
     items += [(item, TEST) for item in keywords]
     return bracketed("(", listed(items), ")")
@@ -141,7 +141,7 @@ def call_arguments(args: Sequence[s.Expression], keywords: Sequence[s.keyword]) 
 
 
 def bool_op(node: s.BoolOp, level: int, limits: SyntaxLimits) -> Parts:
-    """`a and (b and c)` is printed `a and b and c`, which evaluates the same things to the same value."""
+    """Print `a and (b and c)` as `a and b and c`, which evaluates the same operands to the same value."""
     own = AND if node.op == "and" else OR_CHAIN
     word = node.op + " "
     parts: Parts = []
@@ -155,7 +155,7 @@ def bool_op(node: s.BoolOp, level: int, limits: SyntaxLimits) -> Parts:
     return parts
 
 
-def apart(node: s.Apart, level: int, limits: SyntaxLimits) -> Parts:
+def separate_test(node: s.SeparateTest, level: int, limits: SyntaxLimits) -> Parts:
     if not limits.lines_decide_jumps:
         own = AND if isinstance(node.value, s.BoolOp) and node.value.op == "and" else OR_CHAIN
         return [(node.value, level)] if level != own else ["(", (node.value, TEST), ")"]
@@ -204,7 +204,7 @@ def list_display(node: s.List, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def tuple_display(node: s.Tuple, level: int, limits: SyntaxLimits) -> Parts:
-    # One element: the comma of `a,` is easily overlooked.
+    # One element gets parentheses: the comma of `a,` is easily overlooked.
     bare = level <= TUPLE and len(node.elts) > 1
     items = listed([(item, TEST if bare else NAMED) for item in node.elts])
     if len(items) == 1:
@@ -266,7 +266,7 @@ def parameter(node: s.arg, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def parameters(node: s.arguments, separator: str) -> Parts:
-    """All parameters, with separators between them; the brackets are the caller's."""
+    """Return all parameters with separators between them, without brackets."""
     parts: Parts = []
 
     def add(prefix: str, item: s.arg | None, default: s.Expression | None = None) -> None:
@@ -293,8 +293,9 @@ def parameters(node: s.arguments, separator: str) -> Parts:
 
 
 def lambda_(node: s.Lambda, level: int, limits: SyntaxLimits) -> Parts:
-    taken = parameters(node.args, ", ")
-    return wrapped([*(["lambda ", *taken] if taken else ["lambda"]), ": ", (node.body, TEST)], TEST, level)
+    listed_parameters = parameters(node.args, ", ")
+    head: Parts = ["lambda ", *listed_parameters] if listed_parameters else ["lambda"]
+    return wrapped([*head, ": ", (node.body, TEST)], TEST, level)
 
 
 def await_(node: s.Await, level: int, limits: SyntaxLimits) -> Parts:
@@ -321,12 +322,12 @@ def template_str(node: s.TemplateStr, level: int, limits: SyntaxLimits) -> Parts
 
 
 def formatted_value(node: s.FormattedValue, level: int, limits: SyntaxLimits) -> Parts:
-    """A field that no JoinedStr holds: a string of its own."""
+    """Print a field outside any JoinedStr as a string of its own."""
     return [StringStart("f"), *_field_parts(node, 0, limits), StringEnd()]
 
 
 def _string_parts(values: Sequence[s.Expression], depth: int, limits: SyntaxLimits) -> Parts:
-    """What stands between the quotes, or in a format specification inside `depth` - 1 others."""
+    """Return what is between the quotes, or in a format specification nested in `depth` - 1 others."""
     parts: Parts = []
     for value in values:
         if isinstance(value, s.Constant):
@@ -357,7 +358,7 @@ def _field_parts(field: s.FormattedValue | s.Interpolation, depth: int, limits: 
 
 
 def _ends_in_lambda(node: s.Expression) -> bool:
-    """Whether a bare colon, which would start the format specification, comes with this expression."""
+    """Return whether this expression contains a bare colon, which would start the format specification."""
     while isinstance(node, s.IfExp):
         node = node.orelse
     return isinstance(node, s.Lambda)
@@ -373,7 +374,7 @@ PRINTERS: Dict[type, Printer] = {
     s.Starred: starred,
     s.keyword: keyword,
     s.Call: call,
-    s.Apart: apart,
+    s.SeparateTest: separate_test,
     s.BoolOp: bool_op,
     s.NamedExpr: named_expr,
     s.BinOp: bin_op,

@@ -2,8 +2,8 @@
 
 Before Python 3.12 the text between the braces may hold neither a backslash nor the quotes of any string
 around it. So the choice is a small search, from the outermost string inwards: there are four kinds of quotes,
-and a string inside the braces takes the first kind with which it can be written. From 3.12 on anything goes,
-but a spelling that every Python reads is still preferred.
+and a string inside the braces takes the first kind that can spell it. From 3.12 on any quotes are legal, but a
+spelling that every Python reads is still preferred.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Quoted:
 
 
 class FString:
-    """A whole f-string (prefix "f") or template string ("t"), with the texts between its quotes."""
+    """A whole f-string (prefix "f") or template string ("t"), with the pieces between its quotes."""
 
     __slots__ = ("pieces", "prefix")
 
@@ -54,8 +54,8 @@ class FString:
         for piece in pieces:
             if isinstance(piece, str) and piece[:1] == "{" and self.pieces:
                 if isinstance(self.pieces[-1], FieldOpen):
-                    self.pieces.append(" ")  # two braces would be one
-            if piece:  # marks for line breaks are empty
+                    self.pieces.append(" ")  # `{{` would be an escaped brace
+            if piece:  # drop the marks for line breaks, which are empty
                 self.pieces.append(piece)
 
 
@@ -63,7 +63,7 @@ Piece = Union[str, Literal, Quoted, FString]  # a str is code inside the braces,
 
 
 def spell_fstring(string: FString, limits: SyntaxLimits) -> str:
-    """The text of an outermost f-string. Raises `Unspellable` where the target Python has none for it."""
+    """Return the text of an outermost f-string; raise `Unspellable` if the target Python has none."""
     text = _spell_within(string, ())
     if limits.nested_quotes_in_fstrings and (text is None or not text.isprintable()):
         return _spell_freely(string)
@@ -73,7 +73,7 @@ def spell_fstring(string: FString, limits: SyntaxLimits) -> str:
 
 
 def _preference(string: FString) -> tuple[str, ...]:
-    """The quotes to try: as `repr` would, but the strings inside get the single quotes if there are any."""
+    """Return the quotes in the order to try: as `repr` chooses, but double if there are strings inside."""
     if any(isinstance(piece, (Quoted, FString)) for piece in string.pieces):
         return DOUBLE_FIRST
     text = "".join([piece.value for piece in string.pieces if isinstance(piece, Literal)])
@@ -95,7 +95,7 @@ def _doubled_braces(text: str) -> str:
 
 
 def _spell_within(string: FString, around: tuple[str, ...]) -> str | None:
-    """The f-string as it can stand inside the braces of f-strings with the quotes `around`, if it can.
+    """Return the text of an f-string inside the braces of f-strings with the quotes `around`, or None.
 
     The recursion is shallow: no kind of quotes can be used twice on the way down.
     """
@@ -108,7 +108,7 @@ def _spell_within(string: FString, around: tuple[str, ...]) -> str | None:
 
 
 def _spell_pieces(pieces: Sequence[Piece], quote: str, around: tuple[str, ...]) -> str | None:
-    """The text between the quotes of an f-string, if it can be written with these."""
+    """Return the text between the quotes of an f-string, or None if these quotes cannot spell it."""
     out = []
     inside = (*around, quote)
     for piece in pieces:
@@ -130,7 +130,7 @@ def _spell_pieces(pieces: Sequence[Piece], quote: str, around: tuple[str, ...]) 
 
 
 def _spell_inner_literal(literal: Literal, quote: str, around: tuple[str, ...]) -> str | None:
-    """Text outside the braces of an f-string that is itself inside braces: without backslashes."""
+    """Return text outside the braces of an f-string that is itself inside braces, or None if it needs a backslash."""
     value = literal.value
     if not _can_stand_raw(value, quote, around) or (literal.in_spec and ("{" in value or "}" in value)):
         return None
@@ -138,7 +138,7 @@ def _spell_inner_literal(literal: Literal, quote: str, around: tuple[str, ...]) 
 
 
 def _spell_constant(value: str | bytes, around: tuple[str, ...]) -> str | None:
-    """A string constant inside the braces, without backslashes."""
+    """Return the text of a string constant inside the braces, or None if it needs a backslash."""
     if isinstance(value, bytes):
         prefix, text = "b", value.decode("latin-1")
         if not text.isascii():
@@ -152,7 +152,7 @@ def _spell_constant(value: str | bytes, around: tuple[str, ...]) -> str | None:
 
 
 def _can_stand_raw(value: str, quote: str, around: tuple[str, ...]) -> bool:
-    """Whether `value` can be written between `quote`s that stand between `around` without any escape."""
+    """Return whether `value` needs no escape between `quote`s that are themselves between `around`."""
     if any(bad in value for bad in ("\\", "\r", "\0", quote, *around)) or value.endswith(quote[0]):
         return False
     if "\n" in value and not all(len(outer) == 3 for outer in (quote, *around)):
@@ -164,7 +164,7 @@ def _can_stand_raw(value: str, quote: str, around: tuple[str, ...]) -> bool:
 
 
 def _spell_freely(root: FString) -> str:
-    """Every string quoted as it likes, whatever stands around it."""
+    """Return the text with the preferred quotes for every string, whatever the quotes around it."""
     out: list[str] = []
     stack: list[tuple[Piece, str]] = [(root, "")]  # with the quotes around each piece
     while stack:

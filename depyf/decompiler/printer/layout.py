@@ -1,4 +1,4 @@
-"""Breaking lines that are too long, inside brackets only.
+"""Layout: break lines that are too long, inside brackets only.
 
 The printer marks every place where a line may break. Marks are strings, so that joining the pieces gives the
 text on one line; only when that is too long do the marks matter. The rule is the usual one: a bracket that
@@ -12,7 +12,7 @@ from typing import Sequence
 
 
 class Mark(str):
-    """A place where a line may break: as a string what to write if it does not, `broken` what if it does."""
+    """A place where a line may break: its own text is written if it does not break, `broken` if it does."""
 
     broken: tuple[str, str]  # written before and after the line break
     depth: int  # +1 opens a bracket, -1 closes it, 0 stands between two items
@@ -25,28 +25,28 @@ class Mark(str):
 
 
 OPEN = Mark("", "", "", +1)  # after an opening bracket
-OPEN_ALWAYS = Mark("\n", "", "", +1)  # one that has to stand on lines of its own
+OPEN_ALWAYS = Mark("\n", "", "", +1)  # after one whose content must be on lines of its own
 COMMA = Mark(", ", ",", "", 0)
 SPACE = Mark(" ", "", "", 0)
-CLOSE = Mark("", ",", "", -1)  # before a closing bracket, where a last comma is welcome
-CLOSE_PLAIN = Mark("", "", "", -1)  # and where it is not
+CLOSE = Mark("", ",", "", -1)  # before a closing bracket that may follow a comma
+CLOSE_PLAIN = Mark("", "", "", -1)  # before one that may not
 
-# Brackets that are there only when the line breaks.
+# Brackets that are written only if the line breaks.
 OPEN_OPTIONAL = Mark("", "(", "", +1)
 CLOSE_OPTIONAL = Mark("", ",", ")", -1)
 CLOSE_OPTIONAL_PLAIN = Mark("", "", ")", -1)
 
 
 def lay_out(pieces: Sequence[str], indent: str, width: int, step: str) -> str:
-    """The pieces as the text of one statement, broken at marks so that lines stay within `width` if they can.
+    """Return the text of one statement, broken at marks so that lines stay within `width` where possible.
 
-    The result starts without `indent`; every further line has it. Takes time linear in the pieces.
+    The first line comes without `indent`, every further line with it. Takes time linear in the pieces.
     """
     needed = _needed_widths(pieces)
     out: list[str] = []
     column = len(indent)
-    margins = [indent]  # of the lines that we and the brackets around us stand on
-    opened: list[bool] = []  # for each bracket around us: was it broken
+    margins = [indent]  # of the current line and of the lines of the brackets around it
+    opened: list[bool] = []  # for each bracket around the current piece: is it broken
     for piece, need in zip(pieces, needed):
         if not isinstance(piece, Mark):
             out.append(piece)
@@ -71,11 +71,11 @@ def lay_out(pieces: Sequence[str], indent: str, width: int, step: str) -> str:
 
 
 def _needed_widths(pieces: Sequence[str]) -> list[int]:
-    """For each mark that opens a bracket: the columns up to the next place to break after its end."""
+    """Return, for each mark that opens a bracket, the columns up to the next possible break after its end."""
     needed = [0] * len(pieces)
     position = 0  # of a piece's start in the unbroken text, counted from the end of the text
     next_break = 0  # position of the first mark after the piece
-    ends: list[int] = []  # for each bracket we are in: the next break after its end
+    ends: list[int] = []  # for each bracket around the piece: the next break after its end
     for index in range(len(pieces) - 1, -1, -1):
         piece = pieces[index]
         position += len(piece)

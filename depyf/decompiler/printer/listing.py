@@ -1,8 +1,8 @@
 """The last rung of the ladder: a listing of instructions that is a valid Python file.
 
-Each instruction is one statement, a string, on a line of its own.  Nothing is gained by running it; but a
-debugger can set a breakpoint there (it refuses to on comments), and code that is relabelled to such a file
-can be stepped instruction by instruction.
+Each instruction is one statement, a string, on a line of its own. Running the file does nothing; but a debugger
+can set a breakpoint on each line (not on comments), and code that is relabelled to such a file can be stepped
+instruction by instruction.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ DOCSTRING = "Instructions as they run; no source was found that is proved to equ
 
 
 def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: str = "") -> Tuple[str, Lines]:
-    """Text of the listing, and (offset, line) for each instruction; `reason` says why there is no source.
+    """Return the text of the listing, and (offset, line) for each instruction.
 
-    `renames` maps a name in the code to the one to show.  Names and constants are shown without addresses, so
-    that two runs give the same text.
+    `reason`, why there is no source, becomes the first line. `renames` maps a name in the code to the one to
+    show. Names and constants are shown without addresses, so that two runs give the same text.
     """
     text: List[str] = ["# Not source: " + reason.replace("\n", " ")] if reason else []
     text.append(_signature(code))
@@ -43,7 +43,7 @@ def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: st
 
 
 def instructions_as_text(code: CodeType, renames: Mapping[str, str]) -> List[str]:
-    """What the listing of a function inside another has in place of its statements; the first is the docstring."""
+    """Return the strings that replace the statements of a nested function in a listing, its docstring first."""
     return [DOCSTRING, *[_shown(instruction, renames) for instruction in dis.get_instructions(code)]]
 
 
@@ -54,7 +54,7 @@ def _shown(instruction: dis.Instruction, renames: Mapping[str, str]) -> str:
 
 
 def _line_number(instruction: dis.Instruction) -> object:
-    """The source line; from 3.13 on `starts_line` is a bool and the number has its own field."""
+    """Return the source line; from 3.13 on `starts_line` is a bool and the number has its own field."""
     return getattr(instruction, "line_number", instruction.starts_line)
 
 
@@ -71,7 +71,7 @@ def _argument(instruction: dis.Instruction, renames: Mapping[str, str]) -> str:
 
 
 def _signature(code: CodeType) -> str:
-    """A `def` line with the parameters of the code; names that no source can spell get a plain stand-in."""
+    """Return a `def` line with the parameters of the code; names that no source can spell get a stand-in."""
     names = [name if name.isidentifier() else f"_{index}" for index, name in enumerate(code.co_varnames)]
     positional = names[: code.co_argcount]
     if code.co_posonlyargcount:

@@ -1,8 +1,8 @@
-"""What the text is put together from.
+"""The parts that a text is assembled from, and `expand`, which assembles it.
 
-A part is text, or a node with the level its place asks for (see `precedence`), which is expanded in turn. No
-printer of a node calls another one for a node inside: `expand` keeps the parts still to come on a stack, so
-that a tree of any depth can be printed.
+A part is text, or a node with the level that its place requires (see `precedence`), which is expanded in turn.
+The function that prints a node never calls the one of a node inside it: `expand` keeps the pending parts on a
+stack, so that a tree of any depth can be printed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from depyf.decompiler.printer.syntax_limits import SyntaxLimits
 
 
 class StringStart:
-    """Where an f-string begins; the pieces up to its end are gathered, then its quotes are chosen."""
+    """The start of an f-string; its quotes are chosen once all pieces up to its end are known."""
 
     __slots__ = ("prefix",)
 
@@ -25,7 +25,7 @@ class StringStart:
 
 
 class StringEnd:
-    """Where the f-string that began last ends."""
+    """The end of the innermost open f-string."""
 
     __slots__ = ()
 
@@ -36,10 +36,10 @@ Printer = Callable[[Any, int, SyntaxLimits], Parts]
 
 
 def expand(parts: Sequence[Part], printers: Dict[type, Printer], limits: SyntaxLimits) -> list[str]:
-    """All the text of `parts`, in order, line-break marks included."""
+    """Return all the text of `parts`, in order, line-break marks included."""
     out: list[Any] = []
     stack: list[Any] = list(reversed(parts))
-    strings: list[tuple[int, str]] = []  # the f-strings we are in: where in `out` they begin, their prefix
+    strings: list[tuple[int, str]] = []  # the open f-strings: where in `out` each begins, and its prefix
     while stack:
         part = stack.pop()
         kind = part.__class__
@@ -65,12 +65,12 @@ def expand(parts: Sequence[Part], printers: Dict[type, Printer], limits: SyntaxL
 
 
 def wrapped(parts: Parts, own: int, level: int) -> Parts:
-    """The parts of a node that binds at level `own`, in parentheses if its place asks for more."""
+    """Return the parts of a node that binds at level `own`, in parentheses if its place requires a higher one."""
     return parts if level <= own else ["(", *parts, ")"]
 
 
 def listed(items: Iterable[Part], separator: str = COMMA) -> Parts:
-    """The items with separators between them."""
+    """Return the items with separators between them."""
     parts: Parts = []
     for item in items:
         parts.append(item)
@@ -79,5 +79,5 @@ def listed(items: Iterable[Part], separator: str = COMMA) -> Parts:
 
 
 def bracketed(opening: str, items: Parts, closing: str, close: Mark = CLOSE) -> Parts:
-    """The items (separators included) in brackets that may break over lines."""
+    """Return the items (separators included) in brackets that may break over lines."""
     return [opening, OPEN, *items, close, closing] if items else [opening, closing]

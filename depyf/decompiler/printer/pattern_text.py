@@ -1,4 +1,4 @@
-"""Patterns of `match` and type parameters to pieces of text; the same scheme as in `expressions`."""
+"""Patterns of `match` and type parameters -> parts of text, in the same way as `expression_text`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def match_value(node: s.MatchValue, level: int, limits: SyntaxLimits) -> Parts:
 
 
 def _pattern_value(value: s.Expression) -> Part:
-    """A literal or a dotted name; a complex number stands without parentheses."""
+    """Return a literal or a dotted name; a complex number has no parentheses in a pattern."""
     if isinstance(value, s.Constant) and isinstance(value.value, complex):
         text, _ = spell(value.value)
         if text.startswith("-("):

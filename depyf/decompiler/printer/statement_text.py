@@ -1,7 +1,7 @@
-"""Statements to lines.
+"""Statements -> parts of lines: one function for each kind of statement.
 
 A simple statement is one line. A compound statement is a series of clauses, each a header and a body; the
-`Writer` keeps the bodies it is in on a stack of its own, so no depth of nesting is too much for it.
+`Writer` keeps the open bodies on a stack of its own, so that any depth of nesting can be printed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def aug_assign(node: s.AugAssign, limits: SyntaxLimits) -> Parts:
 
 
 def _no_bare_star(value: s.Expression, level: int) -> int:
-    """The level for a place where Python 3.8 wants `*a, b` in parentheses."""
+    """Return the level for a place where Python 3.8 requires parentheses around `*a, b`."""
     starred = isinstance(value, s.Tuple) and any(isinstance(item, s.Starred) for item in value.elts)
     return TEST if starred else level
 
@@ -246,7 +246,7 @@ COMPOUND: Dict[type, Callable[[Any, SyntaxLimits], Clauses]] = {
 
 
 def decorator(node: s.Expression, limits: SyntaxLimits) -> list[Part]:
-    """The line of one decorator."""
+    """Return the line of one decorator."""
     if not limits.any_decorator:
         inner = node.func if isinstance(node, s.Call) else node
         while isinstance(inner, s.Attribute):

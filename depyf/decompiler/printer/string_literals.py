@@ -1,4 +1,4 @@
-"""Strings as text between quotes, and docstrings in triple quotes."""
+"""String literals: text between quotes, and docstrings in triple quotes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from depyf.decompiler.printer.syntax_limits import SyntaxLimits
 
 
 def _escape_pieces(value: str, pieces: re.Pattern[str]) -> str:
-    """`value` with everything that is not printable escaped, and no quote: `pieces` match no single quote."""
+    """Escape everything that is not printable, but no quote: `pieces` never match a single quote."""
     return pieces.sub(lambda match: repr(match.group())[1:-1], value)
 
 
@@ -17,7 +17,7 @@ _ON_MANY_LINES = re.compile("[^'\n\t]+")
 
 
 def escaped(value: str, quote: str) -> str:
-    """`value` as it stands between two `quote`s, on one line."""
+    """Return `value` as it is written between two `quote`s, on one line."""
     return _escape_quotes(_escape_pieces(value, _ON_ONE_LINE), quote)
 
 
@@ -31,10 +31,10 @@ def _escape_quotes(body: str, quote: str) -> str:
 
 
 def docstring(value: str, indent: str, limits: SyntaxLimits) -> str:
-    """A docstring's literal in triple quotes, with real line breaks, that the compiler turns into `value`.
+    """Return the literal, in triple quotes and with real line breaks, that compiles to the docstring `value`.
 
     Where the compiler dedents docstrings, the lines are indented like the code around them. (A docstring that
-    such a compiler would change in any case has no spelling; it is printed as it is.)
+    such a compiler changes in any case has no spelling; it is printed unchanged.)
     """
     body = _escape_quotes(_escape_pieces(value, _ON_MANY_LINES), '"""')
     if limits.docstrings_are_dedented and _can_be_indented(value):
@@ -46,7 +46,7 @@ def docstring(value: str, indent: str, limits: SyntaxLimits) -> str:
 
 
 def _can_be_indented(value: str) -> bool:
-    """Whether dedenting gives `value` back after its lines but the first got one common indentation."""
+    """Return whether dedenting restores `value` after all lines but the first were indented equally."""
     first, *others = value.split("\n")
     filled = [line for line in others if line.strip(" ")]
     return "\t" not in value and first[:1] != " " and bool(filled) and any(line[0] != " " for line in filled)

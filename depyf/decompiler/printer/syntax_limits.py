@@ -1,4 +1,4 @@
-"""What the printed text may use: the syntax of the Python that is to read it."""
+"""Syntax limits: which syntax the printed text may use, by the Python that is to read it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class SyntaxLimits:
-    """Where Pythons differ in how the same tree can be written. The defaults suit them all."""
+    """Where Pythons differ in how the same tree can be written. The defaults are legal in all of them."""
 
     nested_quotes_in_fstrings: bool = False  # 3.12, PEP 701: and backslashes
     any_decorator: bool = False  # 3.9, PEP 614: not only dotted names and calls of them
@@ -19,7 +19,7 @@ class SyntaxLimits:
 
     @staticmethod
     def of(version: tuple[int, int]) -> SyntaxLimits:
-        """The limits of CPython `version`, given as (major, minor)."""
+        """Return the limits of CPython `version`, given as (major, minor)."""
         return SyntaxLimits(
             nested_quotes_in_fstrings=version >= (3, 12),
             any_decorator=version >= (3, 9),

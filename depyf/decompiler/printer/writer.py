@@ -1,4 +1,4 @@
-"""Lines: indentation, blank lines, comments, docstrings, and where in the bytecode each line came from."""
+"""The writer of lines: indentation, blank lines, comments, docstrings, and each line's origin in the bytecode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENCODING = re.compile(r"coding(?=[:=])")
 
 
 class Writer:
-    """Collects the lines of one text."""
+    """Collect the lines of one text."""
 
     def __init__(self, limits: SyntaxLimits, step: str, width: int | None) -> None:
         self.limits = limits
@@ -31,7 +31,7 @@ class Writer:
         self.origins: list[int] = []
 
     def write_body(self, body: Sequence[s.Located], has_docstring: bool) -> None:
-        """Write a body and all that is in it. Each body we are in is a generator of the bodies below it."""
+        """Write a body and everything in it. Each open body is a generator of the bodies below it."""
         stack = [self._body(body, 0, has_docstring)]
         while stack:
             inner = next(stack[-1], None)
@@ -64,7 +64,7 @@ class Writer:
         origin = node.origin
         for item in getattr(node, "decorator_list", ()):
             self._write(decorator(item, self.limits), indent, "", origin)
-            origin = -1  # the statement begins on its first line
+            origin = -1  # only the statement's first line carries its origin
         for header, body, source, has_docstring in COMPOUND[node.__class__](node, self.limits):
             trailing = source.trailing if source is not None else ""
             if source is not node:
@@ -73,17 +73,17 @@ class Writer:
             yield self._body(body, depth + 1, has_docstring)
 
     def _blank_lines_before(self, body: Sequence[s.Located], index: int, depth: int) -> None:
-        """PEP 8: definitions stand apart, with the comments above them."""
+        """Write the blank lines of PEP 8 around definitions and the comments above them."""
         if index == 0:
             return
         previous, node = body[index - 1], body[index]
-        apart = isinstance(previous, DEFINITIONS)
-        if not apart and not isinstance(previous, s.Comment):
+        is_separated = isinstance(previous, DEFINITIONS)
+        if not is_separated and not isinstance(previous, s.Comment):
             while isinstance(node, s.Comment) and index + 1 < len(body):
                 index += 1
                 node = body[index]
-            apart = isinstance(node, DEFINITIONS)
-        if apart:
+            is_separated = isinstance(node, DEFINITIONS)
+        if is_separated:
             count = 1 if depth else 2
             self.lines.extend([""] * count)
             self.origins.extend([-1] * count)
@@ -117,14 +117,14 @@ class Writer:
 
 
 def _string_of(node: s.Located) -> str | None:
-    """The string that a statement consists of, if it is one."""
+    """Return the string that a statement consists of, or None."""
     if isinstance(node, s.Expr) and isinstance(node.value, s.Constant) and type(node.value.value) is str:
         return node.value.value
     return None
 
 
 def _comment(line: str) -> str:
-    """One line of comment; what is not printable is escaped."""
+    """Return one line of comment, with unprintable characters escaped."""
     line = line.rstrip()
     if not line.isprintable():
         line = "".join([char if char.isprintable() else repr(char)[1:-1] for char in line])

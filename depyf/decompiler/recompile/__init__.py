@@ -1,1 +1,14 @@
-"""Recompile: source text -> a code object that can stand in for the original."""
+"""Recompile: source text -> a code object that can replace the original.
+
+replacement            compile the text, wrapped and restored so that the code is like the original
+restoration            put back constants, names and nested code objects that no text can spell
+cells, qualnames       the order of cell and free variables; the qualified names of classes
+relabelling            keep the original's instructions and change only file name and lines
+"""
+
+from __future__ import annotations
+
+from depyf.decompiler.recompile.replacement import compile_like, global_statement
+from depyf.decompiler.recompile.restoration import CannotRecompile, share_nested
+
+__all__ = ["CannotRecompile", "compile_like", "global_statement", "share_nested"]

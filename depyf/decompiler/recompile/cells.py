@@ -1,6 +1,6 @@
-"""Give a code object the cell and free variables of another, in its order, and rewrite its instructions for it.
+"""Cells: give a code object the cell and free variables of another, in its order, and renumber its instructions.
 
-From 3.11 on, instructions number locals, cells and free variables in one row: locals, then the cells that are
+From 3.11 on, instructions number locals, cells and free variables in one sequence: locals, then the cells that are
 not locals, then the free variables.
 """
 
@@ -16,12 +16,12 @@ _BY_SLOT = frozenset({
     "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF", "MAKE_CELL", "LOAD_FAST",
     "LOAD_FROM_DICT_OR_DEREF", "STORE_FAST", "DELETE_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR",
 })  # fmt: skip
-# Two in one, with four bits for each: 3.13.
+# Two slots in one argument, four bits each (3.13).
 _BY_TWO_SLOTS = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"})
 
 
 def with_cells(code: CodeType, cells: Tuple[str, ...], free: Tuple[str, ...]) -> CodeType:
-    """The same code with `co_cellvars` and `co_freevars` as given; those it has must be among them."""
+    """Return the code with `co_cellvars` and `co_freevars` as given, which must include those that it has."""
     if not set(code.co_cellvars) <= set(cells) or not set(code.co_freevars) <= set(free):
         raise ValueError("the code has cells that the other has not")
     before = _slots(code.co_varnames, code.co_cellvars, code.co_freevars)
@@ -41,7 +41,7 @@ def with_cells(code: CodeType, cells: Tuple[str, ...], free: Tuple[str, ...]) ->
 
 
 def _renumbered(opname: str, argument: int, moved: Dict[int, int]) -> int:
-    """The argument of an instruction after its variables have moved."""
+    """Return the argument of an instruction after its variables have moved."""
     if opname in _BY_SLOT:
         return moved[argument]
     if opname in _BY_TWO_SLOTS:

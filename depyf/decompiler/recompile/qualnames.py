@@ -1,4 +1,4 @@
-"""The qualified name that a class body stores: `__qualname__ = 'Outer.C'`, a constant that the compiler makes."""
+"""Qualified names: the one that a class body stores (`__qualname__ = 'Outer.C'`) is a constant of the compiler's."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from depyf.decompiler.decode.instructions import Raw, raw_instructions
 _USES_CONSTANT = frozenset({"LOAD_CONST", "RETURN_CONST", "KW_NAMES"})
 
 
-def renamed(qualified: str, old: str, new: str) -> str:
-    """A qualified name with its beginning changed."""
+def with_prefix(qualified: str, old: str, new: str) -> str:
+    """Return a qualified name with the prefix `old`, if it has it, replaced by `new`."""
     if qualified == old or qualified.startswith(old + "."):
         return new + qualified[len(old) :]
     return qualified
 
 
-def class_named(code: CodeType, qualified: str) -> CodeType:
-    """A class body that stores another qualified name; code that is no class body is left as it is."""
+def with_class_qualname(code: CodeType, qualified: str) -> CodeType:
+    """Return a class body that stores this qualified name; any other code unchanged."""
     if code.co_flags & CO_OPTIMIZED or code.co_name == "<module>":
         return code
     instructions = raw_instructions(code, RUNNING_VERSION)
@@ -43,7 +43,7 @@ def class_named(code: CodeType, qualified: str) -> CodeType:
 
 
 def _load_of_name(code: CodeType, instructions: List[Raw]) -> Optional[Raw]:
-    """The instruction that loads the qualified name, which is stored at the start of the body."""
+    """Return the instruction that loads the qualified name, which is stored at the start of the body."""
     for load, store in zip(instructions, instructions[1:]):
         if store.opname == "STORE_NAME" and code.co_names[store.arg] == "__qualname__":
             return load if load.opname == "LOAD_CONST" else None

@@ -1,8 +1,8 @@
-"""A code object that runs as before but claims to come from another file.
+"""Relabelling: give a code object another file name and other lines, and keep its instructions.
 
 Only `co_filename`, `co_firstlineno` and the line table change: a debugger then stops, steps and lists in that
-file while the very same instructions run.  The three formats of the line table are told apart by the
-attributes that a code object has:
+file while the very same instructions run. The attributes of a code object show which of three formats its line
+table has:
 
 - `co_exceptiontable` (3.11 and newer): location table, Objects/locations.md in CPython (PEP 626, PEP 657)
 - `co_linetable` without it (3.10): pairs of byte and line deltas, Objects/lnotab_notes.txt (PEP 626)
@@ -22,11 +22,11 @@ _UNITS_PER_ENTRY = 8
 
 
 def relabel(code: CodeType, filename: str, lines: Sequence[Tuple[int, int]], first_line: int | None = None) -> CodeType:
-    """`code` with `filename` and the lines given as (offset of an instruction, line), sorted by offset.
+    """Return `code` with `filename` and the lines given as (offset of an instruction, line), sorted by offset.
 
     Instructions before the first offset belong to the first line; `first_line` is the line of the `def`
-    (by default the smallest line).  Nested code objects stay the very same objects: whoever made the code may
-    know them by identity.
+    (by default the smallest line). Nested code objects stay the same objects: their maker may compare them by
+    identity.
     """
     start = first_line if first_line is not None else min((line for _, line in lines), default=1)
     runs = _runs(lines, len(code.co_code), start)
@@ -41,9 +41,9 @@ def relabel(code: CodeType, filename: str, lines: Sequence[Tuple[int, int]], fir
 
 
 def move(code: CodeType, filename: str, by_lines: int = 0) -> CodeType:
-    """`code` and all code inside it with another file name and all lines shifted.
+    """Return `code` and all code inside it with another file name and all lines shifted.
 
-    For code that no one knows by identity: a generated function whose text was copied to `filename`.
+    For code that nothing compares by identity: a generated function whose text was copied to `filename`.
     """
     constants = tuple(
         move(constant, filename, by_lines) if isinstance(constant, CodeType) else constant
@@ -53,7 +53,7 @@ def move(code: CodeType, filename: str, by_lines: int = 0) -> CodeType:
 
 
 def adopt_lines(code: CodeType, twin: CodeType) -> CodeType:
-    """`code` with the file name and lines of `twin`, which has the same instructions, nested code too."""
+    """Return `code` with the file name and lines of `twin`, which has the same instructions, nested code included."""
     if code.co_code != twin.co_code:
         raise ValueError("the instructions of the two code objects differ")
     constants = tuple(
@@ -68,7 +68,7 @@ def adopt_lines(code: CodeType, twin: CodeType) -> CodeType:
 
 
 def _runs(lines: Sequence[Tuple[int, int]], size: int, start: int) -> List[Run]:
-    """Stretches of code that belong to one line each; together they cover `size` bytes."""
+    """Return stretches of code that belong to one line each; together they cover `size` bytes."""
     marks = [(offset, line) for offset, line in lines if 0 <= offset < size]
     if not marks or marks[0][0] > 0:
         marks.insert(0, (0, marks[0][1] if marks else start))
@@ -85,7 +85,7 @@ def _runs(lines: Sequence[Tuple[int, int]], size: int, start: int) -> List[Run]:
 
 
 def encode_locations(runs: Sequence[Run], first_line: int) -> bytes:
-    """The location table of 3.11 and newer: lines without columns."""
+    """Return the location table of 3.11 and newer: lines without columns."""
     table = bytearray()
     current = first_line
     for size, line in runs:
@@ -100,7 +100,7 @@ def encode_locations(runs: Sequence[Run], first_line: int) -> bytes:
 
 
 def _signed_varint(value: int) -> Iterator[int]:
-    """Six bits a byte, lowest first; bit 6 says that more follow, bit 0 of the whole is the sign."""
+    """Yield six bits a byte, lowest first; bit 6 is set if more follow, bit 0 of the whole is the sign."""
     unsigned = (-value << 1) | 1 if value < 0 else value << 1
     while unsigned >= 64:
         yield 0x40 | (unsigned & 0x3F)
@@ -109,7 +109,7 @@ def _signed_varint(value: int) -> Iterator[int]:
 
 
 def encode_line_deltas(runs: Sequence[Run], first_line: int) -> bytes:
-    """The line table of 3.10: (bytes that follow, line delta before them)."""
+    """Return the line table of 3.10: (bytes that follow, line delta before them)."""
     table = bytearray()
     current = first_line
     for size, line in runs:
@@ -127,7 +127,7 @@ def encode_line_deltas(runs: Sequence[Run], first_line: int) -> bytes:
 
 
 def encode_lnotab(runs: Sequence[Run], first_line: int) -> bytes:
-    """`co_lnotab` of 3.8 and 3.9: (bytes since the last mark, line delta at this mark)."""
+    """Return the `co_lnotab` of 3.8 and 3.9: (bytes since the last mark, line delta at this mark)."""
     table = bytearray()
     current = first_line
     pending = 0  # bytes since the last mark
@@ -145,7 +145,7 @@ def encode_lnotab(runs: Sequence[Run], first_line: int) -> bytes:
 
 
 def _steps(delta: int, most: int, least: int) -> Iterator[int]:
-    """`delta` as a sum of steps that each fit one signed byte."""
+    """Yield steps that sum to `delta` and each fit one signed byte."""
     while delta:
         step = max(min(delta, most), least)
         yield step

@@ -1,10 +1,9 @@
-"""Our own typed syntax tree: Python's `ast` in names and fields, complete for Python 3.8 to 3.15."""
+"""The syntax tree: Python's `ast` in names and fields, typed, and complete for Python 3.8 to 3.15."""
 
 from __future__ import annotations
 
 from depyf.decompiler.syntax.comparison import children, dump, same, walk
 from depyf.decompiler.syntax.expressions import (
-    Apart,
     Attribute,
     Await,
     BinOp,
@@ -25,6 +24,7 @@ from depyf.decompiler.syntax.expressions import (
     Name,
     NamedExpr,
     Placeholder,
+    SeparateTest,
     Set,
     SetComp,
     Slice,
@@ -95,7 +95,6 @@ from depyf.decompiler.syntax.statements import (
 
 __all__ = [
     "AnnAssign",
-    "Apart",
     "Assert",
     "Assign",
     "AsyncFor",
@@ -156,6 +155,7 @@ __all__ = [
     "Placeholder",
     "Raise",
     "Return",
+    "SeparateTest",
     "Set",
     "SetComp",
     "Slice",

@@ -1,4 +1,4 @@
-"""Walking and comparing trees, without recursion: a tree may be as deep as a program is long."""
+"""Comparison and traversal of trees, without recursion: a tree may be as deep as a program is long."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LEAVES = (Name, Constant)  # most nodes
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The nodes directly below, in the order of the fields."""
+    """Yield the nodes directly below, in the order of the fields."""
     for name in node.__slots__:
         value = getattr(node, name)
         if isinstance(value, Node):
@@ -23,7 +23,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """The tree's nodes, each before those below it, in the order of the text."""
+    """Yield the nodes of a tree, each before those below it, in the order of the text."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -35,16 +35,16 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def same(left: Node, right: Node) -> bool:
-    """Whether two trees have the same shape and the same leaves; `origin` does not count.
+    """Return whether two trees have the same shape and the same leaves; `origin` is ignored.
 
-    Constants are compared by type and bits: 1, True and 1.0 differ, so do 0.0 and -0.0. Lists and tuples of
-    nodes are alike.
+    Constants are compared by type and bits: 1, True and 1.0 differ, so do 0.0 and -0.0. A list and a tuple of
+    the same nodes are equal.
     """
     return dump(left) == dump(right)
 
 
 def dump(root: Node) -> str:
-    """A text that two trees share exactly when they are the `same`; for tests and error messages."""
+    """Return a text that two trees share exactly when they are the `same`; for tests and error messages."""
     parts: List[str] = []
     stack: List[Tuple[Any, bool]] = [(root, False)]  # (item, whether it is text already)
     while stack:
@@ -76,7 +76,7 @@ def dump(root: Node) -> str:
 
 
 def _describe(value: Any) -> str:
-    """A constant's text: unlike its repr, it tells apart all that source text can tell apart."""
+    """Return a text for a constant that, unlike its repr, differs wherever source text can differ."""
     if type(value) in (tuple, frozenset):
         items = [_describe(item) for item in value]
         return type(value).__name__ + repr(items if type(value) is tuple else sorted(items))
@@ -86,5 +86,5 @@ def _describe(value: Any) -> str:
 
 
 def _number(value: int) -> str:
-    """Decimal, or hexadecimal where Python refuses (or takes long) to write so many digits."""
+    """Return an int in decimal, or in hexadecimal where Python refuses (or takes long) to print so many digits."""
     return hex(value) if value.bit_length() > 4096 else repr(value)

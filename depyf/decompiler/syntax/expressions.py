@@ -1,4 +1,4 @@
-"""Expressions. Fields mean what they mean in `ast`; what is ours alone is said at the class."""
+"""Expressions. Fields mean what they mean in `ast`; nodes that `ast` lacks begin with "Ours:"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 from depyf.decompiler.syntax.nodes import Expression, Node, node
 
-# ---- names, constants, and what hangs on a value
+# ---- names, constants, attributes, subscripts, calls
 
 
 @node
@@ -24,7 +24,7 @@ class Constant(Expression):
 
 @node
 class Placeholder(Expression):
-    """Ours: the name that stands in the text for a constant no text can spell."""
+    """Ours: the name that stands in the text for a constant that no text can spell."""
 
     name: str
     value: Any = None
@@ -83,10 +83,10 @@ class BoolOp(Expression):
 
 
 @node
-class Apart(Expression):
-    """Ours: an `and` or `or` whose value is tested by another one, not its operands.
+class SeparateTest(Expression):
+    """Ours: an `and` or `or` inside another, which tests its value once more instead of joining its operands.
 
-    `(a and b) and c` is not `a and b and c` then. Some compilers make the same of both if they are on one line.
+    `(a and b) and c` is not `a and b and c` then. Some compilers make the same code of both if they are on one line.
     """
 
     value: Expression
@@ -258,7 +258,7 @@ class JoinedStr(Expression):
 
 @node
 class Interpolation(Expression):
-    """`str` is the expression's text as the program can see it: where not empty, it is what gets printed."""
+    """`str` is the expression's text, which the program can read; if not empty, it is what gets printed."""
 
     value: Expression
     str: builtins.str = ""

@@ -1,4 +1,4 @@
-"""Names as a source text can spell them."""
+"""Identifiers: names that source text can spell, in place of those that it cannot."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _NO_WORD = re.compile(r"\W")
 
 
 def spelled(name: str) -> str:
-    """How a variable is written: names that no source can spell (`.0`, pytest's `@py_assert1`) get a stand-in."""
+    """Return a variable's name in text: one that no source can spell (`.0`, pytest's `@py_assert1`) gets a stand-in."""
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
     return "__implicit_" + _NO_WORD.sub("_", name).strip("_")
 
 
 def shown_name(function: str) -> str:
-    """What a function is called in a text: its name, without what no source can spell (`resume_in_<lambda>_at_3`)."""
+    """Return a function's name in text, without what no source can spell (`resume_in_<lambda>_at_3`)."""
     if function.isidentifier() and not keyword.iskeyword(function):
         return function
     words = [word for word in _NO_WORD.split(function) if word]

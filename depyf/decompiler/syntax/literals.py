@@ -1,4 +1,4 @@
-"""Constants as text: the text evaluates to exactly the value, to the bit, or there is none."""
+"""Literals: a constant -> text that evaluates to exactly that value, to the bit, or `Unspellable`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ INFINITY = "1e309"
 
 
 class Unspellable(Exception):
-    """No source text the target Python accepts evaluates to exactly this; choose another form."""
+    """No source text that the target Python accepts evaluates to exactly this; choose another form."""
 
 
 def spell(value: Any) -> tuple[str, int]:
-    """The text of a constant that is no container, and the level at which the text binds.
+    """Return the text of a constant that is no container, and the level at which the text binds.
 
     Raises `Unspellable` for a nan or a complex number that no constant expression folds to, and for objects of any
     other type, subclasses of the plain types included.
@@ -48,7 +48,7 @@ def _shown(value: object) -> str:
 
 
 def _spell_nan(value: float) -> tuple[str, int]:
-    """An operation that the compiler folds to this very nan: its sign is up to the machine, so it is computed."""
+    """Return an operation that the compiler folds to this very nan; its sign depends on the machine, so compute it."""
     nan = math.inf - math.inf
     if _bits(nan, 0.0) == _bits(value, 0.0):
         return f"({INFINITY} - {INFINITY})", ATOM
@@ -66,9 +66,9 @@ def _spell_float(value: float) -> str:
 
 
 def _spell_complex(value: complex) -> tuple[str, int]:
-    """A literal, or a sum that the compiler folds. The signs of zeros decide, so each candidate is computed.
+    """Return a literal, or a sum that the compiler folds; compute each candidate, as signs of zeros decide.
 
-    Python 3.14 adds a real and a complex number without first turning the real one into a complex one, which
+    Python 3.14 adds a real and a complex number without first converting the real one to complex, which
     changes signs of zeros; a candidate must give the value both ways.
     """
     wanted = _bits(value.real, value.imag)
@@ -94,7 +94,7 @@ def _spell_complex(value: complex) -> tuple[str, int]:
 
 
 def _spell_part(value: float) -> str:
-    """A real or imaginary part: a float without a fraction of zero, as `repr` has it."""
+    """Return the text of a real or imaginary part: like `repr` of a complex number, without `.0`."""
     text = _spell_float(value)
     return text[:-2] if text.endswith(".0") and text != "-0.0" else text  # -0 is an int, without a sign
 

@@ -1,4 +1,4 @@
-"""What every node of the syntax tree is: a small mutable record with slots.
+"""Nodes: the base classes of the syntax tree, small mutable records with slots.
 
 The tree mirrors Python's `ast`: same class names, same field names. It differs in three ways: there is no
 `ctx`, operators are plain strings (`BinOp(a, "+", b)`), and it can hold the syntax of every Python from 3.8
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 
     def last_field(*, default: Any, kw_only: bool) -> Any:
-        """A field that comes after those of the subclasses."""
+        """Declare a field that comes after those of the subclasses."""
 
     @dataclass_transform(eq_default=False, field_specifiers=(last_field,))
     def node(cls: Type[T]) -> Type[T]:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     @node
     class Located(Node):
-        """A node that starts a line: it may carry a comment and knows where in the bytecode it came from."""
+        """A node that starts a line: it may carry a comment, and the offset in the bytecode that it came from."""
 
         trailing: str = last_field(default="", kw_only=True)  # a comment at the end of the (header) line
         origin: int = last_field(default=-1, kw_only=True)  # offset of the first instruction; not compared
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 else:
 
     class Located(Node):
-        """A node that starts a line: it may carry a comment and knows where in the bytecode it came from."""
+        """A node that starts a line: it may carry a comment, and the offset in the bytecode that it came from."""
 
         __slots__ = ()
 
     def node(cls: Type[T]) -> Type[T]:
-        """Class decorator: a dataclass with slots, compared by identity (`same` compares trees).
+        """Decorate a class to be a dataclass with slots, compared by identity (`same` compares trees).
 
         A `Located` node gets the fields `trailing` and `origin` after its own, and every field that has a
         default needs no argument. (`dataclass(slots=True, kw_only=True)` would do, but needs Python 3.10.)
@@ -68,18 +68,18 @@ class Expression(Node):
 
 
 class Statement(Located):
-    """A node that stands in a body."""
+    """A node that is an item of a body."""
 
     __slots__ = ()
 
 
 class Pattern(Node):
-    """What stands after `case`."""
+    """A pattern after `case`."""
 
     __slots__ = ()
 
 
 class TypeParameter(Node):
-    """What stands in the brackets of `def f[T]()`."""
+    """A type parameter, in the brackets of `def f[T]()`."""
 
     __slots__ = ()

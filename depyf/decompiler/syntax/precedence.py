@@ -1,10 +1,10 @@
-"""How tightly things bind. A node whose own level is below the level its place asks for gets parentheses."""
+"""Precedence: how tightly nodes bind. A node whose level is below the one that its place requires gets parentheses."""
 
 from __future__ import annotations
 
-# The levels that places ask for. The first three are no steps of one ladder: a bare `yield` or tuple stands
-# only where YIELD or TUPLE is asked for, and `:=` stands bare only where exactly NAMED is asked for.
-# OR_CHAIN is what the operands of `or` ask for, AND what those of `and` do: one of the same kind joins in.
+# The levels that places require. The first three are not ordered like the rest: a bare `yield` or tuple is legal
+# only where YIELD or TUPLE is required, and a bare `:=` only where exactly NAMED is.
+# The operands of `or` require OR_CHAIN and those of `and` require AND: an operand of the same kind joins the chain.
 YIELD, TUPLE, NAMED, TEST, OR, OR_CHAIN, AND, NOT, COMPARE = range(9)
 BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, TERM, FACTOR, POWER, AWAIT, ATOM = range(9, 19)
 
@@ -24,5 +24,5 @@ BINARY = {
     "**": POWER,
 }
 
-# The same for patterns: `p as n` stands anywhere but in `|`, and `|` in anything but `|`.
+# The same for patterns: `p as n` is legal anywhere but in `|`, and `|` anywhere but in `|`.
 ANY_PATTERN, OR_PATTERN, CLOSED_PATTERN = range(3)

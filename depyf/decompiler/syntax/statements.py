@@ -1,4 +1,4 @@
-"""Statements. Fields mean what they mean in `ast`; what is ours alone is said at the class.
+"""Statements. Fields mean what they mean in `ast`; nodes that `ast` lacks begin with "Ours:".
 
 Every statement (and `ExceptHandler`, `match_case`) also takes `trailing=` and `origin=`, see `Located`.
 Bodies are lists, so that later stages can edit them in place; an empty body prints as `pass`.
@@ -162,14 +162,14 @@ class Continue(Statement):
 
 @node
 class Comment(Statement):
-    """Ours: one or several lines of comment; each gets its `# ` unless it already has one."""
+    """Ours: one or several lines of comment; each line that does not start with `#` gets `# `."""
 
     text: str
 
 
 @node
 class OneLine(Statement):
-    """Ours: simple statements on one line, with semicolons; interactive code is one line or one compound statement."""
+    """Ours: simple statements on one line, with semicolons: interactive code is one line or one compound statement."""
 
     body: Body
 

@@ -1,0 +1,188 @@
+"""Replacement: compile source text to a code object that can replace the original.
+
+The compiler reads the text that is shown; what no text can spell is put back afterwards (restoration.py). Free
+variables need a function around the text; line numbers stay those of the text that is shown.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_NESTED, FUTURE_FLAGS
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
+from depyf.decompiler.decode import decode
+from depyf.decompiler.decode.instructions import Raw, raw_instructions
+from depyf.decompiler.printer import SyntaxLimits, print_source
+from depyf.decompiler.recompile.cells import with_cells
+from depyf.decompiler.recompile.restoration import CannotRecompile, Restorer, stand_in, with_empty_fromlists
+from depyf.text.quiet_compile import compile_quietly
+
+_READS_A_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})
+
+
+def compile_like(
+    tree: s.Module,
+    original: CodeType,
+    *,
+    filename: str,
+    mode: str = "exec",
+    shown_line: int,
+    constants: Mapping[str, Any] = {},
+    names: Mapping[str, str] = {},
+    print_width: Optional[int] = None,
+    shown: Optional[str] = None,
+    has_scope: bool = False,
+    kept: Collection[CodeType] = (),
+) -> CodeType:
+    """Compile the text, one definition or a whole module, to a code object like `original`.
+
+    `shown_line` is the line of the `def` in the text that is shown. `names` maps shown names to real ones and
+    `constants` placeholders to their values. `shown` is the text of `tree` if it was already printed: it is compiled
+    without printing it again. With `has_scope`, it includes a function that binds the free variables.
+    `kept` are code objects inside `original` that the text does not spell; they are put back unchanged.
+    """
+    body: List[s.Statement] = tree.body
+    is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
+    wrapped = bool(original.co_freevars) and not is_generic
+    if wrapped:
+        empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
+        body = [s.FunctionDef("__around__", s.arguments(), [*global_statement(body, original), empty, *body])]
+        if shown is not None and not has_scope and not constants:
+            shown = _indented_in(s.Module(body), tree, shown)
+    is_printed = shown is not None
+    if RUNNING.super_calls_are_fused and original.co_name != "<module>" and _has_plain_super(original):
+        body = [s.Expr(s.Name("super")), *body]  # the compiler does not fuse calls in a module that names `super`
+        is_printed = False
+    width = None if print_width is None else print_width + (4 if wrapped and not has_scope else 0)
+    text = shown or ""
+    if not is_printed or constants:
+        text = print_source(
+            _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
+        ).text
+    # Not `annotations`: the text spells string annotations as strings, or has the `from __future__` import itself.
+    flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
+    code = compile_quietly(text, filename, mode, flags=flags, optimize=0)
+    if original.co_name != "<module>":
+        for _ in range(1 + wrapped + is_generic):
+            code = _only_code(code)
+    shift = shown_line - code.co_firstlineno
+    stand_ins = {stand_in(name): value for name, value in constants.items()}
+    prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
+    restorer = Restorer(dict(names), stand_ins, shift, prefix, original, kept)
+    code = restorer.code(code, original)
+    return _like(with_empty_fromlists(code, original), original)
+
+
+def _indented_in(around: s.Module, inner: s.Module, shown: str) -> Optional[str]:
+    """Return the text of a definition inside the function around it; None if a string constant may span lines."""
+    if '"""' in shown or "'''" in shown:
+        return None
+    (function,) = around.body
+    assert isinstance(function, s.FunctionDef)
+    head = s.FunctionDef(function.name, function.args, function.body[: -len(inner.body)])
+    text = print_source(s.Module([head]), features=SyntaxLimits.of(RUNNING_VERSION)).text
+    return text + "".join([f"    {line}\n" for line in shown[:-1].split("\n")])
+
+
+def global_statement(body: Sequence[s.Statement], original: CodeType) -> List[s.Statement]:
+    """Return the `global` statement that a function around a definition needs, if any.
+
+    The function would make the definition's name a local; code inside that reads a global of that name needs it.
+    """
+    definition = body[0] if len(body) == 1 else None
+    if not isinstance(definition, (s.FunctionDef, s.AsyncFunctionDef, s.ClassDef)):
+        return []
+    work = [original]
+    while work:
+        code = work.pop()
+        if definition.name in code.co_names and definition.name not in original.co_freevars:
+            if any(op.kind in _READS_A_GLOBAL and op.arg == definition.name for op in decode(code).ops):
+                return [s.Global([definition.name])]
+        work.extend(const for const in code.co_consts if isinstance(const, CodeType))
+    return []
+
+
+def _has_plain_super(code: CodeType) -> bool:
+    """Return whether calls of `super` in the code, nested code included, are not fused with the attribute read."""
+    work = [code]
+    calls = False
+    while work:
+        current = work.pop()
+        work.extend(const for const in current.co_consts if isinstance(const, CodeType))
+        if "super" in current.co_names:  # code generators may leave the name there unused
+            raws = raw_instructions(current, RUNNING_VERSION)
+            if any(raw.opname == "LOAD_SUPER_ATTR" for raw in raws):
+                return False
+            calls = calls or any(_loads_super(current, raw) for raw in raws)
+    return calls
+
+
+def _loads_super(code: CodeType, raw: Raw) -> bool:
+    if raw.opname == "LOAD_NAME":
+        return code.co_names[raw.arg] == "super"
+    return raw.opname == "LOAD_GLOBAL" and code.co_names[raw.arg >> 1] == "super"
+
+
+def _shown(name: str, names: Mapping[str, str]) -> str:
+    for shown, real in names.items():
+        if real == name:
+            return shown
+    return name
+
+
+def _only_code(code: CodeType) -> CodeType:
+    found = [const for const in code.co_consts if isinstance(const, CodeType)]
+    if len(found) != 1:
+        raise CannotRecompile(f"{len(found)} code objects where one was expected")
+    return found[0]
+
+
+def _with_stand_ins(module: s.Module, constants: Mapping[str, Any]) -> s.Module:
+    """Return a copy of the tree with bytes literals instead of placeholders; the tree itself if it has none."""
+    if not constants:
+        return module
+    replaced: s.Module = _replace(
+        module, lambda node: s.Constant(stand_in(node.name)) if isinstance(node, s.Placeholder) else node
+    )
+    return replaced
+
+
+def _replace(root: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a copy of a tree with some of its nodes changed; iterative."""
+    copies: Dict[int, Any] = {}
+    work: List[Tuple[Any, bool]] = [(root, False)]
+    while work:
+        node, is_ready = work.pop()
+        if not is_ready:
+            work.append((node, True))
+            work.extend((child, False) for child in s.children(node))
+            continue
+        changed = change(node)
+        if changed is node:
+            new = object.__new__(type(node))
+            for slot in node.__slots__:
+                value = getattr(node, slot)
+                if isinstance(value, s.Node):
+                    value = copies[id(value)]
+                elif isinstance(value, (list, tuple)) and not isinstance(node, s.Constant):
+                    value = [copies[id(item)] if isinstance(item, s.Node) else item for item in value]
+                setattr(new, slot, value)
+            changed = new
+        copies[id(node)] = changed
+    return copies[id(root)]
+
+
+def _like(code: CodeType, original: CodeType) -> CodeType:
+    """Return the code with the name, flags and cells of the original."""
+    changes: Dict[str, Any] = {"co_name": original.co_name}
+    if hasattr(original, "co_qualname"):
+        changes["co_qualname"] = original.co_qualname
+    both = code.co_flags ^ original.co_flags
+    if both & ~(CO_NESTED | FUTURE_FLAGS) == 0:
+        changes["co_flags"] = original.co_flags
+    code = code.replace(**changes)
+    if code.co_cellvars != original.co_cellvars or code.co_freevars != original.co_freevars:
+        code = with_cells(code, original.co_cellvars, original.co_freevars)
+    return code

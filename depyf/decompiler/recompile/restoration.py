@@ -1,0 +1,150 @@
+"""Restoration: put back into a recompiled code object what no text can spell.
+
+The compiler reads the text that is shown, with three exceptions. Constants without a spelling are bytes literals of the
+same length there. Generated names have the form that is shown. And an import that names nothing passes None to
+`__import__`, never an empty tuple. Nested code objects that were proved equal go back by identity.
+"""
+
+from __future__ import annotations
+
+from opcode import opmap
+from types import CodeType
+from typing import Any, Collection, Dict, FrozenSet, Iterator, List, Optional, Sequence, Tuple
+
+from depyf.decompiler.bytecode.code_flags import FUTURE_FLAGS
+from depyf.decompiler.bytecode.constant_equality import constant_key
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.decode import decode
+from depyf.decompiler.decode.instructions import raw_instructions
+from depyf.decompiler.recompile.qualnames import with_class_qualname, with_prefix
+from depyf.decompiler.syntax.identifiers import shown_name
+
+
+class CannotRecompile(Exception):
+    """The text does not compile to a code object of the needed form."""
+
+
+def stand_in(name: str) -> bytes:
+    """Return the bytes constant compiled instead of a placeholder; its literal is as long as the name."""
+    return name[3:].encode()
+
+
+class Restorer:
+    """Put real names and constants into a code object and those nested in it."""
+
+    def __init__(
+        self,
+        names: Dict[str, str],
+        constants: Dict[bytes, Any],
+        shift: int,
+        prefix: Tuple[str, str],
+        original: CodeType,
+        kept: Collection[CodeType] = (),
+    ) -> None:
+        self.names = names
+        self.constants = constants
+        self.shift = shift
+        self.kept = kept
+        self.prefix = prefix  # the start of qualified names, and what to replace it by
+        self.flags = original.co_flags & FUTURE_FLAGS  # added to all nested code
+        # Two sets of the same elements may iterate in different order, which text cannot spell.
+        self.sets = {constant_key(value): value for value in _frozensets(original)}
+
+    def code(self, code: CodeType, like: Optional[CodeType]) -> CodeType:
+        """Return the restored code object; `like` is the original's counterpart, if found."""
+        changes: Dict[str, Any] = {}
+        if hasattr(code, "co_qualname"):
+            # Code nested by bytecode tools may have any qualified name, not only one that a text gives.
+            qualified = with_prefix(code.co_qualname, *self.prefix) if like is None else like.co_qualname
+            changes["co_qualname"] = qualified
+            code = with_class_qualname(code, qualified)
+        if like is not None:
+            changes["co_name"] = like.co_name
+        theirs = nested_by_name(like)
+        return code.replace(
+            **changes,
+            co_flags=code.co_flags | self.flags,
+            co_names=self._names(code.co_names),
+            co_varnames=self._names(code.co_varnames),
+            co_cellvars=self._names(code.co_cellvars),
+            co_freevars=self._names(code.co_freevars),
+            co_consts=tuple([self._constant(const, theirs) for const in code.co_consts]),
+            co_firstlineno=max(code.co_firstlineno + self.shift, 1),
+        )
+
+    def _names(self, names: Tuple[str, ...]) -> Tuple[str, ...]:
+        return tuple([self.names.get(name, name) for name in names])
+
+    def _constant(self, value: Any, theirs: Dict[str, List[CodeType]]) -> Any:
+        if isinstance(value, CodeType):
+            same_name = theirs.get(value.co_name) or theirs.get(value.co_name[value.co_name.find("__") :])
+            like = same_name.pop(0) if same_name else None
+            if like in self.kept and like is not None:
+                if like.co_freevars != value.co_freevars:
+                    raise CannotRecompile(f"the free variables of {like.co_name} are in another order")
+                return like
+            return self.code(value, like)
+        if isinstance(value, bytes) and value in self.constants:
+            return self.constants[value]
+        if isinstance(value, frozenset) and self.sets:
+            return self.sets.get(constant_key(value), value)
+        if isinstance(value, tuple) and self.constants:
+            return tuple([self._constant(item, theirs) for item in value])
+        return value
+
+
+def _frozensets(code: CodeType) -> Iterator[FrozenSet[Any]]:
+    """Yield the sets among the constants of a code object and of those nested in it."""
+    work = [code]
+    while work:
+        for const in work.pop().co_consts:
+            if isinstance(const, CodeType):
+                work.append(const)
+            elif isinstance(const, frozenset):
+                yield const
+
+
+def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
+    """Return the code objects among the constants by their names in text, those of one name in order."""
+    found: Dict[str, List[CodeType]] = {}
+    for const in () if code is None else code.co_consts:
+        if isinstance(const, CodeType):
+            name = const.co_name if const.co_name.startswith("<") else shown_name(const.co_name)
+            found.setdefault(name, []).append(const)
+    return found
+
+
+def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
+    """Return the code with `()` as fromlist of imports that have it in the original, as Dynamo's own imports do."""
+    ops = decode(original).ops if opmap["IMPORT_NAME"] in original.co_code[::2] else ()
+    modules = {op.arg for names, op in zip(ops, ops[1:]) if op.kind == "IMPORT_NAME" and _is_empty_tuple(names)}
+    if not modules:
+        return code
+    data, consts = bytearray(code.co_code), (*code.co_consts, ())
+    raws = raw_instructions(code, RUNNING_VERSION)
+    for names, raw in zip(raws, raws[1:]):
+        if raw.opname == "IMPORT_NAME" and code.co_names[raw.arg] in modules and consts[names.arg] is None:
+            if names.opname != "LOAD_CONST" or names.start != names.offset or len(consts) > 256:
+                raise CannotRecompile("an import among too many constants")
+            data[names.offset + 1] = len(consts) - 1
+    return code.replace(co_code=bytes(data), co_consts=consts)
+
+
+def _is_empty_tuple(op: Op) -> bool:
+    return not op.arg if op.kind == "BUILD_TUPLE" else op.kind == "CONST" and type(op.arg) is tuple and not op.arg
+
+
+def share_nested(code: CodeType, proved: Sequence[Tuple[CodeType, CodeType]]) -> CodeType:
+    """Return the code with the original's own nested code objects instead of those that were proved equal.
+
+    `proved` holds (the original's, ours) wherever the two codes make functions. One of ours that matches several of
+    the original's stays.
+    """
+    theirs: Dict[int, List[CodeType]] = {}
+    for original, ours in proved:
+        known = theirs.setdefault(id(ours), [])
+        if all(one is not original for one in known):
+            known.append(original)
+    consts = [theirs[id(const)][0] if len(theirs.get(id(const), ())) == 1 else const for const in code.co_consts]
+    return code.replace(co_consts=tuple(consts))
