@@ -1,7 +1,6 @@
-# Two commands do everything, set-up included: `make demo` and `make test`.
+# `make help` lists the commands. Each makes the virtual environment that it needs.
 #
-# Each makes its own virtual environment. Another Python or torch:  make demo PYTHON=python3.12 TORCH=torch==2.12.0
-# The tests that use torch, on a pair of versions, in an environment of its own:  make pair PYTHON=3.12 TORCH=2.9.1
+# Another Python or torch:  make demo PYTHON=python3.12 TORCH=torch==2.12.0
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || command -v python)
 TORCH ?= torch==2.13.0
@@ -10,29 +9,55 @@ JOBS ?= 2
 DEMO := .venv-demo
 TEST := .venv-test
 
-# Versions that decide what is an error are pinned.
+# Versions that decide what is an error are pinned. What the tests need is in tests/requirements.txt.
 CHECKERS := ruff==0.17.4 mypy==2.4.1
-TESTERS := pytest pytest-xdist pytest-timeout hypothesis dill
 
 # Where `make pair` keeps its environments (6 to 8 GB each).
 VENVS ?= .venv-pairs
 
-.PHONY: demo test lint pair clean
+PYTEST = OMP_NUM_THREADS=1 $(TEST)/bin/python -m pytest -n $(JOBS)
+ROOMS := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py))))
+# The tests that are done within a minute: what the decompiler does without torch, and the way of one frame through torch.
+QUICK := tests/decompiler tests/text tests/record tests/report tests/torch_hooks/session
 
-demo: $(DEMO)/ready
+.PHONY: help demo test quick lint coverage pair clean
+
+help:  ## this list
+	@awk -F ' *## ' '/^[a-z]+:.*## / {sub(/:.*/, "", $$1); printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "make test ROOM=...  the tests of one room of these (or of all of decompiler, torch_hooks):"
+	@echo "$(ROOMS)" | tr ' ' '\n' | sed 's/^/    /'
+
+demo: $(DEMO)/ready  ## compile the example of the README and print where to look
 	$(DEMO)/bin/python examples/toy.py
 
+ifdef ROOM
 test: $(TEST)/ready
+	$(PYTEST) tests/$(ROOM)
+else
+test: lint  ## what CI runs: lint, all tests, and those that need no torch on every other CPython that is found
+	$(PYTEST)
+	$(TEST)/bin/python tools/other_pythons.py --jobs $(JOBS)
+endif
+
+quick: $(TEST)/ready  ## the tests that are done within a minute
+	$(PYTEST) $(wildcard $(QUICK))
+
+lint: $(TEST)/ready  ## ruff and mypy
 	$(TEST)/bin/ruff check .
 	$(TEST)/bin/mypy
-	OMP_NUM_THREADS=1 $(TEST)/bin/python -m pytest -n $(JOBS)
 
-lint: $(TEST)/ready
-	$(TEST)/bin/ruff check .
-	$(TEST)/bin/mypy
+coverage: $(TEST)/ready  ## branch coverage by the tests, subprocesses included
+	rm -f .coverage .coverage.*
+	OMP_NUM_THREADS=1 $(TEST)/bin/python -m coverage run -m pytest -n $(JOBS)
+	$(TEST)/bin/python -m coverage combine --quiet
+	$(TEST)/bin/python -m coverage report
 
-pair:
+pair:  ## the tests that use torch, on another pair:  make pair PYTHON=3.12 TORCH=2.9.1
 	$(shell command -v python3 || command -v python) tools/pair.py --python $(PYTHON) --torch $(TORCH) --venvs $(VENVS) --jobs $(JOBS)
+
+clean:  ## remove the environments and what the demo wrote
+	rm -rf $(DEMO) $(TEST) .venv-python3.* depyf_output
 
 $(DEMO)/ready: Makefile pyproject.toml
 	$(PYTHON) -m venv $(DEMO)
@@ -40,11 +65,8 @@ $(DEMO)/ready: Makefile pyproject.toml
 	$(DEMO)/bin/python -m pip install --quiet --editable .
 	touch $@
 
-$(TEST)/ready: Makefile pyproject.toml
+$(TEST)/ready: Makefile pyproject.toml tests/requirements.txt
 	$(PYTHON) -m venv $(TEST)
-	$(TEST)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy $(CHECKERS) $(TESTERS)
+	$(TEST)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy $(CHECKERS) -r tests/requirements.txt
 	$(TEST)/bin/python -m pip install --quiet --editable .
 	touch $@
-
-clean:
-	rm -rf $(DEMO) $(TEST) depyf_output

@@ -1,8 +1,17 @@
-"""Fixtures that tests of several rooms share."""
+"""What tests of several rooms share: fixtures, and which folders are collected where torch is not installed."""
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
+
+NEED_TORCH = ["torch_hooks", "programs"]
+collect_ignore = [] if importlib.util.find_spec("torch") else NEED_TORCH
+
+
+def pytest_report_header() -> str:
+    return f"torch is not installed: not collected: {', '.join(collect_ignore)}" if collect_ignore else ""
 
 
 @pytest.fixture(scope="module")

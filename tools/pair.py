@@ -5,65 +5,41 @@
 
 PYTHON is a version, found among pyenv's interpreters or as `python3.12` on the PATH, or the path of an
 interpreter.  The environment is kept and used again; the wheels of torch take 6 to 8 GB of disk each.
-`--all` runs the tests of the decompiler alone, too.  The last line says what was tried and how it went, as the
-table in CONTRIBUTING.md has it.
+`--all` also runs the test files in which torch does not occur.  The last line is a row for the table in
+CONTRIBUTING.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import glob
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import List
 
+import interpreters
+
 ROOT = Path(__file__).resolve().parent.parent
-TESTERS = ("numpy", "pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "dill")
-
-
-def find_interpreter(wanted: str) -> str:
-    """The path of the interpreter: a path itself, a version of pyenv's, or a command."""
-    if os.sep in wanted or not re.fullmatch(r"\d+(\.\d+)*", wanted):
-        found = shutil.which(wanted)
-    else:
-        root = os.environ.get("PYENV_ROOT") or str(Path.home() / ".pyenv")
-        installed = [path for path in glob.glob(f"{root}/versions/*/bin/python") if _is_version(path, wanted)]
-        found = max(installed, key=_numbers) if installed else shutil.which(f"python{wanted}")
-    if found is None:
-        sys.exit(f"No Python {wanted} found: not among pyenv's versions, and no python{wanted} on the PATH.")
-    return found
-
-
-def _is_version(path: str, wanted: str) -> bool:
-    return (_version(path) + ".").startswith(wanted + ".")
-
-
-def _version(path: str) -> str:
-    return Path(path).parent.parent.name
-
-
-def _numbers(path: str) -> List[int]:
-    return [int(number) for number in re.findall(r"\d+", _version(path))]
+REQUIREMENTS = ROOT / "tests" / "requirements.txt"
 
 
 def make_environment(interpreter: str, torch: str, folder: Path) -> str:
-    """The Python of an environment with that torch; made if it is not there yet."""
+    """Return the Python of an environment with that torch; make it if it is missing."""
     python = str(folder / "bin" / "python")
     ready = folder / "ready"
     if not ready.exists():
         subprocess.run([interpreter, "-m", "venv", "--clear", str(folder)], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", f"torch=={torch}", *TESTERS], check=True)
+        packages = [f"torch=={torch}", "numpy", "-r", str(REQUIREMENTS)]
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
         ready.touch()
     return python
 
 
 def test_files(everything: bool) -> List[str]:
-    """The test files that speak of torch, or all of them."""
+    """Return the test files in which torch occurs, or all of them."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     return [str(file) for file in files if everything or re.search(r"\btorch\b", file.read_text())]
 
@@ -78,10 +54,10 @@ def main() -> int:
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     options = parser.parse_args()
     torch = options.torch.replace("torch==", "")
-    interpreter = find_interpreter(options.python)
-    version = subprocess.check_output(
-        [interpreter, "-c", "import platform; print(platform.python_version())"], text=True
-    ).strip()
+    interpreter = interpreters.find(options.python)
+    if interpreter is None:
+        sys.exit(f"No Python {options.python} found: not among pyenv's versions, and none of that name on the PATH.")
+    version = interpreters.version_of(interpreter)
     folder = Path(options.venvs) / f"py{version}-torch{torch}"
     python = make_environment(interpreter, torch, folder)
     environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT)}

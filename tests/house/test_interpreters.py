@@ -1,4 +1,4 @@
-"""`make pair`: the tests under another pair of Python and torch."""
+"""`make test` and `make pair` find the interpreter that was asked for, and never another one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,37 @@ import sys
 import pytest
 from repository import ROOT
 
+RUNNING = ".".join(map(str, sys.version_info[:3]))
+SERIES = ".".join(map(str, sys.version_info[:2]))
 
-@pytest.mark.parametrize("wanted", ["{0}.{1}", "{0}.{1}.{2}"])
-def test_the_pair_command_finds_an_interpreter_by_version(tmp_path, wanted):
-    wanted = wanted.format(*sys.version_info)
-    interpreter = tmp_path / "versions" / ".".join(map(str, sys.version_info[:3])) / "bin" / "python"
+
+def found(tmp_path, wanted, path=""):
+    program = f"import interpreters; print(interpreters.find({wanted!r}))"
+    environment = {"PYENV_ROOT": str(tmp_path), "PYTHONPATH": str(ROOT / "tools"), "PATH": path}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
+
+
+def of_pyenv(tmp_path, version):
+    interpreter = tmp_path / "versions" / version / "bin" / "python"
     interpreter.parent.mkdir(parents=True)
+    return interpreter
+
+
+@pytest.mark.parametrize("wanted", [SERIES, RUNNING])
+def test_an_interpreter_of_pyenv_is_found_by_its_version(tmp_path, wanted):
+    interpreter = of_pyenv(tmp_path, RUNNING)
     interpreter.symlink_to(sys.executable)
-    (tmp_path / "versions" / f"{sys.version_info[0]}.{sys.version_info[1]}0.0" / "bin").mkdir(parents=True)
-    program = f"import pair; print(pair.find_interpreter({wanted!r}))"
-    environment = {"PYENV_ROOT": str(tmp_path), "PYTHONPATH": str(ROOT / "tools"), "PATH": ""}
-    found = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    assert found.stdout.strip() == str(interpreter)
+    of_pyenv(tmp_path, SERIES + "0.0").symlink_to(sys.executable)
+    assert found(tmp_path, wanted) == str(interpreter)
+
+
+def test_a_shim_that_runs_nothing_is_not_taken_for_an_interpreter(tmp_path):
+    shim = tmp_path / "shims" / f"python{SERIES}"
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\nexit 127\n")
+    shim.chmod(0o755)
+    assert found(tmp_path, SERIES, path=str(shim.parent)) == "None"
+    shim.unlink()
+    shim.symlink_to(sys.executable)
+    assert found(tmp_path, SERIES, path=str(shim.parent)) == str(shim)

@@ -1,0 +1,48 @@
+"""Find a CPython by its version: among pyenv's interpreters, then on the PATH."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import List, Optional
+
+VERSION = "import platform; print(platform.python_implementation(), platform.python_version())"
+
+
+def find(wanted: str) -> Optional[str]:
+    """Return the path of a CPython of that version (`3.12`, `3.12.1`), the newest of pyenv's first; None without one.
+
+    A path or the name of a command is looked up as it is.
+    """
+    if os.sep in wanted or not re.fullmatch(r"\d+(\.\d+)*", wanted):
+        return shutil.which(wanted)
+    root = os.environ.get("PYENV_ROOT") or str(Path.home() / ".pyenv")
+    installed = [path for path in glob.glob(f"{root}/versions/*/bin/python") if _is_version(_name(path), wanted)]
+    candidates = sorted(installed, key=_numbers, reverse=True)
+    on_path = shutil.which(f"python{wanted}")
+    if on_path is not None:
+        candidates.append(on_path)
+    return next((path for path in candidates if _is_version(version_of(path), wanted)), None)
+
+
+def version_of(interpreter: str) -> str:
+    """Return the full version of a CPython; empty if it does not run (a shim of pyenv's) or is no CPython."""
+    done = subprocess.run([interpreter, "-c", VERSION], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    implementation, _, version = done.stdout.strip().partition(" ")
+    return version if done.returncode == 0 and implementation == "CPython" else ""
+
+
+def _is_version(version: str, wanted: str) -> bool:
+    return (version + ".").startswith(wanted + ".")
+
+
+def _name(path: str) -> str:
+    return Path(path).parent.parent.name
+
+
+def _numbers(path: str) -> List[int]:
+    return [int(number) for number in re.findall(r"\d+", _name(path))]

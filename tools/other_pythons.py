@@ -1,0 +1,78 @@
+"""Run the tests that need no torch on every other CPython that depyf supports.
+
+    python tools/other_pythons.py [--jobs N] [--venvs FOLDER] [-- arguments for pytest]
+
+`make test` ends with this.  Interpreters are found among pyenv's and on the PATH; each gets an environment without
+torch (`.venv-python3.12`), which is kept and used again.  Versions that are not found are named in the last line.
+The exit status is 0 only if the tests passed on every interpreter that was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import List, Sequence
+
+import interpreters
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENTS = ROOT / "tests" / "requirements.txt"
+sys.path.insert(0, str(ROOT))
+
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, facts_for  # noqa: E402
+
+
+def other_versions() -> List[str]:
+    """Return the CPython versions whose bytecode depyf decodes, without the one that runs this."""
+    versions = [(3, minor) for minor in range(8, 100)]
+    return [f"{major}.{minor}" for major, minor in versions
+            if facts_for((major, minor)).supported and (major, minor) != RUNNING_VERSION]  # fmt: skip
+
+
+def make_environment(interpreter: str, folder: Path) -> str:
+    """Return the Python of an environment that can run the tests; make it if it is missing or out of date."""
+    python = str(folder / "bin" / "python")
+    ready = folder / "ready"
+    wanted = f"{interpreters.version_of(interpreter)}\n{REQUIREMENTS.read_text()}"
+    if not ready.exists() or ready.read_text() != wanted:
+        subprocess.run([interpreter, "-m", "venv", "--clear", str(folder)], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)], check=True)
+        ready.write_text(wanted)
+    return python
+
+
+def run_tests(python: str, arguments: Sequence[str]) -> bool:
+    """Run pytest in an environment without torch, where tests/conftest.py collects only what can run."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment).returncode == 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--jobs", default="2", help="processes of pytest")
+    parser.add_argument("--venvs", default=str(ROOT), help="where the environments are kept")
+    parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
+    options = parser.parse_args(arguments)
+    missing, failed = [], []
+    for version in other_versions():
+        interpreter = interpreters.find(version)
+        if interpreter is None:
+            missing.append(f"CPython {version}")
+            continue
+        print(f"\nCPython {interpreters.version_of(interpreter)}, without torch:", flush=True)
+        python = make_environment(interpreter, Path(options.venvs) / f".venv-python{version}")
+        if not run_tests(python, ["-n", options.jobs, *options.pytest]):
+            failed.append(f"CPython {version}")
+    if missing:
+        print("not found, so not tested: " + ", ".join(missing))
+    if failed:
+        print("failed: " + ", ".join(failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
