@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, Callable, Tuple
+
+import pytest
 
 from depyf.decompiler.recompile.cells import with_cells
 
@@ -40,3 +42,17 @@ def test_own_cells_in_another_order() -> None:
 def test_free_variables_in_another_order() -> None:
     _, free = around()
     assert changed(free, (), ("c", "b"))(1, 2) == free(1, 2) == (2, 1, "b", "c")
+
+
+def test_a_cell_that_the_text_does_not_use_is_added_without_moving_values() -> None:
+    _, free = around()
+    code = with_cells(free.__code__, (), ("b", "unused", "c"))  # type: ignore[attr-defined]
+    b, c = free.__closure__ or ()  # type: ignore[attr-defined]
+    assert code.co_freevars == ("b", "unused", "c")
+    assert FunctionType(code, globals(), "f", None, (b, CellType("?"), c))(1, 2) == free(1, 2)
+
+
+def test_cells_that_the_original_lacks_are_refused() -> None:
+    _, free = around()
+    with pytest.raises(ValueError, match="cells that the other has not"):
+        with_cells(free.__code__, (), ("b",))  # type: ignore[attr-defined]
