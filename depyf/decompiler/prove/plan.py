@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Sequence, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
-from depyf.decompiler.bytecode.microops import BRANCHES, FROM_STACK, Handler, Op, Program, stack_effect
+from depyf.decompiler.bytecode.microops import BRANCHES, FROM_STACK, Handler, Op, Program, depth_needed, stack_effect
 from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.prove.terms import BOOL, GLOBAL, Terms
 
@@ -30,11 +30,6 @@ ITERATE = 3  # two outcomes: a value, or the end of the loop
 LEAVE = 4  # the frame ends
 RAISES = 5  # always raises: only handlers continue
 
-# Events that have more operands than they pop.
-_OPERANDS = {
-    "FOR_ITER": 1, "GET_ANEXT": 1, "IMPORT_FROM": 1, "GET_LEN": 1, "MATCH_MAPPING": 1, "MATCH_SEQUENCE": 1,
-    "MATCH_KEYS": 2, "CHECK_EXC_MATCH": 2, "WITH_EXCEPT_START": 4,
-}  # fmt: skip
 # Events whose (single) result is True or False whatever the operands are.
 _GIVES_BOOL = frozenset({"CONTAINS", "CHECK_EXC_MATCH", "MATCH_MAPPING", "MATCH_SEQUENCE"})
 
@@ -193,7 +188,7 @@ def _global_read(plan: Plan, op: Op, terms: Terms, installed: Callable[[str], bo
 def _plain_event(op: Op, key: Tuple[Any, ...]) -> Tuple[Tuple[Any, ...], int, int, int, int]:
     """Return (key, number of operands, entries popped, entries pushed, properties of the results)."""
     pops, pushes = stack_effect(op)
-    return key, _OPERANDS.get(op.kind, pops), pops, pushes, BOOL if op.kind in _GIVES_BOOL else 0
+    return key, depth_needed(op), pops, pushes, BOOL if op.kind in _GIVES_BOOL else 0
 
 
 def _of_empty_string(ops: Sequence[Op], index: int) -> bool:

@@ -1,7 +1,6 @@
 """A hand-built tree compiles to a code object that can replace the original: same names, cells, lines and flags."""
 
 from __future__ import annotations
-
 import __future__
 
 from types import CodeType, FunctionType
