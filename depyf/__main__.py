@@ -16,7 +16,7 @@ from depyf.errors import UserError
 
 
 def target(text: str) -> Any:
-    """What a target names: FILE.py, FILE.pyc, module, or one of these with `:qualified.name`."""
+    """Return what a target names: FILE.py, FILE.pyc, module, or one of these with `:qualified.name`."""
     place, _, name = text.partition(":")
     if os.path.exists(place) or place.endswith((".py", ".pyc")):
         code = code_of_file(place)
@@ -30,7 +30,7 @@ def target(text: str) -> Any:
 
 
 def run_decompile(options: argparse.Namespace) -> int:
-    """Print the text; 1 if it is not proved."""
+    """Print the source text; return 1 if it is not proved, 2 if the target is wrong."""
     try:
         sys.stdout.write(decompile(target(options.target), strict=options.strict))
     except DecompilationError as error:
@@ -43,7 +43,7 @@ def run_decompile(options: argparse.Namespace) -> int:
 
 
 def run_coverage(options: argparse.Namespace) -> int:
-    """Print the opcodes of this interpreter; 1 if one is not supported."""
+    """Print the opcodes of this interpreter; return 1 if one is not supported."""
     opcodes = coverage()
     for name, is_supported in opcodes.items():
         sys.stdout.write(f"{name:35} {'supported' if is_supported else 'NOT SUPPORTED'}\n")
@@ -53,7 +53,7 @@ def run_coverage(options: argparse.Namespace) -> int:
 
 
 def run_finish(options: argparse.Namespace) -> int:
-    """Complete a folder that a killed process left, and print what is in it."""
+    """Complete a folder that a killed process left, and print a summary of it."""
     from depyf.torch_hooks.entry_points.finishing import finish
 
     try:
@@ -65,7 +65,7 @@ def run_finish(options: argparse.Namespace) -> int:
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """The command line."""
+    """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m depyf", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     text = commands.add_parser("decompile", help="print the source text of a file, module, class or function")

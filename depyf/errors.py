@@ -1,6 +1,6 @@
 """Errors that depyf raises: one base, two families.
 
-A UserError says what happened, where, and what to do about it. A BugError is a mistake in depyf itself:
+The message of a UserError has what happened, where, and what to do about it. A BugError is a mistake in depyf itself:
 it carries what is needed to report it, and never reaches the user's compiled program.
 """
 
@@ -12,16 +12,16 @@ class DepyfError(Exception):
 
 
 class UserError(DepyfError):
-    """Something the user can put right: the message says what happened and what to do."""
+    """Something the user can fix: the message has what happened and what to do."""
 
 
 class BugError(DepyfError):
-    """A mistake inside depyf: the message says what to report."""
+    """A mistake inside depyf: the message has what to report."""
 
 
 class OutputFolderError(UserError, OSError):
-    """The folder for the dumped files cannot be made or written."""
+    """The folder for the dumped files cannot be created or written."""
 
 
 class NestedSessionError(UserError, RuntimeError):
-    """A debugging context was entered where another one is active already."""
+    """A `prepare_debug` context was entered while another one is active."""

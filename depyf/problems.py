@@ -1,7 +1,7 @@
-"""What goes wrong inside depyf stays inside depyf: logged once, noted, and the user's program runs on.
+"""Keep failures inside depyf: log each kind once, record it, and let the user's program run on.
 
-Two kinds: a mistake of depyf's own is an error to report; a folder that cannot be written any more (the disk is full,
-someone removed it) is a warning, told once however many files are lost.
+There are two kinds: a bug of depyf's own is an error to report; a folder that cannot be written any more (the disk is
+full, it was removed) is a warning, logged once however many files are lost.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from depyf.version import __version__
 
 logger = logging.getLogger("depyf")
 
-LOST = " could not be written: "  # in the line that tells of files that a full disk or the like took
+LOST = " could not be written: "  # in the line about files that a full disk or the like prevented
 WHERE_TO_REPORT = "the depyf issue tracker"
 
 
 class CannotWrite(OSError):
-    """A file of ours could not be written, and the user has been told: nothing more to say."""
+    """A file of ours could not be written; the user has been warned already."""
 
 
 class Shield:
-    """Around work that must not reach the user's program; there are a dozen for each frame."""
+    """Context around work whose exceptions must not reach the user's program; there are a dozen for each frame."""
 
     __slots__ = ("_doing", "_problems")
 
@@ -41,7 +41,7 @@ class Shield:
             return True
         if not isinstance(error, Exception) or is_from_signal_handler(error):
             return False
-        self._problems.note(self._doing, error)
+        self._problems.add_exception(self._doing, error)
         return True
 
 
@@ -50,13 +50,13 @@ class Problems:
 
     def __init__(self) -> None:
         self.lines: List[str] = []
-        self.files_lost = 0  # that could not be written
+        self.files_lost = 0  # files that could not be written
         self.why_lost = ""
 
     def shield(self, doing: str) -> Shield:
-        """Run the body; an exception in it is noted and goes no further.
+        """Return a context that records an exception of its body and stops it there.
 
-        KeyboardInterrupt and the like are not ours to keep and do pass.
+        KeyboardInterrupt and the like, and exceptions of the program's signal handlers, pass through.
         """
         return Shield(self, doing)
 
@@ -75,20 +75,20 @@ class Problems:
         return CannotWrite(error.errno, reason, path)
 
     def all_lines(self) -> List[str]:
-        """Every problem in a line each; how many files were lost is one of them."""
+        """Return every problem in a line each; how many files were lost is one of them."""
         files = "a file" if self.files_lost == 1 else f"{self.files_lost} files"
         return self.lines + ([files + LOST + self.why_lost] if self.files_lost else [])
 
-    def note(self, doing: str, error: BaseException) -> None:
-        """Log a failure with what to report, the first time that this kind of work fails; and remember it."""
+    def add_exception(self, doing: str, error: BaseException) -> None:
+        """Record an exception; log it with what to report, the first time that this work fails with its type."""
         try:
             detail = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         except Exception:  # an error whose text cannot be made
             detail = type(error).__name__ + "\n"
-        self.tell(doing, type(error).__name__, detail)
+        self.add(doing, type(error).__name__, detail)
 
-    def tell(self, doing: str, kind: str, detail: str) -> None:
-        """The same for a failure that another part of depyf caught: `kind` in a word or two, and all of it."""
+    def add(self, doing: str, kind: str, detail: str) -> None:
+        """Record a failure that another part of depyf caught: `kind` in a word or two, and the full text of it."""
         line = f"{doing}: {kind}"
         if line in self.lines:
             return

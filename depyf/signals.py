@@ -1,7 +1,7 @@
-"""Exceptions that are the user's although they are raised while depyf works: those of signal handlers.
+"""Recognise exceptions of the program's signal handlers that are raised while depyf's code runs.
 
-Python runs the handler of a signal wherever the program is, and what it raises comes out there: a timeout by SIGALRM
-must reach the program, not be noted as a mistake of depyf's.
+Python runs the handler of a signal wherever the program is, and its exception comes out there: a timeout by SIGALRM
+must reach the program, and not be recorded as a bug of depyf's.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import signal
 
 
 def is_from_signal_handler(error: BaseException) -> bool:
-    """Whether a handler that the program registered for a signal raised the exception."""
+    """Return whether a handler that the program registered for a signal raised the exception."""
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     codes = {getattr(getattr(handler, "__func__", handler), "__code__", None) for handler in handlers} - {None}
     trace = error.__traceback__

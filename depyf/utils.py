@@ -9,7 +9,7 @@ from typing import Any
 
 
 def decompile_ensure(fn: CodeType, overwite_fn_name: str | None = None) -> str:
-    """Source of a code object, or where none is proved a listing of its instructions that is valid Python.
+    """Return the source of a code object, or a listing of its instructions in comments where no source is proved.
 
     `overwite_fn_name` (spelled as callers spell it) is the name to give the function in the text.
     """
@@ -24,10 +24,9 @@ def decompile_ensure(fn: CodeType, overwite_fn_name: str | None = None) -> str:
 
 
 def get_code_owner(fn: Any) -> Any:
-    """The object whose `__code__` can be replaced so that calling `fn` runs the new code.
+    """Return the function whose `__code__` can be replaced so that calling `fn` runs the new code.
 
-    That is the function behind a bound method, a partial or a wrapper of torch.compile; `fn` itself when
-    nothing stands in between.
+    That is the function behind a bound method, a partial or a wrapper of torch.compile, or `fn` itself.
     """
     while True:
         if isinstance(fn, MethodType):
@@ -41,5 +40,5 @@ def get_code_owner(fn: Any) -> Any:
 
 
 def safe_create_directory(path: str) -> None:
-    """Make the directory with its parents; no error when it exists, FileExistsError when it is a file."""
+    """Create a directory and its parents, unless it exists; FileExistsError when it is a file."""
     os.makedirs(path, exist_ok=True)

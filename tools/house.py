@@ -62,7 +62,8 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.record": ("depyf.text",),
     "depyf.report": ("depyf.problems", "depyf.record", "depyf.text"),
     "depyf.torch_hooks": (),
-    "depyf.torch_hooks.internals": ("depyf.signals", "depyf.text", "depyf.problems"),
+    # of the record only the compile ids: they are read where torch's trace is read
+    "depyf.torch_hooks.internals": ("depyf.signals", "depyf.text", "depyf.problems", "depyf.record"),
     "depyf.torch_hooks.disk": (*_BOTTOM, *_DATA, "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.guards": (*_BOTTOM, "depyf.record", "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.graphs": (*_BOTTOM, *_DATA, "depyf.decompiler.*", *_FILES),

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def dump_src(fn: Any, module: Any = None) -> str:
-    """The whole story of what is compiled already, as the text of one Python module; `module` is not needed.
+    """Return the whole story of what is compiled already, as the text of one Python module; `module` is ignored.
 
     The same text as in `full_code_for_*.py` of a `prepare_debug` folder.  `depyf.inspect(fn)` gives the graphs, too.
     """

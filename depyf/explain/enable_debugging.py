@@ -1,4 +1,4 @@
-"""Where depyf 0.20 kept these."""
+"""`debug` and `prepare_debug`, where programs written for depyf 0.20 import them from."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["debug", "patched_load_by_key_path", "prepare_debug"]
 
 
 def patched_load_by_key_path(*args: Any, **kwargs: Any) -> Any:
-    """Load a module of Inductor's: torch's own function, whatever arguments it takes.
+    """Load a module of Inductor's: torch's own function, with whatever arguments it takes.
 
-    Some programs look at this function's signature to see whether they must put depyf right.  They need not: depyf
-    reads kernels from the structured trace and replaces no function of torch's.
+    Some programs inspect this function's signature to see whether they must patch depyf.  They need not: depyf reads
+    kernels from the structured trace and replaces no function of torch's.
     """
-    from depyf.torch_hooks.internals import torch_facts
+    from depyf.torch_hooks.internals import private_hooks
 
-    return torch_facts.find("load_by_key_path")(*args, **kwargs)
+    return private_hooks.find("load_by_key_path")(*args, **kwargs)

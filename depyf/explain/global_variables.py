@@ -1,4 +1,4 @@
-"""What depyf 0.20 kept in a global dictionary, as a read-only view of the context that is active now."""
+"""The global dictionary of depyf 0.20, as a read-only view of the context that is active now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _KEYS = ("dump_src_dir", "is_inside_prepare_debug")
 class _SessionView(Mapping[str, Any]):
     """`dump_src_dir` (the folder of this process; None outside `prepare_debug`) and `is_inside_prepare_debug`.
 
-    `unpatched_load_by_key_path` can be asked for, too, and is torch's own function: depyf patches nothing.
+    The key `unpatched_load_by_key_path` gives torch's own function: depyf patches nothing.
     """
 
     def __getitem__(self, key: str) -> Any:
@@ -21,9 +21,9 @@ class _SessionView(Mapping[str, Any]):
         if key == "dump_src_dir":
             return getattr(session, "folder", None)
         if key == "unpatched_load_by_key_path":
-            from depyf.torch_hooks.internals import torch_facts
+            from depyf.torch_hooks.internals import private_hooks
 
-            return torch_facts.find("load_by_key_path")
+            return private_hooks.find("load_by_key_path")
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:

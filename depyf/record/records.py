@@ -14,6 +14,9 @@ import functools
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
+from depyf.record import vocabulary as words
+from depyf.record.vocabulary import Installed, SourceOrigin
+
 SCHEMA_VERSION = 1
 
 
@@ -89,7 +92,7 @@ class GraphBreak:
 class SkipRecord:
     """Why Dynamo left a frame to plain Python."""
 
-    kind: str  # one of SKIP_KINDS
+    kind: str  # a key of SKIP_KINDS
     reason: str  # one line
     compile_id: str = ""  # of the attempt; empty where Dynamo did not even begin
     graph_breaks: Tuple[GraphBreak, ...] = ()  # those that led to it
@@ -98,18 +101,18 @@ class SkipRecord:
 
 
 # The kind of a skip -> what it means to whoever reads it.
-SKIP_KINDS = {
-    "graph break": "a graph break from which it cannot resume",
-    "graph break in a loop": "a graph break inside a loop: Dynamo resumes only outside of loops",
-    "recompile limit": "it was compiled as often as torch's limit on recompiles allows",
-    "disabled": "compiling it is disabled",
-    "no graph": "there is no operation on tensors in it to compile",
-    "no tensors": "neither its arguments nor its globals have to do with tensors",
-    "generator": "Dynamo does not compile generators, only functions that use them",
-    "skip list": "it belongs to a module that Dynamo never compiles",
-    "failed": "compiling it failed, and the program got the exception",
-    "suppressed error": "compiling it failed; torch suppresses such errors here, and it runs as it is",
-    "other": "Dynamo skipped it",
+SKIP_KINDS: Dict[str, str] = {
+    words.GRAPH_BREAK: "a graph break from which it cannot resume",
+    words.GRAPH_BREAK_IN_LOOP: "a graph break inside a loop: Dynamo resumes only outside of loops",
+    words.RECOMPILE_LIMIT: "it was compiled as often as torch's limit on recompiles allows",
+    words.DISABLED: "compiling it is disabled",
+    words.NO_GRAPH: "there is no operation on tensors in it to compile",
+    words.NO_TENSORS: "neither its arguments nor its globals have to do with tensors",
+    words.GENERATOR: "Dynamo does not compile generators, only functions that use them",
+    words.SKIP_LIST: "it belongs to a module that Dynamo never compiles",
+    words.FAILED: "compiling it failed, and the program got the exception",
+    words.SUPPRESSED_ERROR: "compiling it failed; torch suppresses such errors here, and it runs as it is",
+    words.OTHER: "Dynamo skipped it",
 }
 
 
@@ -133,7 +136,7 @@ class FunctionRecord:
     file: str
     first_line: int
     source: str  # dedented text of the function; empty when `source_origin` is "missing"
-    source_origin: str  # "file" | "decompiled" | "disassembly" (a comment, not code) | "missing"
+    source_origin: SourceOrigin
     parameters: Tuple[str, ...] = ()
     resume_of: Optional[str] = None  # key of the function whose rest this is
     resume_names: Tuple[str, ...] = ()  # global names under which frames call it: "__resume_at_102_2"
@@ -160,11 +163,11 @@ class FrameRecord:
     index: int  # <n> in the file name
     file: str  # file name of the transformed code
     source: str  # text of that file without its header; valid Python unless `rung` is "disassembly"
-    installed: str  # "replaced" (the decompiled code runs) | "relabelled" (Dynamo's, linked) | "untouched"
+    installed: Installed
     grade: str  # "PROVED" | "PROVED_UNDER" | "UNPROVED" | "REFUTED"
     assumptions: Tuple[str, ...] = ()  # what PROVED_UNDER rests on, one line each
     divergence: str = ""  # where original and decompiled text part ways, or why nothing is proved
-    rung: str = "disassembly"  # how the text was found: "idioms" ...; "disassembly" is a listing
+    rung: str = words.DISASSEMBLY  # how the text was found: "idioms" ...; "disassembly" is a listing
     guards: Tuple[GuardRecord, ...] = ()
     graphs: Tuple[str, ...] = ()  # names of the graphs it calls: "__compiled_fn_1"
     resumes: Tuple[ResumeCall, ...] = ()

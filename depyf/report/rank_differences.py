@@ -24,6 +24,7 @@ from depyf.record.records import (
     RankView,
     SessionRecord,
 )
+from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.graph_difference import first_difference
 from depyf.report.skip_reasons import is_library
 
@@ -34,7 +35,6 @@ T = TypeVar("T")
 
 # Most dangerous first; a graph break comes before the versions and graphs that differ because of it.
 KINDS = ("collectives", "ended", "graph breaks", "versions", "graph", "order")
-CAPTURED = "Captured_Graph"
 
 _RESUME = re.compile(r"torch_dynamo_resume_in_(?P<name>.+)_at_(?P<line>\d+)$")
 _COLLECTIVE = re.compile(r"\b_?c10d_functional(?:_autograd)?\.(?P<name>\w+)")
@@ -92,7 +92,7 @@ class _Rank:
         for name in frame.graphs:
             stages = self._graphs[name].stages if name in self._graphs else ()
             for part in stages:
-                if part.stage == CAPTURED:
+                if part.stage == CAPTURED_GRAPH:
                     lines += _code_lines(self._texts.get(part.file, ""))
         return tuple(lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from depyf.record import compile_ids
 from depyf.record.records import (
     FrameRecord,
     FunctionRecord,
@@ -13,12 +14,21 @@ from depyf.record.records import (
     SessionRecord,
     StageRecord,
 )
+from depyf.record.vocabulary import (
+    AUTOTUNING,
+    DISASSEMBLY,
+    PROVED,
+    PROVED_UNDER,
+    RELABELLED,
+    REPLACED,
+    UNTOUCHED,
+)
 from depyf.report.skip_reasons import break_lines, calls_inside, recompile_lines
 
 _INSTALLED = {
-    "replaced": "the code below, recompiled, in place of Dynamo's bytecode",
-    "relabelled": "Dynamo's own bytecode, with the lines of that file",
-    "untouched": "Dynamo's own bytecode, not linked to that file",
+    REPLACED: "the code below, recompiled, in place of Dynamo's bytecode",
+    RELABELLED: "Dynamo's own bytecode, with the lines of that file",
+    UNTOUCHED: "Dynamo's own bytecode, not linked to that file",
 }
 
 
@@ -33,7 +43,7 @@ class Facts:
     def of(self, function: FunctionRecord, frame: FrameRecord) -> list[str]:
         """Why it was compiled, its file, what runs, how far that is proved, its graphs, and where it goes on."""
         facts = recompile_lines(frame, function)
-        if frame.compile_id.startswith("!"):
+        if compile_ids.is_of_autograd(frame.compile_id):
             facts.append("  from:   compiled autograd: the original is a backward that it traced")
         facts += self._file(frame) + self._proof(frame)
         for name in frame.graphs:
@@ -66,15 +76,15 @@ class Facts:
         return [f"  file:   {frame.file}", runs]
 
     def _proof(self, frame: FrameRecord) -> list[str]:
-        if frame.grade == "PROVED":
+        if frame.grade == PROVED:
             return ["  proof:  PROVED: the code below does exactly what Dynamo's bytecode does"]
-        if frame.grade == "PROVED_UNDER":
+        if frame.grade == PROVED_UNDER:
             first = self._proved.setdefault(frame.assumptions, frame.compile_id)
             if first != frame.compile_id:
                 return [f"  proof:  PROVED_UNDER the same assumptions as {first}"]
             facts = ["  proof:  PROVED_UNDER: the code below does what Dynamo's bytecode does, assuming that"]
             return facts + [f"            - {assumption}" for assumption in frame.assumptions]
-        if frame.rung == "disassembly":
+        if frame.rung == DISASSEMBLY:
             facts = [f"  proof:  {frame.grade}: no source was found that does the same; below is the bytecode"]
         else:
             facts = [f"  proof:  {frame.grade}: the code below may differ from what runs"]
@@ -105,7 +115,7 @@ def graph_lines(name: str, graph: GraphRecord | None) -> list[str]:
     return [f"  graph:  {name} -> {files[0]}"] + [margin + file for file in files[1:]]
 
 
-_TRIED = {"autotuning": "what autotuning tried"}
+_TRIED = {AUTOTUNING: "what autotuning tried"}
 
 
 def _remark(part: StageRecord) -> str:

@@ -81,4 +81,4 @@ def test_version_facts_of_python_live_in_one_module():
 
 def test_version_facts_of_torch_live_in_one_module():
     users = [name for name in MODULES if uses_attribute(MODULES[name], "torch", "__version__")]
-    assert set(users) <= {"depyf.torch_hooks.internals.torch_facts"}
+    assert set(users) <= {"depyf.torch_hooks.internals.private_hooks"}

@@ -16,7 +16,8 @@ from torch_probes import TORCH
 
 import depyf
 from depyf.errors import NestedSessionError, OutputFolderError, UserError
-from depyf.torch_hooks.session import capture, prepare_debug
+from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.session import prepare_debug
 
 EXPECTED = run_toy(tools.toy_example)
 
@@ -36,24 +37,24 @@ FAULTS = [
     "depyf.torch_hooks.internals.structured_trace.attach",
     "depyf.torch_hooks.graphs.custom_stages.attach",
     "depyf.torch_hooks.session.capture.Capture.on_event",
-    "depyf.torch_hooks.session.capture.Capture._name_graph",
-    "depyf.torch_hooks.session.capture.Capture._current_compile_id",
-    "depyf.torch_hooks.session.capture.Capture._settle",
-    "depyf.torch_hooks.session.capture.describe_guards",
-    "depyf.torch_hooks.session.capture.read_graph_break",
-    "depyf.torch_hooks.session.capture.installed_global",
-    "depyf.torch_hooks.session.capture.Capture.finish",
-    "depyf.torch_hooks.graphs.stages.Graphs.add_event",
-    "depyf.torch_hooks.graphs.stages.Graphs.finish",
-    "depyf.torch_hooks.graphs.stages.reachable",
-    "depyf.torch_hooks.graphs.linking.forward_of",
-    "depyf.torch_hooks.graphs.linking.link_forward",
-    "depyf.torch_hooks.internals.torch_facts.find",
-    "depyf.torch_hooks.session.prepare_debug.render_summary",
-    "depyf.torch_hooks.session.prepare_debug.merging.merge_at_exit",
-    "depyf.torch_hooks.session.journal_writer.Journal.keep",
+    "depyf.torch_hooks.session.recording.Recording._name_graph",
+    "depyf.torch_hooks.session.recording.Recording._current_compile_id",
+    "depyf.torch_hooks.session.recording.Recording._complete_frame",
+    "depyf.torch_hooks.session.recording.describe_guards",
+    "depyf.torch_hooks.session.recording.read_graph_break",
+    "depyf.torch_hooks.session.recording.installed_global",
+    "depyf.torch_hooks.session.closing.complete",
+    "depyf.torch_hooks.graphs.graph_files.Graphs.add",
+    "depyf.torch_hooks.graphs.graph_files.Graphs.finish",
+    "depyf.torch_hooks.graphs.linking.ReachableCode",
+    "depyf.torch_hooks.graphs.generated_functions.forward_of",
+    "depyf.torch_hooks.graphs.generated_functions.link_forward",
+    "depyf.torch_hooks.internals.private_hooks.find",
+    "depyf.torch_hooks.session.closing.render_summary",
+    "depyf.torch_hooks.session.closing.merging.merge_at_exit",
+    "depyf.torch_hooks.session.journal_writer.Journal.save",
     "depyf.torch_hooks.session.journal_writer.Journal.compiling",
-    "depyf.torch_hooks.session.prepare_debug.render_manifest",
+    "depyf.torch_hooks.session.closing.render_manifest",
     "depyf.report.full_code.render",
     # the stages of the decompiler
     "depyf.decompiler.pipeline.decode",
@@ -271,14 +272,14 @@ def test_nothing_compiled_is_said_plainly(tmp_path, capsys):
 
 
 def test_a_torch_without_a_private_hook_costs_only_what_the_table_says(tmp_path, monkeypatch):
-    find = capture.torch_facts.find
-    for row in capture.torch_facts.HOOKS:
+    find = private_hooks.find
+    for row in private_hooks.HOOKS:
         if TORCH < tuple(int(number) for number in row.holds_for.split()[0].split(".")):
             continue  # this torch does not have it yet
         assert find(row.name) is not None, f"{row.name} is gone from this torch"
         assert row.purpose and row.holds_for and row.without
         monkeypatch.setattr(
-            capture.torch_facts, "find", lambda name, gone=row.name: None if name == gone else find(name)
+            private_hooks, "find", lambda name, gone=row.name: None if name == gone else find(name)
         )
         results, _, _ = dump(tmp_path / row.name, tools.toy_example, run_toy)
         assert same(results, EXPECTED)

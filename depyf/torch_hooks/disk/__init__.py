@@ -1,1 +1,1 @@
-"""Files on disk: the folder of a session, who may write in it, and what many processes leave side by side."""
+"""Files on disk: the folder of a session, the claims of processes on folders, and merging what many processes wrote."""

@@ -1,9 +1,9 @@
-"""The right to write in a folder: held by one process at a time, and given back by the system when it dies.
+"""Claims: the right to write in a folder, held by one process at a time and released when the process dies.
 
-While a process writes in a folder there is a file `depyf_journal.jsonl` in it, locked with flock, that says line by
-line what has been written so far.  So the file tells three states apart:
+While a process writes in a folder there is a file `depyf_journal.jsonl` in it, locked with flock, that lists line by
+line what has been written so far.  So there are three states:
 
-    no journal              nobody writes here; a manifest.json is complete
+    no journal              no process writes here; a manifest.json is complete
     a journal, locked       a process writes here now
     a journal, not locked   the process that wrote here was killed
 
@@ -24,12 +24,12 @@ except ImportError:  # not a POSIX system
     fcntl = None  # type: ignore[assignment]
 
 JOURNAL = "depyf_journal.jsonl"
-_TRIES, _PAUSE = 5, 0.01  # someone who only asks whether a folder is claimed holds its lock for an instant
+_TRIES, _PAUSE = 5, 0.01  # `is_claimed` of another process holds the lock for an instant
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 class Claim:
-    """An open, locked journal.  All that is written goes through here, one whole line at a time."""
+    """An open, locked journal, to which whole lines are appended."""
 
     def __init__(self, folder: str, descriptor: int) -> None:
         self.folder = folder
@@ -38,7 +38,7 @@ class Claim:
 
     @staticmethod
     def take(folder: str) -> Claim | None:
-        """Claim a folder that exists; None when a live process has it.  OSError when it cannot be written."""
+        """Claim a folder that exists; None when a running process has it.  OSError when it cannot be written."""
         for attempt in range(_TRIES):
             claim = _try_to_take(folder)
             if claim is not None:
@@ -48,7 +48,7 @@ class Claim:
         return None
 
     def append(self, line: str) -> None:
-        """Add a line; OSError when it cannot be written, and then the next line begins anew."""
+        """Append a line.  OSError when it cannot be written whole; the next line then starts on a line of its own."""
         data = ("\n" if self._torn else "").encode() + line.encode("utf-8", "backslashreplace") + b"\n"
         self._torn = True
         while data:
@@ -56,17 +56,17 @@ class Claim:
         self._torn = False
 
     def empty(self) -> None:
-        """Forget what an earlier process wrote."""
+        """Remove what an earlier process wrote to the journal."""
         os.ftruncate(self._descriptor, 0)
 
     def release(self, keep_journal: bool = False) -> None:
-        """Give the folder back.  The journal goes, too, unless it is still needed."""
+        """Give up the claim, and remove the journal unless it is still needed."""
         path = os.path.join(self.folder, JOURNAL)
         removed = False
         try:
             if keep_journal and os.fstat(self._descriptor).st_size:
                 return
-            if fcntl is not None:  # while locked, so that nobody claims a file that is about to go
+            if fcntl is not None:  # while locked, so that no process claims a file that is about to be removed
                 os.remove(path)
                 removed = True
         except OSError:
@@ -77,7 +77,7 @@ class Claim:
                 _remove(path)
 
     def forget(self) -> None:
-        """In a forked child: let go of the parent's claim, which stays the parent's."""
+        """Close the inherited journal in a forked child; the claim stays the parent's."""
         os.close(self._descriptor)
 
 
@@ -94,7 +94,7 @@ def _try_to_take(folder: str) -> Claim | None:
 
 
 def is_claimed(folder: str) -> bool:
-    """Whether a live process writes in the folder now."""
+    """Return whether a running process writes in the folder now."""
     try:
         descriptor = os.open(os.path.join(folder, JOURNAL), os.O_RDONLY)
     except OSError:

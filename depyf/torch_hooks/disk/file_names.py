@@ -14,12 +14,12 @@ _LONGEST_STEM = 120  # bytes: prefix and suffixes of ours fit the usual limit of
 
 
 def file_stem(name: str) -> str:
-    """`name` as part of a file name: safe characters only, short, and different names stay different.
+    """Return `name` as part of a file name: safe characters only, short, and different for different names.
 
-    What may stand in a Python name may stand in the name of a file, too, in any script, where the file system of this
-    process has characters at all.  It is composed (NFC): macOS would not tell it from its decomposed form.  Every file
-    name of ours has a prefix before the stem, so reserved names (`con`, `nul`) and leading dots do no harm.  Names that
-    differ in case only are the folder's business: it never gives them the same number.
+    Characters of Python names are kept, in any script, where the file system of this process can store them.  The
+    result is composed (NFC): macOS takes it and its decomposed form for the same name.  Every file name of ours has a
+    prefix before the stem, so reserved names (`con`, `nul`) and leading dots do no harm.  Names that differ in case
+    only are left to the folder, which never gives them the same number.
     """
     if name in _UNNAMED:
         return name.strip("<>")
@@ -37,7 +37,7 @@ def _legible(name: str) -> str:
 
 
 def _takes(name: str) -> bool:
-    """Whether the file system, as this process sees it, has all characters of the name."""
+    """Return whether the file system encoding of this process has all characters of the name."""
     try:
         os.fsencode(name)
     except UnicodeEncodeError:
@@ -46,5 +46,5 @@ def _takes(name: str) -> bool:
 
 
 def same_file(name: str) -> str:
-    """Equal for two file names that some file system takes for one."""
+    """Return a key that is equal for two file names which some file system takes for one."""
     return name.lower() if name.isascii() else unicodedata.normalize("NFC", name.casefold())

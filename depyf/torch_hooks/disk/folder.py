@@ -14,7 +14,7 @@ from depyf.record.journal import line
 from depyf.torch_hooks.disk import processes
 from depyf.torch_hooks.disk.claims import JOURNAL
 from depyf.torch_hooks.disk.file_names import same_file
-from depyf.torch_hooks.disk.leftovers import DRAFT, MANIFEST, TIMINGS, has_a_manifest_of_others, look, remove
+from depyf.torch_hooks.disk.leftovers import DRAFT, MANIFEST, TIMINGS, has_foreign_manifest, read_leftover, remove
 from depyf.torch_hooks.disk.processes import Home
 
 __all__ = ["MANIFEST", "TIMINGS", "OutputFolder"]
@@ -25,8 +25,8 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) |
 class OutputFolder:
     """Writes files and remembers their names.
 
-    `top` is the folder that the user gave; `path` is the one in it that this process writes in.  Which one that is
-    may be known only when the first file is written (see `processes`).
+    `top` is the folder that the user gave; `path` is the one that this process writes in, `top` or a folder below it.
+    Which one may be known only when the first file is written (see `processes`).
     """
 
     def __init__(self, top: str, problems: Problems, forked_from: str | None = None) -> None:
@@ -38,27 +38,27 @@ class OutputFolder:
         self._home: Home | None = None
         self._closed = False
         self._next: Dict[str, int] = {}
-        self._taken: Set[str] = set()  # names in lower case: some file systems do not tell `A` from `a`
+        self._taken: Set[str] = set()  # names as `same_file` folds them: some file systems take `A` and `a` for one
         self._lock = threading.RLock()
 
-    # -- where it is
+    # -- its place
 
     def open(self) -> str:
-        """Make sure that files can be written; OutputFolderError if not.
+        """Check that files can be written; OutputFolderError if not.
 
         Files that an earlier run listed are removed.  Those of an earlier session of this process stay, and the text
         of its manifest is returned: new files get numbers after theirs.
         """
         try:
             os.makedirs(self.top, exist_ok=True)
-            if has_a_manifest_of_others(self.top):
+            if has_foreign_manifest(self.top):
                 raise OSError("its manifest.json is another program's")
             probe = os.path.join(self.top, ".depyf-" + uuid.uuid4().hex)
             with open(probe, "w", encoding="utf-8") as stream:
                 stream.write("")
             os.remove(probe)
             if processes.has_home(self.top) or not processes.may_get_a_rank_later():
-                return self._settle().earlier
+                return self._choose_home().earlier
         except OSError as error:
             raise OutputFolderError(
                 f"depyf cannot write its files to {self.top!r}: {error.strerror or error}. "
@@ -68,17 +68,17 @@ class OutputFolder:
 
     @property
     def path(self) -> str:
-        """The folder of this process; chosen now if that was too early before.  OSError when it cannot be."""
-        return self._settled().path
+        """The folder of this process, chosen now if it is not yet.  OSError when none can be written."""
+        return self._require_home().path
 
     @property
     def known_path(self) -> str:
-        """The same, or the folder that was given while none is chosen."""
+        """The folder of this process; while none is chosen, the folder that was given."""
         return self.top if self._home is None else self._home.path
 
     @property
     def rank(self) -> processes.Rank | None:
-        """The rank of this process, as it is known now."""
+        """The rank of this process, as far as it is known now."""
         return processes.current_rank() or (None if self._home is None else self._home.rank)
 
     @property
@@ -86,24 +86,24 @@ class OutputFolder:
         """The run of the program that this process belongs to."""
         return processes.this_run() if self._home is None else self._home.run
 
-    def _settled(self) -> Home:
+    def _require_home(self) -> Home:
         try:
-            return self._settle()
+            return self._choose_home()
         except OSError as error:
             raise self.problems.cannot_write(self.top, error) from error
 
-    def _settle(self) -> Home:
+    def _choose_home(self) -> Home:
         with self._lock:
             if self._home is None:
-                self._home = processes.settle(self.top, self._forked_from)
-                names = look(self._home.path).file_names() if self._home.earlier else ()
+                self._home = processes.choose_home(self.top, self._forked_from)
+                names = read_leftover(self._home.path).file_names() if self._home.earlier else ()
                 self.files.update(names)
                 self._taken.update(map(same_file, names))
                 self.append(header=self.identity())
             return self._home
 
     def identity(self) -> Dict[str, Any]:
-        """Which process this is: what differs from run to run, and stands in no other file than timings.json."""
+        """Return what identifies this process; it differs from run to run, and only timings.json holds it."""
         return {
             "process": processes.process_token(),
             "run": self.run,
@@ -114,27 +114,27 @@ class OutputFolder:
         }
 
     def for_child(self) -> OutputFolder:
-        """In a forked child: a folder of its own, made when it first compiles."""
+        """Return a folder for a forked child, created when the child first compiles."""
         if self._home is not None and not self._closed:
             self._home.claim.forget()
         return OutputFolder(self.top, Problems(), None if self._home is None else self._home.path)
 
     def close(self, is_complete: bool) -> None:
-        """Let other processes have the folder.  The journal goes if the manifest says all that it does."""
+        """Release the folder.  The journal is removed if the manifest is complete."""
         with self._lock:
             if self._home is not None and not self._closed:
                 self._closed = True
                 self._home.claim.release(keep_journal=not is_complete)
 
-    # -- what is in it
+    # -- its files
 
     def of(self, name: str) -> str:
-        """The absolute path of a file in the folder."""
+        """Return the absolute path of a file in the folder."""
         return os.path.join(self.path, name)
 
     def number(self, template: str) -> int:
-        """The next free number for a file name with one `{}` in it."""
-        self._settled()  # files of an earlier session have their numbers
+        """Return the next free number for a file name with one `{}` in it."""
+        self._require_home()  # files of an earlier session have their numbers
         number = self._next.get(template, 0)
         while same_file(template.format(number)) in self._taken:
             number += 1
@@ -147,8 +147,8 @@ class OutputFolder:
         self.append_all([content])
 
     def append_all(self, contents: Sequence[Dict[str, Any]]) -> None:
-        """Add lines to the journal, in one go."""
-        home = self._settled()
+        """Add lines to the journal in one write."""
+        home = self._require_home()
         with self._lock:
             try:
                 if not self._closed and contents:
@@ -161,9 +161,9 @@ class OutputFolder:
         return self.write_bytes(name, text.encode("utf-8", "backslashreplace"))
 
     def write_bytes(self, name: str, content: bytes) -> str:
-        """Write a file whole: a reader, or a crash, never meets half of it.
+        """Write a file whole: no reader finds half of it, not even after a crash.
 
-        CannotWrite when the disk is full, the folder gone and the like; the user is told once.
+        CannotWrite when the disk is full, the folder removed and the like; the user is warned once.
         """
         with self._lock:
             try:
@@ -185,7 +185,7 @@ class OutputFolder:
 
 
 def _write(path: str, content: bytes) -> None:
-    """Write a file by the system's calls alone: there are two or three files for each frame."""
+    """Write a file by system calls alone, for speed: there are two or three files for each frame."""
     descriptor = os.open(path, _NEW_FILE, 0o666)
     try:
         rest = memoryview(content)

@@ -1,4 +1,4 @@
-"""What processes left in a folder: whose it is, what it says, and how to take it away without touching anything else.
+"""What processes left in a folder: read it, and remove it without touching anything else.
 
 Only files that a manifest or a journal of ours lists are ever removed.
 """
@@ -19,14 +19,14 @@ from depyf.torch_hooks.disk.claims import JOURNAL, is_claimed
 MANIFEST = "manifest.json"
 TIMINGS = "timings.json"
 RANKS = "ranks.txt"
-DRAFT = ".depyf-draft"  # a file on its way: at most one in a folder, left behind by a process that was killed
+DRAFT = ".depyf-draft"  # a file that is being written; a process that was killed may leave one behind
 
 _BELOW = re.compile(r"(rank|process)_\d+")
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """A folder as its last process left it, or, where that is still alive, as it is now."""
+    """A folder as its last process left it, or as it is now where that process still runs."""
 
     folder: str
     manifest: str = ""  # text of manifest.json
@@ -40,7 +40,7 @@ class Leftover:
 
     @property
     def process(self) -> str:
-        """The process that wrote here, as no other process calls itself."""
+        """The token of the process that wrote here, which no other process has."""
         return str(self.identity.get("process", ""))
 
     @property
@@ -62,7 +62,7 @@ class Leftover:
         return [os.path.join(self.folder, name) for name in (MANIFEST, JOURNAL)]
 
     def record(self) -> SessionRecord:
-        """What the process saw, as far as it is known."""
+        """Return the record of the process, from its manifest and its journal."""
         try:
             base = from_json(self.manifest) if self.manifest else SessionRecord()
         except (RecordFormatError, ValueError):
@@ -70,7 +70,7 @@ class Leftover:
         return replay(base, self.journal) if self.journal else base
 
     def file_names(self) -> Tuple[str, ...]:
-        """Names of the files that the process wrote here."""
+        """Return the names of the files that the process wrote here."""
         names = list(file_names(self.journal))
         try:
             listed = json.loads(self.manifest)["files"] if self.manifest else []
@@ -80,8 +80,8 @@ class Leftover:
         return tuple(dict.fromkeys(name for name in names if os.path.basename(name) == name))
 
 
-def look(folder: str) -> Leftover:
-    """What there is in a folder; what cannot be read is as if it were not there."""
+def read_leftover(folder: str) -> Leftover:
+    """Return what there is in a folder; files that cannot be read count as missing."""
     manifest, journal = _read(folder, MANIFEST), _read(folder, JOURNAL)
     identity = header_of(journal)
     if not identity:
@@ -98,7 +98,7 @@ def look(folder: str) -> Leftover:
 
 
 def is_ours(manifest: str) -> bool:
-    """Whether the text is a manifest that depyf wrote: other programs have files of that name, too."""
+    """Return whether the text is a manifest that depyf wrote: other programs have files of that name, too."""
     try:
         data = json.loads(manifest)
         return isinstance(data["schema"], int) and "depyf" in data["versions"]
@@ -106,14 +106,14 @@ def is_ours(manifest: str) -> bool:
         return False
 
 
-def has_a_manifest_of_others(folder: str) -> bool:
-    """Whether there is a file in the way that is not ours to replace."""
+def has_foreign_manifest(folder: str) -> bool:
+    """Return whether the folder has a manifest.json that depyf did not write."""
     manifest = _read(folder, MANIFEST)
     return bool(manifest) and not is_ours(manifest)
 
 
 def folders_below(folder: str) -> List[str]:
-    """The folders of ranks and other processes below this one, in the order of their numbers, at any depth."""
+    """Return the folders of ranks and other processes below this one, in the order of their numbers, at any depth."""
     try:
         names = [name for name in os.listdir(folder) if _BELOW.fullmatch(name)]
     except OSError:
@@ -127,34 +127,34 @@ def folders_below(folder: str) -> List[str]:
 
 
 def remove_files(leftover: Leftover) -> None:
-    """Take away what the process wrote; the journal stays, as it may be claimed."""
+    """Remove what the process wrote; the journal stays, as it may be claimed."""
     if not leftover.exists:
         return
     for name in (*leftover.file_names(), MANIFEST, TIMINGS, RANKS, DRAFT):
         remove(os.path.join(leftover.folder, name))
 
 
-def runs_alive_below(folder: str) -> Set[str]:
-    """The runs of which a process writes in a folder below this one now."""
-    return {look(path).run for path in folders_below(folder) if is_claimed(path)}
+def active_runs_below(folder: str) -> Set[str]:
+    """Return the runs that have a process writing in a folder below this one now."""
+    return {read_leftover(path).run for path in folders_below(folder) if is_claimed(path)}
 
 
 def remove_stale_below(folder: str, run: str, before: float) -> None:
-    """Take away folders of other processes that ended `before` this run began."""
+    """Remove folders of other runs whose processes ended before the time `before`."""
     for path in reversed(folders_below(folder)):  # the deepest first
-        left = look(path)
+        left = read_leftover(path)
         if not left.exists or left.run == run or is_claimed(path) or left.last_seen >= before:
             continue
         remove_files(left)
         remove(os.path.join(path, JOURNAL))
         try:
-            os.rmdir(path)  # which fails when there is anything else in it
+            os.rmdir(path)  # fails when there is anything else in it
         except OSError:
             pass
 
 
 def write_file(folder: str, name: str, text: str) -> None:
-    """Write a text file whole or not at all; for whoever holds the claim."""
+    """Write a text file whole or not at all; the caller holds the claim on the folder."""
     draft = os.path.join(folder, DRAFT)
     try:
         with open(draft, "wb") as stream:
@@ -166,7 +166,7 @@ def write_file(folder: str, name: str, text: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file, if it is there and can be removed."""
+    """Remove a file, if it exists and can be removed."""
     try:
         os.remove(path)
     except OSError:

@@ -1,7 +1,7 @@
-"""The folders of many processes, put side by side: the merged manifest.json and ranks.txt in the folder given.
+"""Merge the folders of many processes: write the merged manifest.json and ranks.txt to the folder that was given.
 
-The last process to leave does it: each looks whether any other process of its run still has its folder, after it gave
-back its own.  So the work is done once, nobody waits, and no process that was killed is waited for.  Should the last
+The last process to leave does it: each checks whether another process of its run still claims a folder, after it
+released its own.  So the work is done once, and no process waits, not even for one that was killed.  Should the last
 one be killed, `python -m depyf finish FOLDER` does the same (see `finishing`).
 """
 
@@ -15,6 +15,7 @@ from typing import Dict, List, Tuple
 
 from depyf.record.records import ProcessRecord, SessionRecord
 from depyf.record.saved_form import from_json, to_json
+from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report import rank_differences as report
 from depyf.report.summary import distinct_breaks
 from depyf.torch_hooks.disk.claims import Claim, is_claimed
@@ -24,7 +25,7 @@ from depyf.torch_hooks.disk.leftovers import (
     TIMINGS,
     Leftover,
     folders_below,
-    look,
+    read_leftover,
     remove_stale_below,
     write_file,
 )
@@ -33,11 +34,11 @@ _MOST_ROUNDS = 5
 
 
 def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
-    """Merge, if this process is the last of its run to leave and not the only one; returns the merged record."""
+    """Merge, if this process is the last of its run to leave and not the only one; return the merged record."""
     merged = None
     for _ in range(_MOST_ROUNDS):
-        if is_claimed(top) or any(is_claimed(path) and look(path).run == run for path in folders_below(top)):
-            return merged  # the last to leave will do it
+        if is_claimed(top) or any(is_claimed(path) and read_leftover(path).run == run for path in folders_below(top)):
+            return merged  # the last process to leave will merge
         seen = _state(top)
         if not folders_below(top):
             return None
@@ -46,7 +47,7 @@ def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
             return merged
         try:
             if merged is None and _is_merged(top, run):
-                return None  # two left at once, and the other one has seen both complete
+                return None  # two left at once, and the other one has merged both
             remove_stale_below(top, run, started)
             merged = merge(top, run)
         finally:
@@ -57,8 +58,8 @@ def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
 
 
 def _is_merged(top: str, run: str) -> bool:
-    """Whether the manifest at the top tells of the end of every process of the run already."""
-    members = [left for left in map(look, folders_below(top)) if left.exists and left.run == run]
+    """Return whether the manifest at the top already has every process of the run as complete."""
+    members = [left for left in map(read_leftover, folders_below(top)) if left.exists and left.run == run]
     try:
         written = os.stat(os.path.join(top, MANIFEST)).st_mtime
         with open(os.path.join(top, MANIFEST), encoding="utf-8") as stream:
@@ -66,15 +67,15 @@ def _is_merged(top: str, run: str) -> bool:
     except (OSError, ValueError):
         return False
     ends = {os.path.relpath(path, top).replace(os.sep, "/"): time for path, time in _state(top)}
-    told = {process.folder: process.complete for process in processes if process.folder != "."}
+    is_complete = {process.folder: process.complete for process in processes if process.folder != "."}
     names = [os.path.relpath(left.folder, top).replace(os.sep, "/") for left in members]
-    return all(told.get(name, False) and ends.get(name, written + 1) <= written for name in names)
+    return all(is_complete.get(name, False) and ends.get(name, written + 1) <= written for name in names)
 
 
 def merge(top: str, run: str) -> SessionRecord | None:
     """Write the merged manifest for the processes of a run; None when there are none below `top`."""
-    own = look(top)
-    below = [left for left in map(look, folders_below(top)) if left.exists and left.run == run]
+    own = read_leftover(top)
+    below = [left for left in map(read_leftover, folders_below(top)) if left.exists and left.run == run]
     if not below:
         return None
     own_record = own.record() if own.run == run else SessionRecord()
@@ -102,7 +103,7 @@ def merge(top: str, run: str) -> SessionRecord | None:
 def _ranked(
     members: List[Tuple[str, Leftover, SessionRecord]],
 ) -> Tuple[Dict[int, SessionRecord], Dict[int, Dict[str, str]], int | None]:
-    """The processes with a rank, by rank: the first of each, as others are helpers of it."""
+    """Return the records and graph texts by rank, of the first process of each rank; others are its helpers."""
     records: Dict[int, SessionRecord] = {}
     texts: Dict[int, Dict[str, str]] = {}
     for _, left, record in members:
@@ -114,7 +115,7 @@ def _ranked(
 
 
 def _captured_graphs(folder: str, record: SessionRecord) -> Dict[str, str]:
-    files = [part.file for graph in record.graphs for part in graph.stages if part.stage == report.CAPTURED]
+    files = [part.file for graph in record.graphs for part in graph.stages if part.stage == CAPTURED_GRAPH]
     texts = {}
     for name in files:
         try:
@@ -140,7 +141,7 @@ def _process(name: str, record: SessionRecord) -> ProcessRecord:
 
 
 def _state(top: str) -> List[Tuple[str, float]]:
-    """What changes when a process below writes its end."""
+    """Return the times of the manifests below, which change when a process writes its last files."""
     found = []
     for path in folders_below(top):
         try:

@@ -1,4 +1,4 @@
-"""Which folder a process writes in.  No two processes ever write in one.
+"""Choose the folder of a process: no two processes ever write in one.
 
     a lone process                       the folder given
     rank r of a distributed job          rank_<r> below it, unless the folder given is called that already: some
@@ -10,12 +10,12 @@
 torchrun sets; in a world of one there is none.  A spawned process may initialise torch.distributed only after it
 entered the context, so a process that may still get a rank (a child of multiprocessing, a task of SLURM or MPI)
 chooses its folder when it writes its first file, which is when it first compiles.  Nothing is ever moved: running code
-is linked to the files.  A rank that is known later still stands in the manifest, and the folder keeps its name.
+is linked to the files.  A rank that becomes known even later is in the manifest, and the folder keeps its name.
 
-**A run** is all processes of one start of a program: it tells the folder of a sibling that has ended, which is kept,
-from that of an earlier start, whose files are removed.  Under torchrun it is told by the launcher (its process, its
-rendezvous, the number of restarts), elsewhere by the process, or by the parent in a child of multiprocessing; and who
-finds a live process in its folder joins that one's run.
+**A run** is all processes of one start of a program: the folder of a sibling that has ended is kept, and the files of
+an earlier start are removed.  Under torchrun it is named by the launcher (its process, its rendezvous, the number of
+restarts), elsewhere by the process, or by the parent in a child of multiprocessing; and a process that finds another
+one running in its folder joins that one's run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, List
 
 from depyf.torch_hooks.disk.claims import Claim
-from depyf.torch_hooks.disk.leftovers import look, remove_files, remove_stale_below, runs_alive_below
+from depyf.torch_hooks.disk.leftovers import active_runs_below, read_leftover, remove_files, remove_stale_below
 
 _LATER_RANKS = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
 _LAUNCHED = ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT")
@@ -39,7 +39,7 @@ _MOST_PROCESSES = 10_000
 _TRIES = 5
 
 _TOKEN = uuid.uuid4().hex
-# The folder given -> the one in which this process writes.  A forked child has its own.
+# The folder given -> the folder in which this process writes.  Cleared in a forked child.
 _homes: Dict[str, str] = {}
 
 
@@ -53,7 +53,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class Home:
-    """The folder of this process, claimed."""
+    """The folder that this process has claimed."""
 
     path: str
     run: str
@@ -63,12 +63,12 @@ class Home:
 
 
 def process_token() -> str:
-    """What no other process, not even a forked child, calls itself."""
+    """Return a token that no other process has, not even a forked child."""
     return f"{_TOKEN}-{os.getpid()}"
 
 
 def current_rank() -> Rank | None:
-    """The rank of this process as far as it is known now; None for a lone process."""
+    """Return the rank of this process as far as it is known now; None for a lone process."""
     found = _rank_of_torch() or _rank_of_environment()
     return None if found is None or found.world_size == 1 else found
 
@@ -96,7 +96,7 @@ def _number(variable: str) -> int | None:
 
 
 def may_get_a_rank_later() -> bool:
-    """Whether it is too early to choose the folder: no rank is known, but one may well come."""
+    """Return whether it is too early to choose the folder: no rank is known, but one may come."""
     if current_rank() is not None or _number("WORLD_SIZE") == 1:
         return False
     is_child = multiprocessing.parent_process() is not None
@@ -104,16 +104,16 @@ def may_get_a_rank_later() -> bool:
 
 
 def has_home(top: str) -> bool:
-    """Whether this process has written below that folder before."""
+    """Return whether this process has written below that folder before."""
     return top in _homes
 
 
 def forget_homes() -> None:
-    """In a forked child: the folders are the parent's."""
+    """Forget the folders that a forked child inherited: they are the parent's."""
     _homes.clear()
 
 
-def settle(top: str, forked_from: str | None = None) -> Home:
+def choose_home(top: str, forked_from: str | None = None) -> Home:
     """Choose the folder for this process, and claim it.  OSError when it cannot be written.
 
     forked_from: the folder of the parent, in a forked child.  Files of an earlier run are removed from the folder
@@ -144,14 +144,14 @@ def _claim_below(base: str, run: str, rank: Rank | None) -> Home:
 
 
 def _claim(path: str, run: str, rank: Rank | None) -> Home | None:
-    """The folder, unless another process of this run has or had it, or one of another run is alive in it."""
+    """Claim a folder, unless another process of this run has or had it, or one of another run writes below it."""
     claim = _make_and_take(path)
     if claim is None:
         return None
-    left = look(path)
+    left = read_leftover(path)
     if left.exists and left.process == process_token():
         return Home(path, left.run, claim, rank, left.manifest)
-    if (left.exists and left.run == run) or runs_alive_below(path) - {run}:
+    if (left.exists and left.run == run) or active_runs_below(path) - {run}:
         claim.release(keep_journal=True)
         return None
     remove_files(left)
@@ -165,17 +165,17 @@ def _make_and_take(path: str) -> Claim | None:
         os.makedirs(path, exist_ok=True)
         try:
             return Claim.take(path)
-        except FileNotFoundError:  # another rank found leftovers in it, and removed it
+        except FileNotFoundError:  # another rank removed it with the leftovers in it
             continue
     return Claim.take(path)
 
 
 def _run_in(folder: str) -> str:
-    return min(runs_alive_below(folder), default=look(folder).run)
+    return min(active_runs_below(folder), default=read_leftover(folder).run)
 
 
 def this_run() -> str:
-    """A name for all processes of this start of the program."""
+    """Return a name for all processes of this start of the program."""
     if "TORCHELASTIC_RUN_ID" in os.environ:
         launcher = [os.environ.get(name, "") for name in _LAUNCHED]
         one_machine = os.environ.get("LOCAL_WORLD_SIZE") == os.environ.get("WORLD_SIZE")
@@ -184,25 +184,25 @@ def this_run() -> str:
 
 
 def _starter() -> int:
-    """This process, or the one that started it with multiprocessing."""
+    """Return the id of this process, or of the one that started it with multiprocessing."""
     parent = multiprocessing.parent_process()
     return os.getpid() if parent is None or parent.pid is None else parent.pid
 
 
 def _launcher() -> int:
-    """The process that started the ranks of this machine."""
+    """Return the id of the process that started the ranks of this machine."""
     if multiprocessing.parent_process() is None:
         return os.getppid()
     return int((_status(_starter()) or [""] * 2)[1] or os.getppid())
 
 
 def _process(pid: int) -> str:
-    """A process of this machine; with its start time where /proc tells it, as numbers are used again."""
+    """Return a name for a process of this machine, with its start time from /proc, as ids are used again."""
     return " ".join([socket.gethostname(), str(pid), *_status(pid)[19:20]])
 
 
 def _status(pid: int) -> List[str]:
-    """State, parent and so on of a process, as /proc/<pid>/stat tells them; empty where there is no /proc."""
+    """Return the fields of /proc/<pid>/stat after the name: state, parent ...; empty where there is no /proc."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             return stream.read().rpartition(")")[2].split()

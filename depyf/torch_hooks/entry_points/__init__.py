@@ -1,1 +1,1 @@
-"""The other ways in: inspect, debug, install, finish, and calls that skip the guards."""
+"""The other public functions: inspect, debug, install, finish, and calls that skip the guards."""

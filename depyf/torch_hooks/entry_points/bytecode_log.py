@@ -1,7 +1,7 @@
 """`install()` and `uninstall()`: decompiled source in torch's own bytecode log (`TORCH_LOGS="+bytecode"`).
 
-Torch writes `MODIFIED BYTECODE ...` to that log and then calls the bytecode hooks: one such hook, which
-writes the source to the same log, is all that is needed.  No function of torch is replaced.
+Torch writes `MODIFIED BYTECODE ...` to that log and then calls the bytecode hooks: `install` registers one that
+writes the source to the same log.  No function of torch is replaced.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from depyf.errors import UserError
 from depyf.problems import Problems
-from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals import private_hooks
 
 if TYPE_CHECKING:
     from depyf.decompiler.pipeline import Decompilation
@@ -23,15 +23,15 @@ _problems = Problems()
 
 
 def install() -> None:
-    """From now on, each frame that Dynamo compiles appears as source in torch's bytecode log.
+    """Write each frame that Dynamo compiles from now on as source to torch's bytecode log.
 
     The log is shown with `TORCH_LOGS="+bytecode"` or `torch._logging.set_logs(bytecode=True)`; while it is
-    off, nothing is decompiled.  The running code stays Dynamo's own.  Installing twice is installing once.
+    off, nothing is decompiled.  The running code stays Dynamo's own.  A second call does nothing.
     UserError without torch, or with one that has no bytecode hooks.
     """
     if _installed:
         return
-    register = torch_facts.find("register_bytecode_hook")
+    register = private_hooks.find("register_bytecode_hook")
     if register is None:
         raise UserError("depyf.install() needs torch 2.2 or newer, which cannot be imported here")
     _installed.append(register(_log_source))
@@ -44,9 +44,9 @@ def uninstall() -> None:
 
 
 def _log_source(original: CodeType, transformed: CodeType) -> None:
-    """The hook: never raises, never replaces the code."""
+    """Log the source of a frame: the hook, which never raises and never replaces the code."""
     with _problems.shield("writing decompiled source to the bytecode log"):
-        logger = torch_facts.find("bytecode_logger")
+        logger = private_hooks.find("bytecode_logger")
         if logger is not None and logger.isEnabledFor(logging.DEBUG):
             from depyf.decompiler.pipeline import decompile_frame
 
@@ -55,6 +55,6 @@ def _log_source(original: CodeType, transformed: CodeType) -> None:
 
 
 def _message(original: CodeType, result: Decompilation) -> str:
-    """In the form of torch's own entries, with how far the text may be trusted."""
+    """Return the entry in the form of torch's own, with the grade of the proof."""
     place = f"{original.co_name} {original.co_filename} line {original.co_firstlineno}"
     return f"DECOMPILED CODE {place} ({result.verdict.grade.name})\n{result.source.rstrip()}\n"

@@ -1,4 +1,4 @@
-"""`debug()`: pause, then run what is compiled and compile nothing more: breakpoints in the files are hit."""
+"""`debug()`: pause, then run compiled code without compiling anything more, so that breakpoints in files are hit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, ContextManager, Iterator
 from depyf.errors import UserError
 from depyf.record.saved_form import RecordFormatError, from_json
 
-# Targets of PYTHONBREAKPOINT that talk to the terminal; any other is taken at its word and called.
+# Targets of PYTHONBREAKPOINT that read from the terminal; any other is called without further checks.
 _TERMINAL_DEBUGGERS = (
     "",
     "pdb.set_trace",
@@ -34,26 +34,26 @@ def debug() -> Iterator[None]:
             program()                       # ... and they are hit
 
     PYTHONBREAKPOINT, pdb and an attached IDE are honoured.  Where nobody could answer (no terminal, no
-    debugger) this says so on stderr and goes on.  Inside, cached code runs, and what has no cached code runs
+    debugger) this prints so to stderr and continues.  Inside, cached code runs, and what has no cached code runs
     eagerly: a new shape compiles nothing.  UserError when called inside `prepare_debug` or without torch.
     """
     _refuse_inside_prepare_debug()
     with _run_only():
         if os.environ.get("PYTHONBREAKPOINT") == "0":
-            breakpoint()  # which does nothing, unless someone has put a hook of their own there
+            breakpoint()  # does nothing, unless the program has set a `sys.breakpointhook` of its own
         elif can_pause():
-            _tell(_invitation(dumped_files()))
+            _print(_invitation(dumped_files()))
             _pause()
         else:
-            _tell("debug(): no terminal and no debugger to pause in; the program goes on without a pause.")
+            _print("debug(): no terminal and no debugger to pause in; the program goes on without a pause.")
         yield
 
 
 def can_pause() -> bool:
-    """Whether `breakpoint()` would reach someone who can answer.
+    """Return whether `breakpoint()` would reach someone who can answer.
 
     The default `breakpoint()` reads commands from stdin: without a terminal there it would wait for ever or
-    die at the end of input.
+    fail at the end of input.
     """
     if sys.breakpointhook is not sys.__breakpointhook__:
         return True  # an attached IDE, or the program itself, has its own way to pause
@@ -64,9 +64,9 @@ def can_pause() -> bool:
 
 
 def _debugger_attached() -> bool:
-    """Whether a debugger already controls this process, or a notebook that answers for stdin.
+    """Return whether a debugger already controls this process, or a notebook that answers for stdin.
 
-    That some trace function is set proves nothing: coverage sets one, too.
+    A trace function alone does not show it: coverage sets one, too.
     """
     if isinstance(getattr(sys.gettrace(), "__self__", None), bdb.Bdb):
         return True
@@ -81,7 +81,7 @@ def _debugger_attached() -> bool:
 
 
 def _terminal_answers() -> bool:
-    """Whether stdin is a terminal that this process may read: in the background, reading would stop it."""
+    """Return whether stdin is a terminal that this process may read: in the background, reading would stop it."""
     try:
         if sys.stdin is None or not sys.stdin.isatty():
             return False
@@ -99,7 +99,7 @@ def _pause() -> None:
 
 
 def _invitation(files: list[Path]) -> str:
-    """What to tell the user at the pause."""
+    """Return the message at the pause."""
     if not files:
         return "debug(): paused. Set breakpoints in the files of a prepare_debug folder, then continue."
     lines = ["debug(): paused. The code that runs is in these files; set breakpoints there, then continue:"]
@@ -109,13 +109,13 @@ def _invitation(files: list[Path]) -> str:
     return "\n".join(lines)
 
 
-def _tell(message: str) -> None:
+def _print(message: str) -> None:
     if sys.stderr is not None:
         print("depyf: " + message, file=sys.stderr, flush=True)
 
 
 def dumped_files() -> list[Path]:
-    """The files with code that runs, as the last `prepare_debug` left them; empty where that is not known."""
+    """Return the files with code that runs, of the last `prepare_debug`; empty where there was none."""
     folder = getattr(_session_module(), "last_folder", lambda: None)()
     if folder is None:
         return []
@@ -139,19 +139,19 @@ def _refuse_inside_prepare_debug() -> None:
 
 
 def _session_module() -> Any:
-    """The module of `prepare_debug` if it was ever used, else None."""
+    """Return the module of `prepare_debug` if it was ever used, else None."""
     return sys.modules.get("depyf.torch_hooks.session.prepare_debug")
 
 
 def _run_only() -> ContextManager[Any]:
-    """The mode of torch in which cached code runs and nothing is compiled."""
+    """Return the context of torch in which cached code runs and nothing is compiled."""
     try:
         import torch
     except ImportError as error:
         raise UserError("depyf.debug() runs compiled PyTorch programs, and torch is not installed") from error
     set_stance = getattr(torch.compiler, "set_stance", None)
     if set_stance is None:
-        _tell("debug(): this torch has no run-only mode (torch 2.6 has); what is not compiled yet will be.")
+        _print("debug(): this torch has no run-only mode (torch 2.6 has); what is not compiled yet will be.")
         return _nothing()
     stance: ContextManager[Any] = set_stance("eager_on_recompile")
     return stance

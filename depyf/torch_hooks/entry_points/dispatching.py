@@ -1,8 +1,8 @@
-"""A compiled method whose caller picks the version, so that no guard is checked on the way.
+"""Calls that skip the guards: a compiled method whose caller chooses the version.
 
-Dynamo checks the guards of a version on every call, and there may be hundreds.  Whoever knows which version fits (the
-shapes never change, nobody touches the module) can call its code directly: Dynamo makes it with the same arguments and
-cells as the original, so a function with that code in place of the original's is all it takes.
+Dynamo checks the guards of a version on every call, and there may be hundreds.  A caller that knows which version fits
+(the shapes never change, the module never changes) can call its code directly: Dynamo makes it with the same arguments
+and cells as the original, so a function with that code in place of the original's is enough.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, Type
 
 from depyf.errors import UserError
 from depyf.torch_hooks.frames import cache_entries
-from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals import private_hooks
 
 
 class TorchCompileWrapperWithCustomDispatcher:
@@ -29,7 +29,7 @@ class TorchCompileWrapperWithCustomDispatcher:
 
             def __call__(self, x):
                 if self.compiled_codes:
-                    with self.dispatch_to_code(0):      # no guards: the caller vouches for it
+                    with self.dispatch_to_code(0):      # no guards: the caller is sure that it fits
                         return self.forward(x)
                 return self.compiled_callable(x)
 
@@ -43,7 +43,7 @@ class TorchCompileWrapperWithCustomDispatcher:
         self.original_code_object: CodeType = type(self).forward.__code__
         self.compiled_codes: List[CodeType] = []
         self._dispatches: Dict[int, _Dispatch] = {}
-        register = torch_facts.find("register_bytecode_hook")
+        register = private_hooks.find("register_bytecode_hook")
         if register is None:
             raise UserError("TorchCompileWrapperWithCustomDispatcher needs a torch with bytecode hooks (2.2 or newer)")
         reference = weakref.ref(self)  # the hook must not keep the object alive
@@ -55,30 +55,30 @@ class TorchCompileWrapperWithCustomDispatcher:
         weakref.finalize(self, register(hook).remove)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call does; meant to be overridden.  As it is, Dynamo decides."""
+        """Call the compiled callable, for which Dynamo chooses the version; meant to be overridden."""
         return self.compiled_callable(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The function that is compiled; meant to be overridden."""
+        """Compute the result: the function that is compiled; override it."""
         raise NotImplementedError(f"{type(self).__name__} needs a forward method")
 
     def bytecode_hook(self, old_code: CodeType, new_code: CodeType) -> CodeType | None:
-        """Dynamo compiled something: keep its code if it is a version of `forward` for this object."""
+        """Keep the code that Dynamo compiled if it is a version of `forward` for this object."""
         if old_code is self.original_code_object and _compiled_for(old_code, self) is not False:
             self.compiled_codes.append(new_code)
         return None
 
     def dispatch_to_code(self, index: int) -> _Dispatch:
-        """A context in which `self.forward` is the compiled version of that index, without its guards."""
+        """Return a context in which `self.forward` is the compiled version of that index, without its guards."""
         if index not in self._dispatches:
             self._dispatches[index] = _Dispatch(self, self.compiled_codes[index])
         return self._dispatches[index]
 
 
 class _Dispatch:
-    """While entered, the object's own `forward` stands in front of the one of its class.
+    """Sets a `forward` on the object itself while entered, which hides the one of its class.
 
-    The class is not touched: other objects of it, and other threads that use them, go on as they were.
+    The class is not changed: other objects of it, and other threads that use them, are not affected.
     """
 
     def __init__(self, wrapper: Any, code: CodeType) -> None:
@@ -92,7 +92,7 @@ class _Dispatch:
         self._function = function
         # Dynamo removes the graphs from the globals when the code that it holds dies.
         self._alive = [version.new_code for version in cache_entries.versions_of(wrapper.original_code_object)]
-        self._before: List[Any] = []  # what stood there, for each time that this is entered
+        self._before: List[Any] = []  # the attribute before, for each time that this is entered
 
     def __enter__(self) -> None:
         wrapper: Any = self._wrapper()
@@ -111,10 +111,10 @@ class _Dispatch:
 
 
 def _compiled_for(code: CodeType, wrapper: Any) -> bool | None:
-    """Whether the frame of `code` that Dynamo compiles now is a call on `wrapper`; None when that cannot be told.
+    """Return whether the frame of `code` that Dynamo compiles now is a call on `wrapper`; None when unknown.
 
-    Two objects of a class share the code of `forward`, and a bytecode hook is told of code alone.  The frame is a
-    local of the function of Dynamo's that called the hook.
+    Two objects of a class share the code of `forward`, and a bytecode hook gets code alone.  The frame is a local of
+    the function of Dynamo's that called the hook.
     """
     caller = sys._getframe(1)
     while caller is not None:

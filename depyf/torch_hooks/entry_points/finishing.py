@@ -1,9 +1,9 @@
-"""What a process that was killed did not get to: `python -m depyf finish FOLDER`.
+"""Complete the folder of a process that was killed: `python -m depyf finish FOLDER`.
 
-The files of a killed process are whole, and its journal tells what they are.  From that the stories of its functions
-(`full_code_for_*`) and its manifest are written now, as far as they are known: the manifest keeps `"complete": false`.
-Then the processes are put side by side.  Folders of processes that still run are read, and not touched: that is how to
-look into a job that hangs.
+The files of a killed process are whole, and its journal lists what they are.  From that the stories of its functions
+(`full_code_for_*`) and its manifest are written, as far as they are known: the manifest keeps `"complete": false`.
+Then the folders of all processes are merged.  Folders of processes that still run are read, and not changed: that is
+how to inspect a job that hangs.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from depyf.torch_hooks.disk.leftovers import (
     TIMINGS,
     Leftover,
     folders_below,
-    look,
+    read_leftover,
     remove,
     write_file,
 )
 from depyf.torch_hooks.disk.merging import merge
-from depyf.torch_hooks.graphs.stages import NOT_SEEN, what_runs
+from depyf.torch_hooks.graphs import first_lines
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What was found, and what was done about it."""
+    """The folders that were found, and what was done with them."""
 
     completed: Tuple[Tuple[str, SessionRecord], ...]  # folders of killed processes, with their records
-    running: Tuple[str, ...]  # folders of processes that are alive
+    running: Tuple[str, ...]  # folders of processes that still run
     merged: SessionRecord | None  # of all processes, where there are several
 
     def text(self, top: str) -> str:
-        """For a terminal."""
+        """Return the report for a terminal."""
         lines = [render_summary(record, folder) for folder, record in self.completed]
         lines += [f"depyf: a process still writes in {folder}; its folder is left as it is" for folder in self.running]
         if self.merged is not None and any(process.rank is not None for process in self.merged.processes):
@@ -56,15 +56,15 @@ class Finished:
 def finish(folder: str) -> Finished:
     """Complete what killed processes left in a folder and below it.  UserError when no process ever wrote there."""
     top = os.path.abspath(folder)
-    every = [left for left in map(look, [top, *folders_below(top)]) if left.exists]
-    if not every:
+    leftovers = [left for left in map(read_leftover, [top, *folders_below(top)]) if left.exists]
+    if not leftovers:
         raise UserError(f"{folder!r} is no folder that depyf.prepare_debug wrote to")
-    running = tuple(left.folder for left in every if is_claimed(left.folder))
+    running = tuple(left.folder for left in leftovers if is_claimed(left.folder))
     completed = []
-    for left in every:
+    for left in leftovers:
         if left.journal and left.folder not in running:
             completed.append((left.folder, _complete(left)))
-    newest = max(every, key=lambda left: left.started)
+    newest = max(leftovers, key=lambda left: left.started)
     return Finished(tuple(completed), running, _merge(top, newest.run) if top not in running else None)
 
 
@@ -79,15 +79,15 @@ def _merge(top: str, run: str) -> SessionRecord | None:
 
 
 def _complete(left: Leftover) -> SessionRecord:
-    """Write the stories and the manifest of a killed process; afterwards the journal has no more to say."""
+    """Write the stories and the manifest of a killed process, and remove its journal."""
     claim = Claim.take(left.folder)
-    if claim is None:  # somebody else is at it
+    if claim is None:  # another process completes it now
         return left.record()
     is_done = False
     try:
         remove(os.path.join(left.folder, DRAFT))
         record = _with_stories(left, _existing(left))
-        _tell_what_runs(left, record)
+        _complete_first_lines(left, record)
         write_file(left.folder, TIMINGS, json.dumps(left.identity, indent=1) + "\n")
         record = dataclasses.replace(record, files=tuple(sorted({*record.files, TIMINGS})))
         write_file(left.folder, MANIFEST, to_json(record))
@@ -97,21 +97,21 @@ def _complete(left: Leftover) -> SessionRecord:
         claim.release(keep_journal=not is_done)
 
 
-def _tell_what_runs(left: Leftover, record: SessionRecord) -> None:
-    """The first lines of graphs say whether they run, which was not known when they were written."""
+def _complete_first_lines(left: Leftover, record: SessionRecord) -> None:
+    """Write whether a graph runs to the first lines of its files, where that was not known before."""
     for part in (part for graph in record.graphs for part in graph.stages):
         try:
             with open(os.path.join(left.folder, part.file), encoding="utf-8") as stream:
                 first, _, rest = stream.read().partition("\n")
         except OSError:
             continue
-        if first.endswith(NOT_SEEN):
-            known = first[: -len(NOT_SEEN)] + what_runs(part.linked, part.runs, part.instead)
-            write_file(left.folder, part.file, f"{known}\n{rest}")
+        completed = first_lines.completed(first, part)
+        if completed is not None:
+            write_file(left.folder, part.file, f"{completed}\n{rest}")
 
 
 def _existing(left: Leftover) -> SessionRecord:
-    """The record; a file that was announced but never written is not listed."""
+    """Return the record without files that were announced in the journal but never written."""
     record = left.record()
     files = [name for name in record.files if os.path.exists(os.path.join(left.folder, name))]
     return dataclasses.replace(record, files=tuple(files))
@@ -121,8 +121,8 @@ def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
     names = set(map(same_file, record.files))
     functions: List[FunctionRecord] = []
     for function in record.functions:
-        is_told = bool(record.frames_of(function.key) or function.skips)
-        if function.resume_of is None and function.full_code_file is None and is_told:
+        has_story = bool(record.frames_of(function.key) or function.skips)
+        if function.resume_of is None and function.full_code_file is None and has_story:
             stem, number = "full_code_for_" + file_stem(function.name), 0
             while same_file(f"{stem}_{number}.py") in names:
                 number += 1
@@ -130,8 +130,8 @@ def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
             names.add(same_file(f"{stem}_{number}.py"))
         functions.append(function)
     record = dataclasses.replace(record, functions=tuple(functions))
-    told = [function for function in functions if function.full_code_file is not None]
-    for function in told:
+    with_story = [function for function in functions if function.full_code_file is not None]
+    for function in with_story:
         write_file(left.folder, str(function.full_code_file), full_code.render(record, function.key))
-    files = {*record.files, *(str(function.full_code_file) for function in told)}
+    files = {*record.files, *(str(function.full_code_file) for function in with_story)}
     return dataclasses.replace(record, files=tuple(sorted(files)))

@@ -1,10 +1,10 @@
-"""`inspect`: what is compiled now, with no session, no files and no rerun.
+"""`inspect`: show what is compiled now, without a session, without files and without running anything again.
 
     >>> depyf.inspect(compiled)             # an overview
     >>> print(depyf.inspect(compiled))      # the whole story, graphs and kernels included
 
-The versions that live in Dynamo's caches go through the same rooms as those of a session (frames, guards, graphs,
-functions), into a folder that is a dictionary; the result is the same record.
+The versions in Dynamo's caches go through the same modules as those of a session (frames, guards, graphs, functions),
+into a folder that is a dictionary; the result is the same record.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from depyf.report import overview
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.entry_points.inspection_targets import codes_of
 from depyf.torch_hooks.frames import cache_entries
-from depyf.torch_hooks.frames.cached_functions import LiveFunctions
+from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.transformed_code import Frames
-from depyf.torch_hooks.graphs.stages import Graphs
-from depyf.torch_hooks.session.capture import versions
+from depyf.torch_hooks.graphs.graph_files import Graphs
+from depyf.torch_hooks.session.software_versions import versions
 
 _EVERYTHING: Any = object()
 
 
 @dataclass(frozen=True, repr=False)
 class Inspection(SessionRecord):
-    """The record of what is compiled now.  Its repr is an overview, its text the whole story.
+    """The record of what is compiled now.  Its `repr` is an overview, its `str` the whole story.
 
     `texts` has what `prepare_debug` would write as files: the transformed code, the graphs, the kernels.
     """
@@ -46,12 +46,12 @@ class Inspection(SessionRecord):
         return overview.whole_story(self, self.texts)
 
     def story(self) -> str:
-        """The same without the graphs and kernels: the text of `full_code_for_*.py`."""
+        """Return the whole story without the graphs and kernels: the text of `full_code_for_*.py`."""
         return overview.whole_story(self, {})
 
 
-class _NoFolder(OutputFolder):
-    """Keeps the texts instead of writing them."""
+class _FolderInMemory(OutputFolder):
+    """A folder that keeps the texts in memory."""
 
     def __init__(self, problems: Problems) -> None:
         super().__init__("inspect", problems)
@@ -72,25 +72,25 @@ class _NoFolder(OutputFolder):
 
 
 def inspect(target: Any = _EVERYTHING) -> Inspection:
-    """What torch.compile made of `target`, as far as it lives in this process now; nothing is compiled or run.
+    """Return what torch.compile made of `target`, as far as this process has it now; nothing is compiled or run.
 
     `target` is a function, a method, a module, what torch.compile returned, or a code object; without one,
-    everything that is compiled in this process is shown.  A function that was never compiled gives a record that
-    says so.  UserError for what holds no Python code, and without torch.
+    everything that is compiled in this process is shown.  A function that was never compiled gives a record without
+    versions of it.  UserError for what holds no Python code, and without torch.
     """
     _require_torch()
     problems = Problems()
-    folder = _NoFolder(problems)
+    folder = _FolderInMemory(problems)
     functions = Functions(problems)
     frames = Frames(folder, functions, problems, log_bytecode=False)
     graphs = Graphs(folder, problems)
-    compiled = LiveFunctions(functions, frames, graphs, problems, link=False)
+    compiled = CachedFunctions(functions, frames, graphs, problems, link=False)
     if target is _EVERYTHING:
         compiled.add_all()
     else:
         codes = codes_of(target)
         if not [code for code in codes if compiled.add(code)]:
-            functions.key_of(_shown(codes))
+            functions.key_of(_not_compiled(codes))
     graphs.finish()
     return Inspection(
         versions=versions(),
@@ -103,8 +103,8 @@ def inspect(target: Any = _EVERYTHING) -> Inspection:
     )
 
 
-def _shown(codes: List[CodeType]) -> CodeType:
-    """Of code that has no compiled version, the one to say so about: one that Dynamo met, if it met any."""
+def _not_compiled(codes: List[CodeType]) -> CodeType:
+    """Return the code to show where none has a compiled version: one that Dynamo met, if it met any."""
     met = set(map(id, cache_entries.met_codes()))
     return next((code for code in codes if id(code) in met), codes[0])
 

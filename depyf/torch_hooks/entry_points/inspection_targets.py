@@ -1,4 +1,4 @@
-"""What a user may hand to `inspect`, and the code objects that are meant by it."""
+"""Find the code objects that are meant by what a user passes to `inspect`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Iterator, List
 
 from depyf.errors import UserError
 
-_MOST_WRAPPERS = 100  # one inside the other; more is a ring
+_MOST_WRAPPERS = 100  # one inside the other; more is a cycle
 
 
 def codes_of(target: Any) -> List[CodeType]:
-    """The code objects that compiling `target` may have compiled, the most likely one first.
+    """Return the code objects that compiling `target` may have compiled, the most likely one first.
 
     Functions, lambdas, methods, partial objects, code objects, what torch.compile returns (wrappers of functions
     and compiled modules), modules with all modules inside them, and objects that can be called.  UserError for
@@ -57,7 +57,7 @@ def _is_module(target: Any) -> bool:
 
 
 def _codes_of_module(module: Any, depth: int) -> Iterator[CodeType]:
-    """Of what was compiled: the module, or the wrapper around it; and of the modules inside, after graph breaks."""
+    """Yield the code of a module, or of the wrapper around it, and of the modules inside, compiled after breaks."""
     original = vars(module).get("_modules", {}).get("_orig_mod")
     if original is not None:  # what torch.compile(module) returns
         yield from _codes(original, depth + 1)

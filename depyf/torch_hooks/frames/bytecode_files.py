@@ -1,4 +1,4 @@
-"""Code objects in files that plain `pickle.load` (and so `dill.load`) reads, without depyf or dill.
+"""Write code objects to files that plain `pickle.load` (and so `dill.load`) reads, without depyf or dill.
 
 pickle cannot name the type of code objects, but it can call `code.replace` on some code object:
 
@@ -39,7 +39,7 @@ _FIELDS = (
 
 
 class _AnyCode:
-    """Stands for some code object in the pickle."""
+    """A placeholder that is pickled as some code object."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return compile, ("0", "", "eval")
@@ -53,9 +53,9 @@ class _CodePickler(pickle.Pickler):
 
 
 def dump_code(code: CodeType, renames: Mapping[str, str]) -> bytes:
-    """A pickle of `code`: same code, same bytes.
+    """Return a pickle of `code`: same code, same bytes.
 
-    `renames` maps names in it, file names too, to the ones to store: those that do not vary from run to run.
+    `renames` maps names in it, and its file name, to stable ones, which do not vary from run to run.
     """
     return _dump(_portable(code, renames))
 
@@ -74,7 +74,7 @@ def _fields(code: CodeType) -> Dict[str, Any]:
 
 
 def _portable(code: CodeType, renames: Mapping[str, str]) -> CodeType:
-    """A copy without what varies from run to run or cannot be stored: it is for reading, not for running."""
+    """Return a copy, to be read and not run, without what varies from run to run or cannot be stored."""
 
     def constant(value: Any) -> Any:
         if isinstance(value, CodeType):

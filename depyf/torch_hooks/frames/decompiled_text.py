@@ -1,4 +1,4 @@
-"""From a code object to text that may be shown: the decompiler's, or a listing of the instructions."""
+"""Turn a code object into text: the decompiler's where it is proved, else a listing of the instructions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Mapping, Tuple
 
 from depyf.decompiler.printer.listing import annotated_disassembly
 from depyf.problems import Problems
+from depyf.record.vocabulary import DISASSEMBLY, PROVED_GRADES, UNPROVED
 from depyf.torch_hooks.internals.stable_names import parameter_names, stable_text
 from depyf.torch_hooks.internals.torch_text import scrub
-
-PROVED = ("PROVED", "PROVED_UNDER")
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,11 @@ def decompile_or_list(
     hints: Mapping[str, Tuple[str, ...]],
     problems: Problems,
 ) -> Decompiled:
-    """The decompiler's text when it is proved, else a listing of the instructions.
+    """Return the decompiler's text when it is proved, else a listing of the instructions.
 
-    Whatever goes wrong in the decompiler is noted, and the listing stands in.
+    A failure of the decompiler is recorded, and gives the listing.
     """
-    divergence, grade = "", "UNPROVED"
+    divergence, grade = "", str(UNPROVED)
     with problems.shield("decompiling a frame"):
         from depyf.decompiler.pipeline import decompile_frame
 
@@ -50,8 +49,8 @@ def decompile_or_list(
         divergence = scrub(stable_text(found))
         for bug in result.bugs:
             kind, _, _ = bug.partition(":")
-            problems.tell(f"decompiling a frame ({kind})", "no text from that stage", bug + "\n")
-        if grade in PROVED and result.code is not None:
+            problems.add(f"decompiling a frame ({kind})", "no text from that stage", bug + "\n")
+        if grade in PROVED_GRADES and result.code is not None:
             return Decompiled(
                 result.source,
                 result.code,
@@ -62,13 +61,13 @@ def decompile_or_list(
                 tuple(result.lines),
             )
     source, lines = annotated_disassembly(code, renames)
-    if grade in PROVED:  # proved, but without the code that was proved: nothing to install
-        grade = "UNPROVED"
-    return Decompiled(source, None, grade, (), divergence, "disassembly", lines)
+    if grade in PROVED_GRADES:  # proved, but without the code that was proved: nothing to install
+        grade = UNPROVED
+    return Decompiled(source, None, grade, (), divergence, DISASSEMBLY, lines)
 
 
 def fits(original: CodeType, replacement: CodeType) -> bool:
-    """Whether Dynamo takes `replacement` for a frame of `original`: same parameters and cells, in order."""
+    """Return whether Dynamo accepts `replacement` for a frame of `original`: same parameters and cells, in order."""
     return (
         parameter_names(original) == parameter_names(replacement)
         and original.co_freevars == replacement.co_freevars

@@ -1,4 +1,4 @@
-"""The functions that Dynamo looks at, each with its own text."""
+"""The functions that Dynamo compiled or skipped, each with its own text."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.problems import Problems
 from depyf.record.records import FrameRecord, FunctionRecord, SkipRecord
+from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FROM_FILE, LISTED, MISSING, SourceOrigin
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.frames import source_files
 from depyf.torch_hooks.frames.decompiled_text import decompile_or_list
-from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, parameter_names
 
 
 class _Records(Dict[str, FunctionRecord]):
-    """Records by key; remembers which were set."""
+    """Records by key, and the keys that were set since the last `take_changed`."""
 
     def __init__(self, records: Iterable[Tuple[str, FunctionRecord]]) -> None:
         super().__init__(records)
@@ -44,16 +45,16 @@ class Functions:
 
     @property
     def records(self) -> Tuple[FunctionRecord, ...]:
-        """In the order in which they were met."""
+        """The records in the order in which Dynamo met the functions."""
         return tuple(self._records.values())
 
     def take_changed(self) -> List[FunctionRecord]:
-        """Those that are new or have changed since this was last asked."""
+        """Return the records that are new or have changed since the last call."""
         changed, self._records.changed = self._records.changed, {}
         return [self._records[key] for key in changed]
 
     def key_of(self, code: CodeType) -> str:
-        """The key of the record for `code`."""
+        """Return the key of the record for `code`."""
         if id(code) not in self._keys:
             described = _describe(code, self._new_key(code.co_name), self._problems)
             key = self._earlier_key(described) or described.key
@@ -64,9 +65,9 @@ class Functions:
         return self._keys[id(code)]
 
     def _earlier_key(self, described: FunctionRecord) -> str | None:
-        """The key under which an earlier session in this folder knew the same function.
+        """Return the key that an earlier session in this folder gave to the same function, if it did.
 
-        Sessions do not keep code objects alive for each other, so a function is known by its text and place.
+        Sessions do not keep code objects alive for each other, so functions are compared by text and place.
         """
         # Taken out when found: a second code object with that text is another function.
         return self._earlier.pop(_text_and_place(described), None)
@@ -80,15 +81,15 @@ class Functions:
         return f"{stem}_{number}"
 
     def get(self, key: str) -> FunctionRecord:
-        """The record with that key."""
+        """Return the record with that key."""
         return self._records[key]
 
     def set_full_code_file(self, key: str, name: str) -> None:
-        """Note which file tells the whole story of a function."""
+        """Record the `full_code` file of a function."""
         self._records[key] = dataclasses.replace(self._records[key], full_code_file=name)
 
     def add_resume(self, code: CodeType, name: str, parent: str) -> str:
-        """Note that a frame of `parent` hands over to `code` under the global `name`; returns the key."""
+        """Record that a frame of `parent` calls the resume function `code` by the global `name`; return its key."""
         key = self.key_of(code)
         record = self._records[key]
         names = record.resume_names if name in record.resume_names else record.resume_names + (name,)
@@ -98,18 +99,18 @@ class Functions:
         return key
 
     def add_skip(self, key: str, skip: SkipRecord) -> None:
-        """Note why Dynamo compiled no version of a function, once for each reason."""
+        """Record why Dynamo compiled no version of a function, once for each reason."""
         record = self._records[key]
         known = [(one.kind, one.reason) for one in record.skips]
         if (skip.kind, skip.reason) not in known:
             self._records[key] = dataclasses.replace(record, skips=record.skips + (skip,))
 
     def key_at(self, name: str, file: str, line: int) -> str | None:
-        """The key of the function that starts there; None for the rest of some function, if it is not known."""
+        """Return the key of the function that starts there; None for a resume function that is not recorded yet."""
         for known in self._records.values():
             if (known.name, known.file, known.first_line) == (name, file, line):
                 return known.key
-        if RESUME_FUNCTION.match(name):  # nobody knows what it is the rest of
+        if RESUME_FUNCTION.match(name):  # it is not known which function it continues
             return None
         source = source_files.text_at(file, line)
         is_whole = _is_definition(source)
@@ -120,21 +121,21 @@ class Functions:
             file=file,
             first_line=line,
             source=source if is_whole else "",
-            source_origin="file" if is_whole else "missing",
+            source_origin=FROM_FILE if is_whole else MISSING,
             written_in="" if is_whole else source,
         )
         self._records[record.key] = record
         return record.key
 
     def count_earlier(self, frames: Sequence[FrameRecord]) -> None:
-        """Note of how many live versions of each function `frames` does not tell."""
-        entries = torch_facts.find("cache_entries")
+        """Record how many cached versions of each function are missing from `frames`."""
+        entries = private_hooks.find("cache_entries")
         versions = Counter(frame.function for frame in frames)
         for code in self._codes if entries is not None else ():
             key = self._keys[id(code)]
-            unseen = max(0, len(entries(code)) - versions[key])
-            if unseen != self._records[key].earlier_versions:
-                self._records[key] = dataclasses.replace(self._records[key], earlier_versions=unseen)
+            missing = max(0, len(entries(code)) - versions[key])
+            if missing != self._records[key].earlier_versions:
+                self._records[key] = dataclasses.replace(self._records[key], earlier_versions=missing)
 
 
 def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
@@ -143,17 +144,18 @@ def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
 
 
 def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
-    source, origin = "", "missing"
+    source = ""
+    origin: SourceOrigin = MISSING
     whole = written = "" if _is_generated(code) else source_files.definition_of(code)
     if not whole and not _is_generated(code):
         written = source_files.text_of(code)
     if whole or _is_definition(written):
-        source, origin, written = written, "file", ""
+        source, origin, written = written, FROM_FILE, ""
     else:
         with problems.shield("decompiling a function that has no source text"):
             result = decompile_or_list(code, None, "<depyf>", {}, {}, problems)
             source = result.source
-            origin = "disassembly" if result.rung == "disassembly" else "decompiled"
+            origin = LISTED if result.rung == DISASSEMBLY else DECOMPILED
     return FunctionRecord(
         key=key,
         name=code.co_name,
@@ -168,17 +170,17 @@ def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
 
 
 def _is_definition(text: str) -> bool:
-    """Whether `text` is a function and nothing else; that of a lambda is the statement that holds it."""
+    """Return whether `text` is a function and nothing else; that of a lambda is the statement that holds it."""
     return python_source.definition(python_source.in_its_scope(text)) is not None
 
 
 def _is_generated(code: CodeType) -> bool:
-    """Resume functions claim the file of the function that they continue, but their text is not there."""
+    """Whether this is a resume function: its file is that of the function it continues, but has no text of it."""
     return code.co_name.startswith("torch_dynamo_resume_in_")
 
 
 def function_named(qualified_name: str, file: str) -> CodeType | None:
-    """The code of the function of that name in the module that was loaded from `file`; None when there is none."""
+    """Return the code of the function of that name in the module loaded from `file`; None when there is none."""
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None) == file:
             found: Any = module
@@ -191,7 +193,7 @@ def function_named(qualified_name: str, file: str) -> CodeType | None:
 
 
 def code_behind(installed: Any) -> CodeType | None:
-    """The code of a resume function that Dynamo installed as a global: a function, or a maker of closures."""
+    """Return the code of a resume function that Dynamo installed as a global: a function, or a maker of closures."""
     if not isinstance(installed, FunctionType):
         return None
     if _is_generated(installed.__code__):
@@ -207,12 +209,12 @@ def code_behind(installed: Any) -> CodeType | None:
 
 
 def resume_parameters(code: CodeType, new_code: CodeType) -> Mapping[str, Tuple[str, ...]]:
-    """Parameter names of the resume functions that the frame `new_code` of `code` calls, as far as known.
+    """Return the parameter names of the resume functions that the frame `new_code` of `code` calls, as far as known.
 
     Dynamo installs the functions under names that carry the offset where they resume, and keeps their code by
-    that offset.  Two resume functions at one offset are not told apart, and left out.
+    that offset.  Where two resume functions have one offset, both are left out.
     """
-    cache = torch_facts.find("resume_code_cache")
+    cache = private_hooks.find("resume_code_cache")
     known = cache.get(code) if cache is not None else None
     by_offset: Dict[int, List[CodeType]] = {}
     for key, resume in (known or {}).items():

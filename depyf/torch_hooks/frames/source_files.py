@@ -1,7 +1,7 @@
-"""The text of a function in the file that it was compiled from.
+"""Read the text of a function from the file that it was compiled from.
 
-`inspect.getsource` tells where a function ends by tokenizing it.  Most functions end before the first line that is not
-indented more than their `def`.  Where such a piece of the file leaves no bracket and no text constant open, or
+`inspect.getsource` finds the end of a function by tokenizing it, which is slow.  Most functions end before the first
+line that is not indented more than their `def`.  Where such a part of the file leaves no bracket and no string open, or
 compiles, it is the whole function.
 """
 
@@ -23,7 +23,7 @@ _UNREADABLE = (OSError, TypeError, ValueError, SyntaxError, tokenize.TokenError)
 
 
 def definition_of(code: CodeType) -> str:
-    """The text of a function, if its file has it as a definition and nothing else; empty where that takes more."""
+    """Return the text of a function that is a plain definition in its file; empty where `text_of` is needed."""
     lines = _lines_of(code.co_filename)
     first = code.co_firstlineno - 1
     if not 0 <= first < len(lines):
@@ -47,7 +47,7 @@ def _lines_of(file: str) -> List[str]:
 
 
 def _end_of_block(lines: List[str], start: int, indentation: str) -> int:
-    """The index after the last line that is indented more than the `def` at `start`; comments may be part of it."""
+    """Return the index after the last line that is indented more than the `def` at `start`, comments included."""
     end = start + 1
     for index in range(start + 1, len(lines)):
         body = lines[index].lstrip(" \t")
@@ -61,7 +61,7 @@ def _end_of_block(lines: List[str], start: int, indentation: str) -> int:
 
 
 def _without_indentation(lines: List[str], indentation: str) -> str:
-    """The lines as they would stand at the left margin; empty where that cannot be told by looking at each."""
+    """Return the lines without their indentation; empty where a string may hold some of the lines."""
     if any(line.strip() and not line.startswith(indentation) for line in lines):
         return ""
     text = "".join([line[len(indentation) :] if line.strip() else "\n" for line in lines])
@@ -69,7 +69,7 @@ def _without_indentation(lines: List[str], indentation: str) -> str:
 
 
 def text_of(code: CodeType) -> str:
-    """The text of a function, or the statement that holds a lambda; empty when its file cannot be read."""
+    """Return the text of a function, or the statement that holds a lambda; empty when its file cannot be read."""
     try:
         return textwrap.dedent(inspect.getsource(code))
     except _UNREADABLE:
@@ -77,7 +77,7 @@ def text_of(code: CodeType) -> str:
 
 
 def text_at(file: str, line: int) -> str:
-    """The block that starts at a line of a file; empty when it cannot be read."""
+    """Return the block that starts at a line of a file; empty when it cannot be read."""
     try:
         return textwrap.dedent("".join(inspect.getblock(linecache.getlines(file)[line - 1 :])))
     except _UNREADABLE:

@@ -1,4 +1,4 @@
-"""One frame on its way through: from Dynamo's hook to a file on disk and the code that runs from it."""
+"""Take one frame from Dynamo's hook to a file on disk, and to the code that runs from it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Dict, List, Tuple
 from depyf.decompiler.recompile.relabelling import relabel
 from depyf.problems import Problems
 from depyf.record.records import FrameRecord, GuardRecord
+from depyf.record.vocabulary import RELABELLED, REPLACED, UNTOUCHED, Installed
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.frames.bytecode_files import dump_code
 from depyf.torch_hooks.frames.decompiled_text import Decompiled, decompile_or_list, fits
 from depyf.torch_hooks.frames.functions import Functions, resume_parameters
-from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import Renames
 
 
@@ -40,11 +41,11 @@ class Frames:
         self._places = {frame.compile_id: place for place, frame in enumerate(earlier)}
 
     def add(self, code: CodeType, new_code: CodeType, compile_id: str) -> CodeType:
-        """Write the frame that Dynamo made of `code`; returns the code to run in place of `new_code`."""
+        """Write the frame that Dynamo made of `code`; return the code to run in place of `new_code`."""
         return self._add(code, new_code, compile_id, is_new=True)
 
-    def add_live(self, code: CodeType, new_code: CodeType, compile_id: str) -> None:
-        """Write a version that Dynamo holds already: what runs for it can be shown, but not replaced any more."""
+    def add_cached(self, code: CodeType, new_code: CodeType, compile_id: str) -> None:
+        """Write a version from Dynamo's cache: what runs for it can be shown, but not replaced any more."""
         self._add(code, new_code, compile_id, is_new=False)
 
     def _add(self, code: CodeType, new_code: CodeType, compile_id: str, is_new: bool) -> CodeType:
@@ -58,13 +59,19 @@ class Frames:
         with self._problems.shield("looking up the resume functions of a frame"):
             hints = dict(resume_parameters(code, new_code))
         result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
-        is_original = new_code is code  # somebody else's hook may give it back
-        if is_new and result.code is not None and fits(code, result.code) and (not is_original or _keep_whole(code)):
-            installed, to_run = "replaced", result.code
+        installed: Installed
+        is_original = new_code is code  # another program's hook may return it
+        if (
+            is_new
+            and result.code is not None
+            and fits(code, result.code)
+            and (not is_original or _mark_as_output(code))
+        ):
+            installed, to_run = REPLACED, result.code
         elif not is_new or is_original:
-            installed, to_run = "untouched", new_code
+            installed, to_run = UNTOUCHED, new_code
         else:
-            installed, to_run = "relabelled", relabel(new_code, path, result.lines, first_line=1)
+            installed, to_run = RELABELLED, relabel(new_code, path, result.lines, first_line=1)
         record = FrameRecord(
             compile_id=compile_id,
             function=key,
@@ -100,22 +107,22 @@ class Frames:
         self.records[-1] = dataclasses.replace(record, bytecode_files=tuple(names))
 
     def update(self, index: int, **changes: object) -> None:
-        """Complete the record of a frame with what is known only later."""
+        """Set fields of a frame's record that become known later."""
         self.records[index] = dataclasses.replace(self.records[index], **changes)  # type: ignore[arg-type]
 
     def guards_of(self, compile_id: str) -> Tuple[GuardRecord, ...]:
-        """The guards of the version with that compile id, as far as they are known."""
+        """Return the guards of the version with that compile id; empty while they are not known."""
         place = self._places.get(compile_id)
         return () if place is None else self.records[place].guards
 
     def shown_names(self, code: CodeType) -> Dict[str, str]:
-        """Name in the code -> name in the text, for the names that differ."""
+        """Return {name in the code: name in the text} for the names that differ."""
         return self._renames.of(code)
 
 
-def _keep_whole(code: CodeType) -> bool:
-    """Have Dynamo compile `code` no more, as if a hook's answer had been `code` and not its copy; False: cannot."""
-    codes = torch_facts.find("output_codes")
+def _mark_as_output(code: CodeType) -> bool:
+    """Keep Dynamo from compiling `code` again, as if a hook had returned it and not a copy; False if it cannot."""
+    codes = private_hooks.find("output_codes")
     if codes is None:
         return False
     codes.add(code)
@@ -123,10 +130,10 @@ def _keep_whole(code: CodeType) -> bool:
 
 
 def _notes(record: FrameRecord, code: CodeType) -> str:
-    """Comments at the end of the file, where they move no line."""
+    """Return the comments at the end of the file, where they move no line."""
     place = f"{code.co_filename}:{code.co_firstlineno}"
     lines = ["", f"Compilation {record.compile_id} of {code.co_name} ({place})."]
-    if record.installed == "replaced":
+    if record.installed == REPLACED:
         lines.append(f"The code above runs in place of what Dynamo made: {record.grade}.")
         lines.extend(f"  assuming: {assumption}" for assumption in record.assumptions)
     elif record.from_cache:

@@ -1,1 +1,1 @@
-"""Graphs: every stage of a compiled graph as a file, linked to what runs."""
+"""Graphs: each stage of a compiled graph becomes a file, and the code that runs is linked to its file."""

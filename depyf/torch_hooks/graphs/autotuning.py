@@ -1,7 +1,7 @@
 """What Inductor's autotuning tried for one operation (`mode="max-autotune"`), and which choice was the fastest.
 
 Inductor calls the savers that are registered with it each time it has timed the choices for an operation.  Most
-choices are templates with other block sizes, and few of them ever run: they become one list, apart from the kernels.
+choices are templates with other block sizes, and few of them ever run: they become one list, not files of kernels.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Tuple
 
 from depyf.text import python_source
-from depyf.torch_hooks.internals import torch_facts
-from depyf.torch_hooks.internals.dynamo_disabled import unseen_by_dynamo
+from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,17 @@ class Autotuned:
 def attach(receive: Callable[[Any, Any, Any], None]) -> Callable[[], None] | None:
     """Call `receive(timings, operation, choices)` for each operation; returns the function that stops it.
 
-    None while Inductor is not loaded: this does not load it.  Nor does it make Inductor's selector, which reads all of
-    Triton when it is made: the saver is registered when torch itself asks for the selector.
+    None while Inductor is not loaded: this does not load it.  Nor does it create Inductor's selector, which imports all
+    of Triton: the saver is registered when torch itself asks for the selector.
     """
-    row = torch_facts.hook("autotuning_choices")
-    original = torch_facts.find_loaded(row.name)
+    row = private_hooks.hook("autotuning_choices")
+    original = private_hooks.find_loaded(row.name)
     if original is None:
         return None if row.module not in sys.modules else lambda: None
     module = sys.modules[row.module]
-    lists: List[List[Any]] = []  # to which the saver was added
+    lists: List[List[Any]] = []  # lists of savers to which ours was added
 
-    @unseen_by_dynamo
+    @with_dynamo_disabled
     def saver(timings: Any, operation: Any, _inputs: Any, choices: Any, *_: Any) -> None:
         receive(timings, operation, choices)
 
@@ -64,17 +64,17 @@ def attach(receive: Callable[[Any, Any, Any], None]) -> Callable[[], None] | Non
 
 
 def read(timings: Any, operation: Any, choices: Any) -> Autotuned:
-    """What Inductor hands to a saver, as plain data."""
+    """Return what Inductor passes to a saver, as plain data."""
     milliseconds = {}
     for choice, time in dict(timings or {}).items():
         if isinstance(time, (int, float)) and time == time and abs(time) != float("inf"):
             milliseconds[str(choice.name)] = float(time)
-    read = tuple((str(choice.name), str(getattr(choice, "description", "") or "")) for choice in choices)
-    return Autotuned(str(operation), read, milliseconds)
+    parameters = tuple((str(choice.name), str(getattr(choice, "description", "") or "")) for choice in choices)
+    return Autotuned(str(operation), parameters, milliseconds)
 
 
 def listing(tuned: Autotuned) -> str:
-    """The choices as comments.  Times differ from run to run and are not in it."""
+    """Return the choices as comments, without the times, which differ from run to run."""
     fastest = min(tuned.milliseconds, key=lambda name: tuned.milliseconds[name], default=None)
     lines = [
         f"Inductor had {len(tuned.choices)} choices for {tuned.operation}. How long each took is in timings.json.",

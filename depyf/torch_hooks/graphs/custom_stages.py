@@ -1,25 +1,34 @@
 """Stages of custom backends: some call `lazy_format_graph_code("before split", module)` to announce one.
 
 Torch's own function only formats a log line.  While a session runs, the name is bound to a function that also
-hands the graph over; torch's function itself is not changed, and the names are bound back at the end.
+hands over the graph; torch's function itself is not changed, and the names are bound back at the end.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Callable, Iterable, List, Tuple
 
-from depyf.torch_hooks.internals import torch_facts
-from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo, unseen_by_dynamo
+from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo, with_dynamo_disabled
 
 _NAME = "lazy_format_graph_code"
 
 
-def attach(receive: Callable[[str, str], None]) -> Callable[[], None]:
-    """Call `receive(stage, text)` for each announced stage; returns the function that stops it."""
-    originals = [torch_facts.find(name) for name in ("graph_formatter", "graph_formatter_of_fx")]
+@dataclass(frozen=True)
+class CustomStage:
+    """A stage that a custom backend announced."""
+
+    name: str  # as the backend calls it: "before split"
+    text: str  # the graph as torch prints it
+
+
+def attach(receive: Callable[[CustomStage], None]) -> Callable[[], None]:
+    """Call `receive` for each announced stage; returns the function that stops it."""
+    originals = [private_hooks.find(name) for name in ("graph_formatter", "graph_formatter_of_fx")]
     replaced: List[Tuple[Any, Any]] = []
     bound: List[str] = []
     before = dict.fromkeys(sys.modules)
@@ -29,7 +38,7 @@ def attach(receive: Callable[[str, str], None]) -> Callable[[], None]:
         replaced.append((original, replacement))
 
     def detach() -> None:
-        # also where a module was imported, and with it the name, meanwhile
+        # also in modules that were imported, and bound the name, in the meantime
         names = [*bound, *[name for name in list(sys.modules) if name not in before]]
         for original, replacement in replaced:
             _bind(replacement, original, names)
@@ -38,8 +47,8 @@ def attach(receive: Callable[[str, str], None]) -> Callable[[], None]:
 
 
 def _bind(old: Any, new: Any, modules: Iterable[str]) -> List[str]:
-    """Bind the name anew at its homes, and in modules outside torch that imported it; tells in which."""
-    homes = {torch_facts.hook(name).module for name in ("graph_formatter", "graph_formatter_of_fx")}
+    """Bind the name anew in torch and in modules outside torch that imported it; returns the modules changed."""
+    homes = {private_hooks.hook(name).module for name in ("graph_formatter", "graph_formatter_of_fx")}
     bound = []
     for name in modules:
         if not name.startswith("torch.") or name in homes:
@@ -50,17 +59,17 @@ def _bind(old: Any, new: Any, modules: Iterable[str]) -> List[str]:
     return bound
 
 
-def _announcing(original: Any, receive: Callable[[str, str], None]) -> Any:
-    @unseen_by_dynamo
-    def tell(name: str, graph_module: Any) -> None:
-        receive(str(name), _readable(graph_module))
+def _announcing(original: Any, receive: Callable[[CustomStage], None]) -> Any:
+    @with_dynamo_disabled
+    def announce(name: str, graph_module: Any) -> None:
+        receive(CustomStage(str(name), _readable(graph_module)))
 
     @skipped_by_dynamo
     @functools.wraps(original)
     def lazy_format_graph_code(name: str, graph_module: Any, *args: Any, **kwargs: Any) -> Any:
         caller = str(sys._getframe(1).f_globals.get("__name__", ""))
         if caller.split(".")[0] != "torch":  # torch's own stages come through the structured trace
-            tell(name, graph_module)
+            announce(name, graph_module)
         return original(name, graph_module, *args, **kwargs)
 
     return lazy_format_graph_code

@@ -1,8 +1,8 @@
-"""The text of a graph as torch logs it, brought in line with the function that runs.
+"""Adapt the text of a graph as torch logs it to the function that runs.
 
-Torch logs a graph with shapes, devices and the user's lines beside it: the text worth reading.  What runs
-later may differ from it in how the arguments arrive: a "boxed" graph takes one list and empties it.
-`like_running` gives the logged text the signature and the first statements of the function that runs.
+Torch logs a graph with shapes, devices and the user's lines beside it: the text worth reading.  The function that runs
+may take its arguments in another way: a "boxed" graph takes one list and empties it.  `like_running` gives the logged
+text the signature and the first statements of the function that runs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _ODD_CLASS_NAME = re.compile(r"^(?P<head>\s*class )<(?P<name>\w+)>(?=\()", re.MU
 
 
 def with_plain_class_names(text: str) -> str:
-    """`text` with the class names that torch makes up, `class <lambda>(...)`, as Python takes them."""
+    """Return `text` with valid names for the classes that torch calls `class <lambda>(...)`."""
     if "class <" not in text:
         return text
     return _ODD_CLASS_NAME.sub(lambda match: f"{match.group('head')}_{match.group('name')}_", text)
 
 
 def as_python(text: str) -> str:
-    """`text` as a valid Python file: unchanged where it can be, else as comments."""
+    """Return `text` as a valid Python file: unchanged if it is one, else as comments."""
     text = with_plain_class_names(text)
     if python_source.is_module(text):
         return text
@@ -33,7 +33,7 @@ def as_python(text: str) -> str:
 
 
 def like_running(logged: str, running: str) -> str | None:
-    """`logged` with the signature of `running`, the source of the forward that runs.
+    """Return `logged` with the signature of `running`, the source of the forward that runs.
 
     None unless the two differ only in the signature and in statements at the start of `running`.
     """
@@ -60,7 +60,7 @@ def _forward(text: str) -> ast.FunctionDef | None:
 
 
 def _plain(statement: ast.stmt) -> ast.AST:
-    """An annotated assignment without its annotation: the same code."""
+    """Return an annotated assignment without its annotation, which compiles to the same code."""
     if isinstance(statement, ast.AnnAssign) and statement.value is not None:
         return ast.Assign(targets=[statement.target], value=statement.value)
     return statement
@@ -99,7 +99,7 @@ def _annotations(lines: List[str], shown: ast.FunctionDef) -> Dict[str, str]:
 
 
 def _end_of_signature(lines: List[str], function: ast.FunctionDef) -> int | None:
-    """Index of the line after the signature; torch ends it with a line of its own or on the `def` line."""
+    """Return the index of the line after the signature, which ends on the `def` line or on one of its own."""
     for index in range(function.lineno - 1, function.body[0].lineno - 1):
         if lines[index].rstrip().endswith("):"):
             return index + 1

@@ -1,128 +1,140 @@
-"""Generated functions that run are made to carry the name and the lines of their file on disk.
+"""Find which files of a graph hold the code that runs, and link that code to them.
 
-Only functions that a compiler generated are touched: the forward of an fx module, and the functions of a
-kernel module of Inductor's.  The instructions stay; `function.__code__` is replaced by one with another file
-name and line table, so every holder of the function is linked at once.
+Inductor's kernels run where there are any; else the graphs of AOTAutograd; else the captured one. A backend that
+splits the graph also runs the code that calls the pieces, a stage of its own.
 """
 
 from __future__ import annotations
 
 import os
-import sys
+from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, Dict, Iterator, List, Sequence
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
-from depyf.decompiler.prove import Grade, prove
-from depyf.decompiler.recompile.relabelling import adopt_lines, move
-from depyf.text.quiet_compile import compile_quietly
-from depyf.torch_hooks.internals import torch_facts
+from depyf.record.vocabulary import BACKWARD_GRAPH, CAPTURED_GRAPH, FORWARD_GRAPH
+from depyf.torch_hooks.graphs import generated_functions
+from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph, GraphFile
+from depyf.torch_hooks.graphs.first_lines import first_line
+from depyf.torch_hooks.graphs.graph_files import Graphs
+from depyf.torch_hooks.graphs.graph_text import like_running
+from depyf.torch_hooks.graphs.reachability import ReachableCode, interpreted_by
+from depyf.torch_hooks.graphs.stages import STAGES
 
-
-def forward_of(module: Any) -> FunctionType | None:
-    """The generated forward of a graph module, made now if torch puts that off; None if it has none."""
-    recompile = torch_facts.find("force_recompile")
-    if recompile is not None:
-        recompile(module)
-    forward = vars(type(module)).get("forward")
-    return forward if isinstance(forward, FunctionType) else None
-
-
-def forwards_in(text: str, path: str) -> List[CodeType]:
-    """The code of each `forward` in the text of a graph, as it would be compiled from `path`."""
-    try:
-        compiled = compile_quietly(text, path)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return list(_named_forward(compiled))
+# Stages of torch's that do not call the pieces of a split graph; those of a backend may.
+_NO_JOINTS = frozenset(stage.name for stage in STAGES if not stage.joins_pieces)
+# In the `meta` of the graph that Dynamo hands to the backend, which AOTAutograd keeps but does not run.
+_HANDED_OVER = "dynamo_compile_id"
 
 
-def _named_forward(code: CodeType) -> Iterator[CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            if constant.co_name == "forward":
-                yield constant
-            yield from _named_forward(constant)
+def link(graphs: Graphs, graph: CompiledGraph, entry: Any) -> None:
+    """Link the generated functions that `entry`, the compiled graph as the frame calls it, leads to."""
+    if graph.kernels:
+        _link_kernels(graphs, graph, ReachableCode(entry))
+    elif any(file.stage == FORWARD_GRAPH for file in graph.stages):
+        _link_modules(graphs, graph, (FORWARD_GRAPH, BACKWARD_GRAPH), ReachableCode(entry), _HANDED_OVER)
+    else:
+        _link_modules(graphs, graph, (CAPTURED_GRAPH,), ReachableCode(entry))
+    of_backend = {file.stage for file in graph.stages} - _NO_JOINTS
+    if of_backend:
+        _link_modules(graphs, graph, tuple(of_backend), ReachableCode(entry), _HANDED_OVER)
 
 
-def same_code(one: CodeType, other: CodeType) -> bool:
-    """Whether the two do the same with the same names and constants, lines and files apart."""
-    return (
-        one.co_code == other.co_code
-        and one.co_names == other.co_names
-        and one.co_varnames == other.co_varnames
-        and one.co_argcount == other.co_argcount
-        and len(one.co_consts) == len(other.co_consts)
-        and all(map(_same_constant, one.co_consts, other.co_consts))
-    )
+def link_loaded(graphs: Graphs, graph: CompiledGraph) -> None:
+    """Link the kernels of a graph whose entry point is not known, where their modules are loaded."""
+    for file in graph.kernels:
+        functions = generated_functions.functions_loaded_from(file.module_file)
+        if functions and not file.linked:
+            _link_kernel(graphs, file, functions)
 
 
-def _same_constant(one: Any, other: Any) -> bool:
-    if isinstance(one, CodeType) and isinstance(other, CodeType):
-        return same_code(one, other)
-    return type(one) is type(other) and (one is other or repr(one) == repr(other))
+# -- kernels
 
 
-def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> int | None:
-    """Link `forward` to the file of that twin which has the same code; tells which, None when there is none.
-
-    CPython 3.13 joins two loads into one instruction only where both are on one line, and torch may log on many
-    lines what it compiles on one: such a twin is the same program, and takes the place of the code.
-    """
-    for number, twin in enumerate(twins):
-        if same_code(forward.__code__, twin):
-            forward.__code__ = adopt_lines(forward.__code__, twin)
-            return number
-    for number, twin in enumerate(twins):
-        if _is_same_but_for_joins(forward.__code__, twin):
-            forward.__code__ = twin
-            return number
-    return None
+def _link_kernels(graphs: Graphs, graph: CompiledGraph, found: ReachableCode) -> None:
+    waiting: Dict[str, List[GraphFile]] = {}
+    for file in graph.kernels:
+        if not file.linked:
+            waiting.setdefault(file.module_file, []).append(file)
+    for function in found:
+        if not isinstance(function, FunctionType):
+            continue
+        for file in waiting.pop(function.__globals__.get("__file__") or "", ()):
+            _link_kernel(graphs, file, [function])
+        if not waiting:
+            return
 
 
-def _is_same_but_for_joins(one: CodeType, other: CodeType) -> bool:
-    return (
-        (one.co_names, one.co_varnames, one.co_flags) == (other.co_names, other.co_varnames, other.co_flags)
-        and one.co_code != other.co_code
-        and not other.co_freevars
-        and prove(one, other).grade is Grade.PROVED
-    )
+def _link_kernel(graphs: Graphs, file: GraphFile, functions: Sequence[FunctionType]) -> None:
+    file.runs = True
+    linked_to = os.path.basename(generated_functions.link_module(functions, graphs.path_of(file)))
+    file.linked = linked_to == file.name
+    file.same_as = "" if file.linked else linked_to
 
 
-def link_module(functions: Sequence[FunctionType], path: str) -> str:
-    """Link the functions of a generated module to a copy of its text at `path`.
-
-    Returns the path that they are linked to: another one when they were linked into the same folder before,
-    for another graph that runs the same module.  A link into another folder, by an earlier session, is
-    replaced.
-    """
-    folder = os.path.dirname(path)
-    for function in functions:
-        if is_linked_into(function, folder):
-            return function.__code__.co_filename
-    for function in functions:
-        for sibling in _functions_of(function.__globals__):
-            if not is_linked_into(sibling, folder):
-                sibling.__code__ = move(sibling.__code__, path)
-    return path
+# -- graph modules
 
 
-def functions_loaded_from(path: str) -> List[FunctionType]:
-    """The functions of the generated module that was loaded from `path`; none when it is not loaded (any more)."""
-    for module in list(sys.modules.values()):
-        if path and getattr(module, "__file__", None) == path:
-            return list(_functions_of(vars(module)))
-    return []
+def _link_modules(
+    graphs: Graphs, graph: CompiledGraph, stages: Tuple[str, ...], found: ReachableCode, not_with: str = ""
+) -> None:
+    """Link the graph modules among `found` to the files of `stages`, except modules with `not_with` in their `meta`."""
+    files = [file for file in graph.stages if file.stage in stages]
+    others = [file for file in graph.stages if file.stage not in stages]
+    interpreted: Set[int] = set()
+    for module in found:
+        if isinstance(module, FunctionType):
+            interpreted.update(map(id, interpreted_by(module)))
+            continue
+        if not_with in module.meta:
+            continue
+        forward = generated_functions.forward_of(module)
+        if forward is None or any(_is_linked(graphs, file, forward) for file in others):
+            continue
+        # two pieces of one graph may have the same code: each gets its own file, and keeps it
+        for file in _likeliest_first(graphs, files, forward):
+            if _link_forward(graphs, graph, file, forward, module):
+                file.runs = True
+                # a graph inside an interpreted one runs by its forward, in the same file
+                file.linked = file.linked or id(module) not in interpreted
+                file.interpreted = not file.linked
+                break
+        if all(file.runs and len(file.running) == len(_forwards(graphs, graph, file)) for file in files):
+            found.stop_soon()
 
 
-def _functions_of(namespace: Dict[str, Any]) -> Iterator[FunctionType]:
-    """Functions that a module defines, in its classes too; not those that it imports."""
-    for value in list(namespace.values()):
-        members = vars(value).values() if type(value) is type else (value,)
-        for member in members:
-            if type(member) is FunctionType and member.__globals__ is namespace:
-                yield member
+def _likeliest_first(graphs: Graphs, files: List[GraphFile], forward: FunctionType) -> List[GraphFile]:
+    """Return the file that the function is linked to, then those without a function, then the others."""
+    return sorted(files, key=lambda file: (not _is_linked(graphs, file, forward), file.linked))
 
 
-def is_linked_into(function: FunctionType, folder: str) -> bool:
-    """Whether the function was linked to a file of that folder before."""
-    return os.path.dirname(function.__code__.co_filename) == folder
+def _is_linked(graphs: Graphs, file: GraphFile, forward: FunctionType) -> bool:
+    return forward.__code__.co_filename == graphs.path_of(file)
+
+
+def _forwards(graphs: Graphs, graph: CompiledGraph, file: GraphFile) -> List[CodeType]:
+    """Return the code of each `forward` in the text of a file, as compiled from it."""
+    if file.forwards is None:
+        file.forwards = _compiled(graphs, graph, file)
+    return file.forwards
+
+
+def _compiled(graphs: Graphs, graph: CompiledGraph, file: GraphFile) -> List[CodeType]:
+    return generated_functions.forwards_in(f"{first_line(graph, file)}\n{file.text}", graphs.path_of(file))
+
+
+def _link_forward(graphs: Graphs, graph: CompiledGraph, file: GraphFile, forward: FunctionType, module: Any) -> bool:
+    """Link a forward to the file that has its code, if need be after giving the text the signature that runs."""
+    found = generated_functions.link_forward(forward, _forwards(graphs, graph, file))
+    if found is not None:
+        file.running.add(found)
+        return True
+    text = like_running(file.text, module.code)
+    if text is None:
+        return False
+    forwards = _compiled(graphs, graph, replace(file, text=text))
+    found = generated_functions.link_forward(forward, forwards)
+    if found is None:
+        return False
+    file.text, file.forwards, file.running, file.first_line = text, forwards, {found}, ""
+    graphs.write(graph, file)
+    return True

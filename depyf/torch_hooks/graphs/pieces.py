@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Dict, Set
 
-PRE_GRAD = "before_pre_grad_graph"
-_AOT_FIRST = frozenset(("aot_joint_graph", "aot_inference_graph"))  # what AOTAutograd makes first of a piece
-_OF_A_PIECE = frozenset(("aot_forward_graph", "aot_backward_graph", PRE_GRAD)) | _AOT_FIRST
+from depyf.record.vocabulary import MADE_FOR_BACKWARD
+from depyf.torch_hooks.graphs.stages import PRE_GRAD_EVENT, STAGES
+
+_OF_PIECE = frozenset(stage.event for stage in STAGES if stage.of_piece)
+_OPENS_PIECE = frozenset(stage.event for stage in STAGES if stage.opens_piece)
 
 
 class Pieces:
@@ -22,17 +24,17 @@ class Pieces:
         self._by_aot_number: Dict[str, int] = {}
 
     def begins_with(self, kind: str) -> bool:
-        """Whether an event of that kind would be the first of a piece."""
+        """Return whether an event of that kind would be the first of a piece."""
         if not self.count:
-            return kind in _OF_A_PIECE
-        is_under_way = bool(self._seen & _AOT_FIRST)
-        if kind == PRE_GRAD:
-            return is_under_way or PRE_GRAD in self._seen
-        return is_under_way and kind in _AOT_FIRST
+            return kind in _OF_PIECE
+        is_under_way = bool(self._seen & _OPENS_PIECE)
+        if kind == PRE_GRAD_EVENT:
+            return is_under_way or PRE_GRAD_EVENT in self._seen
+        return is_under_way and kind in _OPENS_PIECE
 
     def of_stage(self, kind: str) -> int | None:
-        """The piece that an event is about; None for one about the whole graph."""
-        if kind not in _OF_A_PIECE:
+        """Return the piece that an event is about, and count it; None for an event about the whole graph."""
+        if kind not in _OF_PIECE:
             return None
         if self.begins_with(kind):
             self.count += 1
@@ -41,12 +43,12 @@ class Pieces:
         return self.count - 1
 
     def of_kernel(self, aot_number: str, made_for: str) -> int:
-        """The piece that a module of kernels was made of, by the number that AOTAutograd gave to the piece.
+        """Return the piece that a module of kernels implements, by the number that AOTAutograd gave to the piece.
 
         Forwards are compiled one after the other; a backward is compiled with its forward, or when it first runs.
         """
         newest = max(self.count - 1, 0)
-        if made_for == "backward":
+        if made_for == MADE_FOR_BACKWARD:
             return self._by_aot_number.get(aot_number, newest)
         self._by_aot_number[aot_number] = newest
         return newest

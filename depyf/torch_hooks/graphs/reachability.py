@@ -1,8 +1,8 @@
-"""What a compiled graph's entry point leads to: the generated functions that can run.
+"""Find the generated functions that the entry point of a compiled graph leads to.
 
 Backends wrap the code they make in closures, bound methods, partial objects and autograd functions of their
-own design.  Instead of knowing each of these designs, `reachable` follows references, as the garbage
-collector sees them, from the entry point, and stops at what cannot lead to generated code.
+own design.  Instead of handling each of these designs, follow references from the entry point, as the garbage
+collector does, and stop at objects that cannot lead to generated code.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from collections import deque
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Deque, Dict, Iterable, Iterator, List, Tuple
 
-from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals import private_hooks
 
 _MOST_OBJECTS = 8_000  # an entry point leads to a few hundred; more means a path into the user's data
-_NEARBY = 20
+_NEARBY = 20  # objects still visited after `stop_soon`
 _ATOMS = (str, bytes, bytearray, int, float, complex, type(None), CodeType, ModuleType)
 
 
-class reachable:
+class ReachableCode:
     """The graph modules (nested ones included) and Python functions that `entry` leads to, nearest first.
 
-    Whoever has found what he looks for says `enough`: what runs is near, copies of it are nearby, and what lies
-    behind them may be much.  Runs no code of the objects it passes.
+    Iterate over it, and call `stop_soon` once the code that runs is found: copies of it are nearby, and the rest may
+    be large. No code of the objects on the way is run.
     """
 
     def __init__(self, entry: Any) -> None:
         self.alive = [entry]  # keeps ids valid
         self._most = _MOST_OBJECTS
 
-    def enough(self) -> None:
-        """What was looked for is found; only its surroundings are of interest still."""
+    def stop_soon(self) -> None:
+        """End the iteration after the next few objects."""
         self._most = min(self._most, len(self.alive) + _NEARBY)
 
     def __iter__(self) -> Iterator[Any]:
@@ -58,13 +58,13 @@ class reachable:
 
 
 def _never_run() -> Tuple[type, ...]:
-    """Types that hold code which does not run: a copy of it does, once it is compiled."""
-    waiting = torch_facts.find_loaded("backward_to_compile")
+    """Return types that hold code which does not run: a copy of it does, once it is compiled."""
+    waiting = private_hooks.find_loaded("backward_to_compile")
     return (waiting,) if isinstance(waiting, type) else ()
 
 
 def interpreted_by(function: FunctionType) -> List[Any]:
-    """The graph modules that `function` runs node by node: their forward never does.
+    """Return the graph modules that `function` runs node by node, so that their forward never runs.
 
     That is how `aot_eager` of torch 2.9 runs its graphs; that of torch 2.13 and 2.15 calls the forward.
     """
@@ -104,7 +104,7 @@ def _of_function(function: FunctionType) -> List[Any]:
 
 
 def _private_globals(function: FunctionType) -> Iterable[Any]:
-    """What a generated function finds by name, where it lives in no module (the wrappers of torch 2.15)."""
+    """Return the globals of a generated function that belongs to no module (the wrappers of torch 2.15)."""
     return () if "__name__" in function.__globals__ else list(function.__globals__.values())
 
 
@@ -117,5 +117,5 @@ def _cells(cells: Tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _inner_modules(module: Any) -> List[Any]:
-    """Graph modules inside, and what a backend that splits graphs put in the place of one."""
+    """Return the modules inside: graph modules, and what a backend that splits graphs put in the place of one."""
     return list(module.__dict__.get("_modules", {}).values())

@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from types import ModuleType
 from typing import Any, Callable, ContextManager, Dict, Mapping
 
-from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals import private_hooks
 
 LONGEST = 80
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
@@ -39,7 +39,7 @@ def read(expression: str, variables: Mapping[str, Any], global_variables: Mappin
 
 def _no_torch_function() -> ContextManager[Any]:
     """Where a mode of the user's does not hear that a tensor is asked for its shape."""
-    disable = torch_facts.find("disable_torch_function") if "torch" in sys.modules else None
+    disable = private_hooks.find("disable_torch_function") if "torch" in sys.modules else None
     if disable is None:
         return nullcontext()
     context: ContextManager[Any] = disable()

@@ -1,1 +1,1 @@
-"""What is torch's: its private hooks, its structured trace, and the texts that it prints."""
+"""The edge to torch: its private hooks, its structured trace, its names and the texts that it prints."""

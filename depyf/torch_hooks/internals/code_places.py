@@ -1,4 +1,4 @@
-"""Whose code a file holds: torch's own, a library's, or the user's."""
+"""Decide whose code a file holds: torch's own, a library's, or the user's."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sysconfig
 
 
 def is_in_torch(file: str, *folders: str) -> bool:
-    """Whether this is the full name of a file of torch's own, in that folder of it."""
+    """Return whether `file` is the full path of a file of torch's own, below those folders of it."""
     torch = sys.modules.get("torch")
     return torch is not None and file.startswith(os.path.join(os.path.dirname(torch.__file__ or ""), *folders, ""))
 
 
 def is_library(file: str) -> bool:
-    """Whether the file belongs to Python itself or to an installed package, or is no file at all."""
+    """Return whether the file belongs to Python itself or to an installed package, or is no file (`<string>`)."""
     places = sysconfig.get_paths()
     folders = {places[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in places}
     return file.startswith("<") or any(file.startswith(os.path.join(folder, "")) for folder in folders)

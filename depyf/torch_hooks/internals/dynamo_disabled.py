@@ -1,8 +1,8 @@
-"""While depyf works, Dynamo does not look: what it would compile there is depyf's own code.
+"""Disable Dynamo inside depyf's own callbacks.
 
-Most hooks are called in the middle of a compilation, when Dynamo looks at no frame. But the backward of a graph is
+Most hooks are called in the middle of a compilation, when Dynamo considers no frame. But the backward of a graph is
 compiled when it first runs, and in a training step that is compiled as a whole (`loss.backward()` breaks the graph and
-runs eagerly) that is while Dynamo looks at each frame that is called: events of the structured trace come then, too.
+runs eagerly) Dynamo considers each frame that is called then: depyf's own, which events of the structured trace reach.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, TypeVar
 
-from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals import private_hooks
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def unseen_by_dynamo(function: Function) -> Function:
-    """The function, with Dynamo looking away while it runs."""
-    set_callback = torch_facts.find("set_eval_frame")
+def with_dynamo_disabled(function: Function) -> Function:
+    """Return the function, with Dynamo disabled while it runs."""
+    set_callback = private_hooks.find("set_eval_frame")
     if set_callback is None:
         return function
 
@@ -33,8 +33,8 @@ def unseen_by_dynamo(function: Function) -> Function:
 
 
 def skipped_by_dynamo(function: Function) -> Function:
-    """The same function, which Dynamo will not compile; what it calls Dynamo may."""
-    skip = torch_facts.find("skip_code")
+    """Mark a function as one that Dynamo skips, and return it; functions that it calls may be compiled."""
+    skip = private_hooks.find("skip_code")
     code = getattr(function, "__code__", None)
     if skip is not None and code is not None:
         skip(code)

@@ -1,9 +1,9 @@
-"""Where depyf's bytecode hook stands among those of others.
+"""The order of bytecode hooks: where depyf's stands among those of others.
 
-Dynamo calls the hooks in the order in which they were registered, each with the code that the one before it gave back.
-A program that looks at Dynamo's bytecode through a hook of its own must find what it finds without depyf.  So depyf's
-hook goes behind all others, also those registered later, and decompiles what they give back.  Only hooks of the module
-that entered the context, registered after that, stay behind it: whoever asked for depyf may want to see its result.
+Dynamo calls the hooks in the order in which they were registered, each with the code that the one before it returned.
+A program that reads Dynamo's bytecode through a hook of its own must find what it finds without depyf.  So depyf's hook
+goes behind all others, also those registered later, and decompiles what they return.  Only hooks that the module which
+entered the context registers after that stay behind it: the user of depyf may want to see its result.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ import sys
 from collections import OrderedDict
 from typing import Any, Callable, List, Tuple
 
-from depyf.torch_hooks.internals import torch_facts
+from depyf.torch_hooks.internals import private_hooks
 
 
 def attach(hook: Callable[..., Any], opened_by: str) -> Tuple[Callable[[], None], Callable[[], None]]:
-    """Register `hook`; returns the function that takes it off and the one that puts it into its place.
+    """Register `hook`; returns the function that removes it and the one that moves it to its place.
 
-    The place is to be taken when a compilation starts: Dynamo compiles in one thread at a time and goes through the
-    hooks at the end, so nobody goes through them then.
+    Call the second when a compilation starts: Dynamo compiles in one thread at a time and calls the hooks at the end,
+    so that none is being called then.
     """
-    register = torch_facts.find("register_bytecode_hook")
+    register = private_hooks.find("register_bytecode_hook")
     if register is None:
-        raise RuntimeError(torch_facts.hook("register_bytecode_hook").without)
+        raise RuntimeError(private_hooks.hook("register_bytecode_hook").without)
     handle = register(hook)
 
-    def take_place() -> None:
-        hooks = torch_facts.find("bytecode_hooks")
+    def move_to_place() -> None:
+        hooks = private_hooks.find("bytecode_hooks")
         if isinstance(hooks, OrderedDict):
             for number in _to_move(hooks, getattr(handle, "id", None), opened_by):
                 hooks.move_to_end(number)
 
-    return handle.remove, take_place
+    return handle.remove, move_to_place
 
 
 def _to_move(hooks: OrderedDict[Any, Any], own: Any, opened_by: str) -> List[Any]:
-    """The hooks to be moved to the end, in this order."""
+    """Return the numbers of the hooks to move to the end, in this order."""
     numbers = list(hooks)
     if own not in hooks or numbers[-1] == own:
         return []
@@ -46,12 +46,12 @@ def _to_move(hooks: OrderedDict[Any, Any], own: Any, opened_by: str) -> List[Any
 
 
 def module_of(hook: Any) -> str:
-    """The module in which a hook is written."""
+    """Return the name of the module that defines a hook."""
     return str(getattr(getattr(hook, "__func__", hook), "__module__", ""))
 
 
 def calling_module(depth: int) -> str:
-    """The module of the function `depth` calls above the one that asks."""
+    """Return the name of the module of the function `depth` calls above the caller."""
     try:
         return str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
     except ValueError:

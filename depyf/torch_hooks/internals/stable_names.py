@@ -1,4 +1,4 @@
-"""Names and texts of Dynamo's, without the random ids and addresses that differ from run to run."""
+"""Dynamo's names and texts without the random ids and addresses that differ from run to run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Dict, Iterator, Tuple
 
 # unique_id(..., with_uuid=True) of Dynamo: __compiled_fn_1_d8065403_e292_4aa4_9a4e_2a1b0f6a9c7d
 _WITH_UUID = re.compile(r"(?P<name>[A-Za-z_]\w*?_\d+)_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}\b")
-_UUID_END = re.compile(r"_[0-9a-f]{4}_[0-9a-f]{12}\b")  # torch prints thousands of names without one: seen at once
+_UUID_END = re.compile(r"_[0-9a-f]{4}_[0-9a-f]{12}\b")  # a quick test: most of the names that torch prints have none
 _UUID = re.compile(r"(?<=\d)_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}\b")
 # install_global_by_id of Dynamo: <prefix>_<id of the object>_c<compile id>
 _WITH_OBJECT_ID = re.compile(r"(?P<prefix>[A-Za-z_]\w*?)_\d{9,}_c.+")
@@ -22,12 +22,12 @@ RESUME_FUNCTION = re.compile(r"torch_dynamo_resume_in_")
 
 
 def without_random_id(text: str) -> str:
-    """`text` with Dynamo's random ids cut off the names in it."""
+    """Return `text` without the random ids that Dynamo appends to names."""
     return _UUID.sub("", text) if _UUID_END.search(text) is not None else text
 
 
 def stable_text(text: str) -> str:
-    """`text` without what differs from run to run: random ids, addresses, ids of graphs."""
+    """Return `text` without what differs from run to run: random ids, addresses, ids of graphs."""
     text = without_random_id(text)
     if "0x" in text:
         text = _ADDRESS.sub("0x...", text)
@@ -35,7 +35,7 @@ def stable_text(text: str) -> str:
 
 
 def all_names(code: CodeType) -> Iterator[str]:
-    """The global and attribute names that `code` and the code inside it mention."""
+    """Yield the global and attribute names that `code` and the code inside it mention."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -43,14 +43,14 @@ def all_names(code: CodeType) -> Iterator[str]:
 
 
 def parameter_names(code: CodeType) -> Tuple[str, ...]:
-    """Names of the parameters, `*args` and `**kwargs` included."""
+    """Return the names of the parameters, `*args` and `**kwargs` included."""
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return code.co_varnames[:count]
 
 
 class Renames:
-    """What Dynamo's generated globals are called in the text: one answer for the whole session."""
+    """The stable names that the text gives to Dynamo's generated globals, the same throughout a session."""
 
     def __init__(self) -> None:
         self._shown: Dict[str, str] = {}
@@ -58,7 +58,7 @@ class Renames:
         self._last: Tuple[CodeType | None, Dict[str, str]] = None, {}
 
     def of(self, code: CodeType) -> Dict[str, str]:
-        """Real name -> name to show, for each name in `code` that varies from run to run."""
+        """Return {real name: name to show} for each name in `code` that varies from run to run."""
         if self._last[0] is not code:
             names = list(dict.fromkeys(all_names(code)))
             plain = {*names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}

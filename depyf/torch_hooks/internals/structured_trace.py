@@ -1,7 +1,7 @@
 """Torch's structured trace as a stream of typed events, with no environment variable and no file.
 
 Torch builds the events whenever its trace logger has a handler, and hands them to the handlers in the thread
-that compiles.  A handler of ours is all it takes; taking it off again restores what was.
+that compiles.  So one handler of ours is enough; removing it restores the state before.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict
 
 from depyf.problems import Problems
+from depyf.record import compile_ids
 from depyf.signals import is_from_signal_handler
-from depyf.torch_hooks.internals import torch_facts
-from depyf.torch_hooks.internals.dynamo_disabled import unseen_by_dynamo
+from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
 
-# Keys of the metadata that are about the event, not the event itself.
+# Keys of the metadata that describe the context of an event; the remaining key is the event.
 _CONTEXT = frozenset(
     (
         "rank",
@@ -34,7 +35,7 @@ _CONTEXT = frozenset(
 )
 
 
-# Events that come by the hundred for every parameter of a model, and of which nothing is used.
+# Events that come by the hundred for every parameter of a model, and that are not used.
 _UNUSED = frozenset(("describe_storage", "describe_tensor", "describe_source", "chromium_event", "str"))
 
 
@@ -50,7 +51,7 @@ class TraceEvent:
 
 
 class TraceHandler(logging.Handler):
-    """Gives each event to `receive`; whatever goes wrong there is noted and does not reach torch."""
+    """Passes each event to `receive`; an exception there is recorded and does not reach torch."""
 
     def __init__(self, receive: Callable[[TraceEvent], None], problems: Problems) -> None:
         super().__init__()
@@ -58,11 +59,11 @@ class TraceHandler(logging.Handler):
         self._problems = problems
 
     def createLock(self) -> None:
-        """No lock: `receive` has its own, and two locks could meet in two orders."""
+        """Set no lock: `receive` has its own, and two locks taken in two orders could deadlock."""
         self.lock = None
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """As logging's own, which insists on a lock from Python 3.13 on."""
+        """Emit the record; logging's own method needs a lock from Python 3.13 on."""
         self.emit(record)
         return True
 
@@ -74,11 +75,11 @@ class TraceHandler(logging.Handler):
         except Exception as error:
             if is_from_signal_handler(error):
                 raise
-            self._problems.note("reading torch's structured trace", error)
+            self._problems.add_exception("reading torch's structured trace", error)
 
 
 def read_event(metadata: Any, payload: Any) -> TraceEvent | None:
-    """The event that torch logged, or None for a record of another kind or one that nobody reads."""
+    """Return the event that torch logged; None for a record that is no event, and for events that are not used."""
     if not isinstance(metadata, dict):
         return None
     for kind in metadata:
@@ -91,28 +92,18 @@ def read_event(metadata: Any, payload: Any) -> TraceEvent | None:
     data = metadata[kind] if isinstance(metadata[kind], dict) else {}
     if kind == "artifact":
         kind = str(data.get("name", "artifact"))
-    kind = torch_facts.EVENT_NAMES.get(str(kind), str(kind))
+    kind = private_hooks.RENAMED_EVENTS.get(str(kind), str(kind))
     text = payload if isinstance(payload, str) else ""
-    return TraceEvent(kind, _compile_id(metadata), int(metadata.get("attempt") or 0), data, text)
-
-
-def _compile_id(metadata: Dict[str, Any]) -> str:
-    """As CompileId.__str__ of torch writes it."""
-    frame = [metadata[key] for key in ("frame_id", "frame_compile_id") if metadata.get(key) is not None]
-    parts = [str(number) for number in frame]
-    autograd = metadata.get("compiled_autograd_id")
-    if autograd is not None:
-        parts.insert(0, f"!{autograd}")
-    return "/".join(parts)
+    return TraceEvent(kind, compile_ids.from_metadata(metadata), int(metadata.get("attempt") or 0), data, text)
 
 
 def attach(receive: Callable[[TraceEvent], None], problems: Problems) -> Callable[[], None]:
-    """Start listening; returns the function that stops it.  Without a trace logger this does nothing."""
-    logger = torch_facts.find("trace_logger")
+    """Pass events to `receive`; returns the function that stops it.  Without a trace logger this does nothing."""
+    logger = private_hooks.find("trace_logger")
     if logger is None:
         return lambda: None
     handler = TraceHandler(receive, problems)
-    handler.handle = unseen_by_dynamo(handler.handle)  # type: ignore[method-assign]
+    handler.handle = with_dynamo_disabled(handler.handle)  # type: ignore[method-assign]
     logger.addHandler(handler)
     before = logger.disabled
     stop_watching = _stay_switched_on()
@@ -126,25 +117,24 @@ def attach(receive: Callable[[TraceEvent], None], problems: Problems) -> Callabl
 
 
 def switch_on(*args: Any) -> None:
-    """Let torch's trace be heard: `logging.config` disables the loggers that exist, unless it is told not to."""
-    logger = torch_facts.find("trace_logger")
+    """Enable torch's trace logger: `logging.config` disables all loggers that exist, by default."""
+    logger = private_hooks.find("trace_logger")
     if logger is not None:
         logger.disabled = False
 
 
 def _stay_switched_on() -> Callable[[], None]:
     """Switch the trace on, now and when a compilation starts; returns the function that ends that."""
-
     switch_on()
-    callbacks = torch_facts.find("compilation_callbacks")
+    callbacks = private_hooks.find("compilation_callbacks")
     register = getattr(callbacks, "register_start_callback", None)
     if register is None:
         return lambda: None
-    callback = unseen_by_dynamo(switch_on)
+    callback = with_dynamo_disabled(switch_on)
     register(callback)
 
     def stop() -> None:
-        if callback in callbacks.start_callbacks:  # `torch._dynamo.reset` forgets them
+        if callback in callbacks.start_callbacks:  # `torch._dynamo.reset` removes them
             callbacks.remove_start_callback(callback)
 
     return stop

@@ -1,4 +1,4 @@
-"""Texts as torch and Python print them: what of them is an expression, and what varies from run to run."""
+"""Texts that torch and Python print: find expressions in them, and remove what varies from run to run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ABSENT_MARKS = re.compile(
 
 
 def is_expression(text: str) -> bool:
-    """Whether `text` parses as one Python expression on one line."""
+    """Return whether `text` parses as one Python expression on one line."""
     if "\n" in text:
         return False
     marks = _ABSENT_MARKS.match(text)
@@ -36,18 +36,18 @@ _RUN_ID = re.compile(r"\d{10,}")
 
 @functools.lru_cache(maxsize=256)
 def type_from_repr(text: str) -> str:
-    """`<class 'torch.Tensor'>` -> `torch.Tensor`; anything else -> empty."""
+    """Return the name in the repr of a class: `<class 'torch.Tensor'>` -> `torch.Tensor`; empty for another text."""
     match = _CLASS.search(text)
     return match.group(1) if match else ""
 
 
 def scrub(text: str) -> str:
-    """`text` without what varies from run to run: addresses and object ids."""
+    """Return `text` without what varies from run to run: addresses and object ids."""
     return _RUN_ID.sub("...", _RUN_ADDRESS.sub("", text))
 
 
 def with_sorted_sets(text: str) -> str:
-    """`text` with each set display sorted: the order in which a set prints varies from run to run."""
+    """Return `text` with each set display sorted: the order in which a set prints varies from run to run."""
     if "{" not in text or "{" not in without_strings(text) or not is_expression(text):
         return text
     displays = [node for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Set)]

@@ -1,1 +1,18 @@
-"""The session: `prepare_debug`, and what it gathers while torch compiles."""
+"""The session: `prepare_debug`, and what it records while torch compiles.
+
+A frame walks forward through the modules: `registration` puts the callbacks into torch, `capture` receives them under
+one lock, `recording` collects functions, frames and graphs, `journal_writer` saves each change, `closing` completes
+the record and writes the last files.
+
+This is all the state of depyf that is global to a process:
+
+    prepare_debug._active, _last_folder    the context that is entered, and the folder of the one left last
+    disk.processes._homes, _TOKEN          the folders that this process has claimed, and its own name
+    entry_points.bytecode_log._installed   the hook of `install()`; its failures are in `_problems`
+    text.line_shapes._known                shapes of statements that have been found to compile: a cache
+    functools.lru_cache                    on functions from text to text or record, and on the versions: caches
+
+What torch and Python make global is changed while a context is entered, and restored when it is left: the bytecode
+hooks, a handler on the trace logger, a start callback, `add_skip_reason`, `lazy_format_graph_code`, Inductor's
+`get_algorithm_selector_cache`, and an atexit function. Handlers for forks (`os.register_at_fork`) stay.
+"""

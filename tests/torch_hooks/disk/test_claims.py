@@ -15,7 +15,7 @@ def test_a_claim_is_given_once_and_ends_with_the_process_that_holds_it(tmp_path)
     assert fcntl
     program = f"""
 import sys
-from depyf.torch_hooks.claims import Claim
+from depyf.torch_hooks.disk.claims import Claim
 claim = Claim.take({str(tmp_path)!r})
 claim.append("one")
 print("taken", flush=True)

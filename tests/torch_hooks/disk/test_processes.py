@@ -20,7 +20,7 @@ import depyf.errors
 from depyf.__main__ import main
 from depyf.record.saved_form import from_json
 from depyf.torch_hooks.disk import processes
-from depyf.torch_hooks.disk.leftovers import look
+from depyf.torch_hooks.disk.leftovers import read_leftover
 from depyf.torch_hooks.disk.merging import merge_at_exit
 
 PROGRAMS = SUPPORT / "process_programs.py"
@@ -121,7 +121,7 @@ class TestRanks:
             record = record_in(tmp_path / f"rank_{rank}")
             assert not record.problems and all(frame.installed == "replaced" for frame in record.frames)
         assert err.count("All 2 ranks compiled the same.") == 1 and "Traceback" not in err
-        run_id = look(str(tmp_path / "rank_0")).run
+        run_id = read_leftover(str(tmp_path / "rank_0")).run
         assert merge_at_exit(str(tmp_path), run_id, 0.0) is None, "two that leave at once do it once"
         os.utime(tmp_path / "rank_1" / "manifest.json")
         assert merge_at_exit(str(tmp_path), run_id, 0.0) is not None, "a rank has written since"

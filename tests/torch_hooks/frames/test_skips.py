@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 import depyf  # noqa: E402
 from depyf.record.records import SKIP_KINDS
 from depyf.record.saved_form import from_json  # noqa: E402
-from depyf.torch_hooks.internals import torch_facts  # noqa: E402
+from depyf.torch_hooks.internals import private_hooks  # noqa: E402
 
 
 def no_operation(a):
@@ -120,7 +120,7 @@ def seen(tmp_path_factory):
 
 
 needs_reasons = pytest.mark.skipif(
-    torch_facts.find("skip_reasons") is None, reason=torch_facts.hook("skip_reasons").without
+    private_hooks.find("skip_reasons") is None, reason=private_hooks.hook("skip_reasons").without
 )
 
 
@@ -194,8 +194,8 @@ def test_the_summary_names_what_might_have_been_compiled(tmp_path, capsys):
 
 
 def test_without_the_hook_the_trace_still_tells_what_gave_no_frame(tmp_path, monkeypatch):
-    real = torch_facts.find
-    monkeypatch.setattr(torch_facts, "find", lambda name: None if name == "skip_reasons" else real(name))
+    real = private_hooks.find
+    monkeypatch.setattr(private_hooks, "find", lambda name: None if name == "skip_reasons" else real(name))
     torch._dynamo.reset()
     with depyf.prepare_debug(tmp_path) as context:
         compiled(no_operation)(torch.ones(2))
@@ -216,23 +216,23 @@ def test_without_the_hook_the_trace_still_tells_what_gave_no_frame(tmp_path, mon
 
 
 def test_torch_gets_its_own_function_back(tmp_path):
-    before = torch_facts.find("skip_reasons")
+    before = private_hooks.find("skip_reasons")
     with depyf.prepare_debug(tmp_path):
         pass
-    assert torch_facts.find("skip_reasons") is before
+    assert private_hooks.find("skip_reasons") is before
 
 
 def test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it():
     import weakref
 
-    from depyf.torch_hooks.frames.skips import _is_entry
+    from depyf.torch_hooks.frames.skip_hook import is_entry
 
     wrapper = {"__name__": "torch._dynamo.eval_frame"}
     exec("def compile_wrapper(fn, ask):\n    return ask(sys._getframe())\nimport sys\n", wrapper)
     function = test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it
-    for code, is_entry in ((function.__code__, True), (weakref.WeakKeyDictionary.copy.__code__, False)):
-        assert wrapper["compile_wrapper"](function, lambda frame, code=code: _is_entry(code, frame)) is is_entry
+    for code, expected in ((function.__code__, True), (weakref.WeakKeyDictionary.copy.__code__, False)):
+        assert wrapper["compile_wrapper"](function, lambda frame, code=code: is_entry(code, frame)) is expected
     module = torch.nn.ReLU()
     called = type(module).__call__.__code__
-    assert wrapper["compile_wrapper"](module, lambda frame: _is_entry(called, frame))
-    assert not _is_entry(function.__code__, None)
+    assert wrapper["compile_wrapper"](module, lambda frame: is_entry(called, frame))
+    assert not is_entry(function.__code__, None)

@@ -1,8 +1,8 @@
-"""Every part of torch that depyf uses though it is not public, in one table.
+"""Every private name of torch that depyf uses, in one table: a torch that renamed a hook is a change of this table.
 
-`find` looks a hook up and gives None where this torch does not have it: whoever asks goes on without, as the
-table says.  Nothing else in depyf imports private names of torch.  The tests have also run on 2.10 and 2.11, which
-lie between versions that were checked (CONTRIBUTING.md has the runs).
+`find` returns the object behind a row, or None where this torch does not have it: the caller continues without it, at
+the price in the last column.  Nothing else in depyf imports private names of torch.  The tests have also run on 2.10
+and 2.11, which lie between versions that were checked (CONTRIBUTING.md has the runs).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, Tuple
 
 @dataclass(frozen=True)
 class PrivateHook:
-    """One private name of torch: what for, where it holds, what is lost without it."""
+    """One private name of torch: what it is for, which versions have it, and what is lost without it."""
 
-    name: str  # how depyf calls it
+    name: str  # depyf's own name for it, as `find` takes it
     module: str
     attribute: str  # may be dotted
     purpose: str
-    holds_for: str  # versions of torch where it was seen to work, or is documented to
-    without: str
+    holds_for: str  # versions of torch in which it works, and those in which that was checked
+    without: str  # what is lost where torch does not have it
 
 
 HOOKS: Tuple[PrivateHook, ...] = (
@@ -31,7 +31,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "register_bytecode_hook",
         "torch._dynamo.convert_frame",
         "register_bytecode_hook",
-        "see each frame that Dynamo compiles, and give back the code to run",
+        "see each frame that Dynamo compiles, and return the code to run",
         "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "no frames: no transformed code, no full_code",
     ),
@@ -39,9 +39,9 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "bytecode_hooks",
         "torch._dynamo.convert_frame",
         "_bytecode_hooks",
-        "let hooks of others that are registered later see Dynamo's own code, as they do without depyf",
+        "let hooks that others register later see Dynamo's own code, as they do without depyf",
         "2.2 and newer (2.9, 2.13, 2.15 checked)",
-        "such hooks see the code that depyf gave back",
+        "such hooks see the code that depyf returned",
     ),
     PrivateHook(
         "trace_logger",
@@ -55,7 +55,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "compilation_callbacks",
         "torch._dynamo.callback",
         "callback_handler",
-        "listen again, when a compilation starts, to a trace that the program's `logging.config` has switched off",
+        "switch the trace on again, when a compilation starts, where the program's `logging.config` disabled it",
         "2.4 and newer (2.9, 2.11, 2.13, 2.15 checked)",
         "what is compiled first after that has no graphs, guards or graph breaks",
     ),
@@ -119,9 +119,9 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "cache_entries",
         "torch._dynamo.eval_frame",
         "_debug_get_cache_entry_list",
-        "the versions of a function that live: their code and guards, whoever compiled them",
+        "the compiled versions of a function that a call can find: their code and guards",
         "2.1 and newer (2.9, 2.13, 2.15 checked)",
-        "inspect() finds nothing, and what was compiled before the session is not mentioned",
+        "inspect() finds nothing, and what was compiled before the session is not shown",
     ),
     PrivateHook(
         "input_codes",
@@ -129,16 +129,16 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "input_codes",
         "the code objects that Dynamo has met since its last reset: only those can have compiled versions",
         "2.0 and newer (2.9, 2.13, 2.15 checked)",
-        "what was compiled before the session is not shown; inspect() needs to be told the function",
+        "what was compiled before the session is not shown; inspect() without a function finds nothing",
     ),
     PrivateHook(
         "output_codes",
         "torch._dynamo.convert_frame",
         "output_codes",
-        "the code objects that Dynamo takes for its own work and does not compile again: an original that somebody "
-        "else's hook gives back becomes one, also if its text runs from a file of depyf's",
+        "the code objects that Dynamo takes for its own work and does not compile again: an original that another "
+        "program's hook returns becomes one, also if its text runs from a file of depyf's",
         "2.0 and newer (2.9, 2.13, 2.15 checked)",
-        "an original that is given back runs as it is, not from its file",
+        "an original that is returned runs as it is, not from its file",
     ),
     PrivateHook(
         "skip_reasons",
@@ -160,7 +160,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "set_eval_frame",
         "torch._C._dynamo.eval_frame",
         "set_eval_frame",
-        "keep Dynamo from looking at depyf's own functions, which run while a backward is compiled",
+        "disable Dynamo in depyf's own functions, which run while a backward is compiled",
         "2.0 and newer (2.9, 2.11, 2.13, 2.15 checked)",
         "functions of depyf's are among those compiled when a training step is compiled as a whole",
     ),
@@ -168,7 +168,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "skip_code",
         "torch._dynamo.eval_frame",
         "skip_code",
-        "the same for the function that tells Dynamo not to look",
+        "the same for the function that disables Dynamo",
         "2.1 and newer (2.9, 2.11, 2.13, 2.15 checked)",
         "that one function is listed among those that Dynamo skipped",
     ),
@@ -176,9 +176,9 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "disable_torch_function",
         "torch._C",
         "DisableTorchFunction",
-        "ask a tensor for its shape without telling modes and subclasses of the user's",
+        "read the shape of a tensor without calling torch function modes and subclasses of the user's",
         "2.0 and newer (2.13 checked)",
-        "a torch function mode of the user's may see that shapes are asked for at a recompile",
+        "a torch function mode of the user's may see shapes being read at a recompile",
     ),
     PrivateHook(
         "name_counter",
@@ -200,15 +200,15 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "backward_to_compile",
         "torch._functorch._aot_autograd.runtime_wrappers",
         "AutogradLazyBackwardCompileInfo",
-        "tell the backward graph that waits to be compiled from the copy of it that runs, when it has been",
+        "distinguish the backward graph that waits to be compiled from the copy of it that runs",
         "2.1 and newer (2.9, 2.11, 2.13, 2.15 checked)",
-        "a backward that has not run yet is said to, and one that aot_eager of torch 2.9 interprets to be linked",
+        "a backward that has not run yet is shown as running, and one that aot_eager of torch 2.9 interprets as linked",
     ),
     PrivateHook(
         "suppress_errors",
         "torch._dynamo.config",
         "suppress_errors",
-        "whether the program got the error of a compilation that failed (where torch does not tell of skips)",
+        "whether the program got the error of a compilation that failed (where torch does not report skips)",
         "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "such an error is taken to have reached the program",
     ),
@@ -230,21 +230,21 @@ HOOKS: Tuple[PrivateHook, ...] = (
     ),
 )
 
-# What one torch calls an event of its structured trace, and what the others do.  The graph after the post-grad
-# passes: 2.9 gives it this name on a cold cache and already the other on a warm one, 2.13 and 2.15 only the other.
-EVENT_NAMES = {"after_post_grad_graph": "inductor_post_grad_graph"}
+# Events of the structured trace that torch has renamed: old name -> new name.  The graph after the post-grad passes:
+# 2.9 gives it the old name on a cold cache and the new one on a warm one, 2.13 and 2.15 only the new one.
+RENAMED_EVENTS = {"after_post_grad_graph": "inductor_post_grad_graph"}
 
 
 _BY_NAME = {row.name: row for row in HOOKS}
 
 
 def hook(name: str) -> PrivateHook:
-    """The table's row of that name; KeyError when there is none."""
+    """Return the row of that name; KeyError when there is none."""
     return _BY_NAME[name]
 
 
 def find(name: str) -> Any:
-    """The object behind a row of the table, or None where this torch does not have it."""
+    """Return the object behind a row of the table, or None where this torch does not have it."""
     row = hook(name)
     try:
         value: Any = sys.modules.get(row.module) or importlib.import_module(row.module)
@@ -256,19 +256,14 @@ def find(name: str) -> Any:
 
 
 def find_loaded(name: str) -> Any:
-    """As `find`, but None as long as the program has not loaded the module: there is nothing to look for then.
+    """Return what `find` does, but None as long as the program has not imported the module.
 
-    Loading one costs what a small compilation does: AOTAutograd's take a third of a second.
+    Importing one costs as much as a small compilation: AOTAutograd's take a third of a second.
     """
     return find(name) if hook(name).module in sys.modules else None
 
 
 def newest_number() -> int | None:
-    """The number that Dynamo gave to a name last; None where that cannot be told."""
+    """Return the number that Dynamo gave to a name last; None where it cannot be read."""
     match = re.match(r"count\((\d+)", repr(find("name_counter")))  # copying an itertools.count is deprecated
     return int(match.group(1)) - 1 if match else None
-
-
-def version() -> str:
-    """The version of the torch that is imported; empty when none is."""
-    return str(getattr(sys.modules.get("torch"), "__version__", ""))

@@ -1,0 +1,61 @@
+"""The closed sets of words in a saved record: each word is spelled here once, and compared by its name elsewhere."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+# -- FrameRecord.installed: the code that runs for a frame
+
+Installed = Literal["replaced", "relabelled", "untouched"]
+REPLACED: Final = "replaced"  # the decompiled code, compiled again
+RELABELLED: Final = "relabelled"  # Dynamo's own, with the file and the lines of the decompiled text
+UNTOUCHED: Final = "untouched"  # Dynamo's own, not linked to the file
+
+# -- FunctionRecord.source_origin: where the text of a function comes from
+
+SourceOrigin = Literal["file", "decompiled", "disassembly", "missing"]
+FROM_FILE: Final = "file"
+DECOMPILED: Final = "decompiled"
+LISTED: Final = "disassembly"  # a listing of the instructions, in comments
+MISSING: Final = "missing"
+
+# -- FrameRecord.grade: what the prover found out, by the name of `depyf.decompiler.prove.Grade`
+
+PROVED: Final = "PROVED"
+PROVED_UNDER: Final = "PROVED_UNDER"
+UNPROVED: Final = "UNPROVED"
+PROVED_GRADES = (PROVED, PROVED_UNDER)
+
+# -- FrameRecord.rung: how the text was found; all other rungs give source text
+
+DISASSEMBLY: Final = "disassembly"
+
+# -- StageRecord.stage: the stages of torch's that other modules name; `graphs.stages` has the table of all
+
+CAPTURED_GRAPH: Final = "Captured_Graph"
+JOINT_GRAPH: Final = "Joint_graph"
+FORWARD_GRAPH: Final = "Forward_graph"
+BACKWARD_GRAPH: Final = "Backward_graph"
+KERNEL: Final = "kernel"  # a module of kernels that runs
+CANDIDATE: Final = "candidate"  # a module that autotuning tried and did not take
+AUTOTUNING: Final = "autotuning"  # the list of what autotuning tried for one operation
+
+# -- StageRecord.made_for: which graph of AOTAutograd's a module of kernels implements
+
+MADE_FOR_FORWARD: Final = "forward"
+MADE_FOR_BACKWARD: Final = "backward"
+MADE_FOR_INFERENCE: Final = "inference"
+
+# -- SkipRecord.kind: why Dynamo left a frame to plain Python; `records.SKIP_KINDS` says what each means
+
+GRAPH_BREAK: Final = "graph break"
+GRAPH_BREAK_IN_LOOP: Final = "graph break in a loop"
+RECOMPILE_LIMIT: Final = "recompile limit"
+DISABLED: Final = "disabled"
+NO_GRAPH: Final = "no graph"
+NO_TENSORS: Final = "no tensors"
+GENERATOR: Final = "generator"
+SKIP_LIST: Final = "skip list"
+FAILED: Final = "failed"
+SUPPRESSED_ERROR: Final = "suppressed error"
+OTHER: Final = "other"

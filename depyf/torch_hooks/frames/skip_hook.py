@@ -1,0 +1,57 @@
+"""The hook on `add_skip_reason`, which Dynamo calls for each frame that it does not compile (torch 2.12 and newer).
+
+It is called once for each code object, since Dynamo never considers one again. Its reasons are general ("an error was
+suppressed"); what was wrong is in the compilation of the same thread that ended just before.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Callable
+
+from depyf.torch_hooks.internals import private_hooks
+
+_NAME = "add_skip_reason"
+
+
+def attach(receive: Callable[[str, CodeType, bool], None]) -> Callable[[], None]:
+    """Call `receive(reason, code, entry)` for each frame that Dynamo skips; returns the function that stops it.
+
+    `entry`: whether the frame is the very function that the program handed to torch.compile.  The name that
+    Dynamo calls is bound to a function of ours, which calls torch's own as well, and is bound back at the end.
+    """
+    original = private_hooks.find("skip_reasons")
+    home = sys.modules.get(private_hooks.hook("skip_reasons").module)
+    if original is None or home is None:
+        return lambda: None
+
+    def add_skip_reason(reason: str, frame: Any) -> Any:
+        receive(str(reason), frame.f_code, is_entry(frame.f_code, sys._getframe(1)))
+        return original(reason, frame)
+
+    setattr(home, _NAME, add_skip_reason)
+
+    def detach() -> None:
+        if getattr(home, _NAME, None) is add_skip_reason:
+            setattr(home, _NAME, original)
+
+    return detach
+
+
+def is_entry(code: CodeType, frame: Any) -> bool:
+    """Return whether the wrapper that torch.compile returned calls the code that Dynamo was asked about.
+
+    The wrapper may be on top of the stack for another reason: it is there when the interpreter runs the callback of a
+    weak reference meanwhile, and its helpers call functions of the standard library.
+    """
+    while frame is not None and frame.f_code.co_filename.endswith("convert_frame.py"):
+        frame = frame.f_back
+    if frame is None or str(frame.f_globals.get("__name__", "")) != "torch._dynamo.eval_frame":
+        return False
+    called: Any = frame.f_locals.get("fn")
+    called = called.__func__ if isinstance(called, MethodType) else called
+    if not isinstance(called, FunctionType):
+        called = inspect.getattr_static(type(called), "__call__", None)
+    return not isinstance(called, FunctionType) or called.__code__ is code

@@ -1,0 +1,81 @@
+"""Read why a frame was skipped, from torch's reason and from the compilation that failed, as a SkipRecord."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from types import CodeType
+from typing import List
+
+from depyf.record.records import SKIP_KINDS, GraphBreak, SkipRecord
+from depyf.record.vocabulary import (
+    DISABLED,
+    FAILED,
+    GENERATOR,
+    GRAPH_BREAK,
+    GRAPH_BREAK_IN_LOOP,
+    NO_GRAPH,
+    NO_TENSORS,
+    OTHER,
+    RECOMPILE_LIMIT,
+    SKIP_LIST,
+    SUPPRESSED_ERROR,
+)
+from depyf.text.lines import shortened
+from depyf.torch_hooks.frames.compilations import Compilation
+from depyf.torch_hooks.frames.graph_breaks import failure_reason, hints_in, reason_in
+
+# A part of torch's reason -> the kind of the skip.
+_KINDS = (
+    ("skipfiles", SKIP_LIST),
+    ("no tensor-related objects", NO_TENSORS),
+    ("disabled", DISABLED),
+    ("No ops traced", NO_GRAPH),
+    ("no content in function call", NO_GRAPH),
+    ("empty graph", NO_GRAPH),
+)
+# Kinds that explain themselves: torch's reason adds nothing.
+_SELF_EXPLAINING = (SKIP_LIST, NO_GRAPH, NO_TENSORS, GENERATOR)
+_LIMIT = re.compile(r"recompile limit|recompile_limit reached|cache_size_limit|cache limit", re.IGNORECASE)
+_WHICH_LIMIT = re.compile(r"the (?P<name>\w+) cache size limit \(currently set to (?P<number>\d+)\)")
+_IN_LOOP = "graph break in loop"
+SOFT_FAILURES = ("", "Unsupported", "UserError")  # these leave the frame to Python; others reach the program
+
+
+def read_skip(reason: str, code: CodeType, attempt: Compilation | None) -> SkipRecord:
+    """Return why `code` was skipped; `attempt` is the compilation of it that failed, if Dynamo began one."""
+    compile_id = "" if attempt is None else attempt.compile_id
+    kind = next((kind for part, kind in _KINDS if part in reason), "")
+    if kind:
+        return SkipRecord(kind, SKIP_KINDS[kind] if kind in _SELF_EXPLAINING else shortened(reason), compile_id)
+    if attempt is not None and (attempt.failure is not None or attempt.breaks):
+        return read_attempt(attempt, raised=False)
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+        hint = "Call a generator from inside of a non-generator Python function and compile that function instead."
+        return SkipRecord(GENERATOR, SKIP_KINDS[GENERATOR], hints=(hint,))
+    return SkipRecord(OTHER, shortened(reason), compile_id)
+
+
+def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
+    """Return why a compilation gave no frame; `raised`: the program got an exception."""
+    fail_type, fail_reason = attempt.failure or ("", "")
+    breaks: List[GraphBreak] = list(attempt.breaks)
+    hints = tuple(dict.fromkeys(hints_in(fail_reason) + tuple(hint for one in breaks for hint in one.hints)))
+    reason = reason_in(fail_reason) or ", and then ".join(one.reason for one in breaks)
+    kind: str = GRAPH_BREAK
+    if _LIMIT.search(fail_reason):
+        which = _WHICH_LIMIT.search(fail_reason)
+        limit = f"torch._dynamo.config.{which['name']} is {which['number']}" if which else reason
+        failed = map(str, attempt.failed_guards or attempt.recompile_reasons)
+        kind, reason = RECOMPILE_LIMIT, "; ".join([limit, *failed])
+    elif raised:
+        kind, reason = FAILED, f"{fail_type}: {failure_reason(fail_reason)}"
+    elif _IN_LOOP in fail_reason or any(_IN_LOOP in one.reason for one in breaks):
+        kind = GRAPH_BREAK_IN_LOOP
+    elif breaks and not fail_type:
+        kind = GRAPH_BREAK_IN_LOOP  # torch 2.11 and older skip a frame without a failure for this reason alone
+    elif fail_type not in SOFT_FAILURES:
+        kind, reason = SUPPRESSED_ERROR, f"{fail_type}: {failure_reason(fail_reason)}"
+    elif not fail_type and not breaks:
+        kind, reason = NO_GRAPH, SKIP_KINDS[NO_GRAPH]
+    return SkipRecord(kind, shortened(reason), attempt.compile_id, tuple(breaks), hints, attempt.failed_at)

@@ -1,0 +1,128 @@
+"""Give generated functions the file name and the line numbers of their file on disk.
+
+Only functions that a compiler generated are changed: the forward of an fx module, and the functions of a
+kernel module of Inductor's.  The instructions stay; `function.__code__` is replaced by one with another file
+name and line table, so that all references to the function are linked at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, FunctionType
+from typing import Any, Dict, Iterator, List, Sequence
+
+from depyf.decompiler.prove import Grade, prove
+from depyf.decompiler.recompile.relabelling import adopt_lines, move
+from depyf.text.quiet_compile import compile_quietly
+from depyf.torch_hooks.internals import private_hooks
+
+
+def forward_of(module: Any) -> FunctionType | None:
+    """Return the generated forward of a graph module, generated now if torch has not yet; None if it has none."""
+    recompile = private_hooks.find("force_recompile")
+    if recompile is not None:
+        recompile(module)
+    forward = vars(type(module)).get("forward")
+    return forward if isinstance(forward, FunctionType) else None
+
+
+def forwards_in(text: str, path: str) -> List[CodeType]:
+    """Return the code of each `forward` in the text of a graph, as it would be compiled from `path`."""
+    try:
+        compiled = compile_quietly(text, path)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return list(_named_forward(compiled))
+
+
+def _named_forward(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == "forward":
+                yield constant
+            yield from _named_forward(constant)
+
+
+def same_code(one: CodeType, other: CodeType) -> bool:
+    """Return whether the two have the same instructions, names and constants; files and lines may differ."""
+    return (
+        one.co_code == other.co_code
+        and one.co_names == other.co_names
+        and one.co_varnames == other.co_varnames
+        and one.co_argcount == other.co_argcount
+        and len(one.co_consts) == len(other.co_consts)
+        and all(map(_same_constant, one.co_consts, other.co_consts))
+    )
+
+
+def _same_constant(one: Any, other: Any) -> bool:
+    if isinstance(one, CodeType) and isinstance(other, CodeType):
+        return same_code(one, other)
+    return type(one) is type(other) and (one is other or repr(one) == repr(other))
+
+
+def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> int | None:
+    """Link `forward` to the file of the twin that has the same code; return its index, None when there is none.
+
+    CPython 3.13 joins two loads into one instruction only where both are on one line, and torch may log on many
+    lines what it compiles on one: such a twin, proved to be the same program, replaces the code.
+    """
+    for number, twin in enumerate(twins):
+        if same_code(forward.__code__, twin):
+            forward.__code__ = adopt_lines(forward.__code__, twin)
+            return number
+    for number, twin in enumerate(twins):
+        if _is_same_but_for_joins(forward.__code__, twin):
+            forward.__code__ = twin
+            return number
+    return None
+
+
+def _is_same_but_for_joins(one: CodeType, other: CodeType) -> bool:
+    return (
+        (one.co_names, one.co_varnames, one.co_flags) == (other.co_names, other.co_varnames, other.co_flags)
+        and one.co_code != other.co_code
+        and not other.co_freevars
+        and prove(one, other).grade is Grade.PROVED
+    )
+
+
+def link_module(functions: Sequence[FunctionType], path: str) -> str:
+    """Link the functions of a generated module to a copy of its text at `path`.
+
+    Returns the path that they are linked to: another one when they were linked into the same folder before,
+    for another graph that runs the same module.  A link that an earlier session made, into another folder, is
+    replaced.
+    """
+    folder = os.path.dirname(path)
+    for function in functions:
+        if is_linked_into(function, folder):
+            return function.__code__.co_filename
+    for function in functions:
+        for sibling in _functions_of(function.__globals__):
+            if not is_linked_into(sibling, folder):
+                sibling.__code__ = move(sibling.__code__, path)
+    return path
+
+
+def functions_loaded_from(path: str) -> List[FunctionType]:
+    """Return the functions of the generated module that was loaded from `path`; none when it is not loaded."""
+    for module in list(sys.modules.values()):
+        if path and getattr(module, "__file__", None) == path:
+            return list(_functions_of(vars(module)))
+    return []
+
+
+def _functions_of(namespace: Dict[str, Any]) -> Iterator[FunctionType]:
+    """Yield the functions that a module defines, in its classes too; not those that it imports."""
+    for value in list(namespace.values()):
+        members = vars(value).values() if type(value) is type else (value,)
+        for member in members:
+            if type(member) is FunctionType and member.__globals__ is namespace:
+                yield member
+
+
+def is_linked_into(function: FunctionType, folder: str) -> bool:
+    """Return whether the function is linked to a file of that folder."""
+    return os.path.dirname(function.__code__.co_filename) == folder

@@ -1,0 +1,135 @@
+"""Close a session: complete the recording, write the files that need all of it, and merge those of other processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, Dict
+
+from depyf.record.records import SessionRecord
+from depyf.report import full_code
+from depyf.report.manifest import render as render_manifest
+from depyf.report.rank_differences import summary as render_merged
+from depyf.report.summary import render as render_summary
+from depyf.torch_hooks.disk import merging
+from depyf.torch_hooks.disk.file_names import file_stem
+from depyf.torch_hooks.disk.folder import MANIFEST, TIMINGS, OutputFolder
+from depyf.torch_hooks.frames.cached_functions import CachedFunctions
+from depyf.torch_hooks.session.recording import Recording
+
+
+def close(recording: Recording) -> SessionRecord:
+    """Complete the folder and give it back; return the record, also where it could not be written."""
+    folder, is_complete = recording.folder, False
+    try:
+        complete(recording)
+        with recording.problems.shield("writing full_code files"):
+            _write_full_code(recording)
+        with recording.problems.shield("writing timings.json"):
+            timings = {**folder.identity(), "ended": time.time(), **recording.timings()}
+            folder.write(TIMINGS, _in_lines(timings))
+        record = recording.record()
+        with recording.problems.shield("writing manifest.json"):
+            folder.write(MANIFEST, render_manifest(record))
+            is_complete = True
+        return recording.record()
+    finally:
+        folder.close(is_complete)
+
+
+def print_summary(record: SessionRecord, folder: str) -> None:
+    """Print the lines that end a session."""
+    _print_on_stderr(render_summary(record, folder, os.path.exists))
+
+
+# -- the recording
+
+
+def complete(recording: Recording) -> None:
+    """Add what is known only after the program has run: cached versions, graphs without a frame, what was skipped."""
+    problems = recording.problems
+    if not recording.is_forked:
+        with problems.shield("showing what was compiled before the session"):
+            CachedFunctions(recording.functions, recording.frames, recording.graphs, problems).add_all()
+    _complete_graphs(recording)
+    with problems.shield("linking graphs that belong to no frame"):
+        recording.orphans.finish()
+    with problems.shield("recording functions that were not compiled"):
+        recording.skips.finish(recording.frames.records)
+    with problems.shield("counting versions that were compiled before the session"):
+        recording.functions.count_earlier(recording.frames.records)
+    with problems.shield("finishing the graph files"):
+        recording.graphs.finish()
+    if recording.loose_fx is not None:
+        with problems.shield("writing fx code that belongs to no graph"):
+            recording.loose_fx.write(recording.folder)
+
+
+def _complete_graphs(recording: Recording) -> None:
+    """Name and write graphs that no frame named; link those of which nothing runs so far."""
+    for compilation in recording.compilations.all:
+        if compilation.graph is None and compilation.waiting:
+            with recording.problems.shield("writing graphs that belong to no frame"):
+                compilation.graph = recording.orphans.graph_of(
+                    compilation.compile_id,
+                    [event for _, event in compilation.waiting],
+                    has_frame=compilation.frame is not None,
+                    was_announced=compilation.function is not None,
+                )
+                recording.write_waiting(compilation)
+        # torch 2.15 makes the module of an eager backward when it first runs: it is found only now
+        graph = compilation.graph
+        if graph is not None and (not graph.running() or graph.has_eager_backward()):
+            recording.link(compilation)
+
+
+# -- the files
+
+
+def _write_full_code(recording: Recording) -> None:
+    """Write the whole story of each function of the user's, one file each."""
+    record = recording.record()
+    for function in record.functions:
+        has_story = bool(record.frames_of(function.key) or function.skips)
+        if function.resume_of is None and function.full_code_file is None and has_story:
+            stem = "full_code_for_" + file_stem(function.name) + "_{}.py"
+            recording.functions.set_full_code_file(function.key, stem.format(recording.folder.number(stem)))
+    record = recording.record()
+    for function in record.functions:
+        if function.full_code_file is not None:
+            with recording.problems.shield(f"writing the full_code file of {function.name}"):
+                recording.folder.write(function.full_code_file, full_code.render(record, function.key))
+
+
+def _in_lines(values: Dict[str, Any]) -> str:
+    """Return JSON with a line for each value, and for each that a list holds."""
+    fields = []
+    for key, value in values.items():
+        items = ",\n  ".join(map(json.dumps, value)) if isinstance(value, list) else ""
+        fields.append(f" {json.dumps(key)}: " + (f"[\n  {items}\n ]" if items else json.dumps(value)))
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+# -- other processes
+
+
+def merge_processes(folder: OutputFolder) -> None:
+    """Merge the folders of all processes of the run, if this is the last one to leave, and print how ranks differ."""
+    try:
+        merged = merging.merge_at_exit(folder.top, folder.run, folder.started)
+    except OSError as error:
+        raise folder.problems.cannot_write(folder.top, error) from error
+    ranks = {process.rank for process in merged.processes} - {None} if merged is not None else set()
+    world = None if folder.rank is None else folder.rank.world_size
+    if merged is None or not ranks or (world is not None and len(ranks) < world):
+        return  # a rank that is not there may still come, or never enters: `if rank == 0` is how some programs do it
+    _print_on_stderr(render_merged(merged.processes, merged.differences, folder.top))
+
+
+def _print_on_stderr(text: str) -> None:
+    """Print a text with whatever characters it has; nothing where there is no stderr."""
+    if sys.stderr is not None:
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr, flush=True)

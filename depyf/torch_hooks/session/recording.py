@@ -1,0 +1,299 @@
+"""What one process has recorded so far: functions, frames, graphs and skips, and what each event adds to them.
+
+A frame comes in this order: Dynamo starts on it (`dynamo_start`), the stages of its graph come before
+the graph has a name, the bytecode hook hands over the transformed code, which names the graph, and the guards come
+last (`dynamo_cpp_guards_str`), when the frame can be completed and linked. A backward is compiled when it first runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from types import CodeType
+from typing import Any, Callable, Dict, Tuple
+
+from depyf.record import compile_ids
+from depyf.record.records import FrameRecord, ResumeCall, SessionRecord
+from depyf.record.saved_form import to_json
+from depyf.torch_hooks.disk.folder import MANIFEST, OutputFolder
+from depyf.torch_hooks.frames.cache_entries import installed_global, resumes_of
+from depyf.torch_hooks.frames.compilations import (
+    Compilation,
+    Compilations,
+    compiled_function,
+    failure_in,
+    place_of_failure,
+)
+from depyf.torch_hooks.frames.functions import Functions
+from depyf.torch_hooks.frames.graph_breaks import read_graph_break
+from depyf.torch_hooks.frames.skips import Skips
+from depyf.torch_hooks.frames.transformed_code import Frames
+from depyf.torch_hooks.graphs import linking
+from depyf.torch_hooks.graphs.autotuning import Autotuned
+from depyf.torch_hooks.graphs.custom_stages import CustomStage
+from depyf.torch_hooks.graphs.graph_files import GraphEvent, Graphs
+from depyf.torch_hooks.graphs.loose_fx import LooseFx
+from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs
+from depyf.torch_hooks.graphs.stages import CAPTURED_EVENT, GRAPH_EVENTS
+from depyf.torch_hooks.guards.failed_guards import read_failed_guards, variables_now, with_guards
+from depyf.torch_hooks.guards.recompile_reasons import read_recompile_reasons
+from depyf.torch_hooks.guards.tree import describe_guards
+from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
+from depyf.torch_hooks.internals.structured_trace import TraceEvent
+from depyf.torch_hooks.session.journal_writer import Journal
+from depyf.torch_hooks.session.software_versions import versions
+
+START_EVENT = "dynamo_start"
+_RECOMPILE_EVENT = "recompile_reasons"
+
+
+class Recording:
+    """The parts of one record while they grow; its callers hold the lock of the session."""
+
+    def __init__(
+        self, folder: OutputFolder, earlier: SessionRecord, log_bytecode: bool, loose_fx: LooseFx | None
+    ) -> None:
+        self.folder = folder
+        self.problems = folder.problems
+        self.loose_fx = loose_fx  # writes fx code that belongs to no graph; None where that was not asked for
+        self.is_forked = False  # the parent records what was compiled before the fork
+        self.functions = Functions(self.problems, earlier.functions)
+        self.frames = Frames(folder, self.functions, self.problems, log_bytecode, earlier.frames)
+        self.graphs = Graphs(folder, self.problems, earlier.graphs)
+        self.orphans = OrphanGraphs(self.graphs)
+        self.compilations = Compilations()
+        self.skips = Skips(self.functions, self.compilations)
+        self.seconds: Dict[str, float] = {}  # what took depyf how long
+        self._log_bytecode = log_bytecode
+        self._journal = Journal(folder, self.frames, self.functions, len(earlier.graphs))
+        self._newest: Dict[int, Compilation] = {}  # thread -> the compilation that its last event was about
+        self._new_codes: Dict[int, CodeType] = {}  # index of a frame -> the code that Dynamo made
+        self._not_in_journal: Compilation | None = None  # has changed since it was last written to the journal
+        self._handlers: Dict[str, Callable[[Compilation, TraceEvent], None]] = {
+            "dynamo_graph_break_reason": self._add_graph_break,
+            _RECOMPILE_EVENT: self._add_recompile_reasons,
+            "dynamo_cpp_guards_str": self._add_guards,
+            "compilation_metrics": self._add_metrics,
+            "bwd_compilation_metrics": self._add_backward_metrics,
+            **dict.fromkeys(GRAPH_EVENTS, self._add_trace_stage),
+        }
+
+    def for_child(self) -> Recording:
+        """Return an empty recording for a forked child, with a folder of its own."""
+        child = Recording(self.folder.for_child(), SessionRecord(), self._log_bytecode, self.loose_fx)
+        child.is_forked = True
+        return child
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was compiled yet."""
+        return not self.compilations.all and not self.frames.records
+
+    # -- frames
+
+    def add_frame(self, code: CodeType, new_code: CodeType) -> Tuple[str, CodeType]:
+        """Write the frame that Dynamo made of `code`; return its compile id and the code to run."""
+        compile_id = self._current_compile_id()
+        compilation = self.compilations.of(compile_id)
+        to_run = self.frames.add(code, new_code, compile_id)
+        compilation.frame = len(self.frames.records) - 1
+        self._new_codes[compilation.frame] = new_code
+        with self.problems.shield("tying a frame to its graph"):
+            self._name_graph(compilation, new_code)
+        return compile_id, to_run
+
+    def _current_compile_id(self) -> str:
+        current = private_hooks.find("current_compile_id")
+        compile_id = current() if current is not None else None
+        return str(compile_id) if compile_id is not None else compile_ids.unknown(len(self.frames.records))
+
+    def _name_graph(self, compilation: Compilation, new_code: CodeType) -> None:
+        """Name the graph as the frame calls it, and write the stages that waited for the name."""
+        renamed = self.frames.shown_names(new_code)
+        shown = {name: renamed.get(name, name) for name in new_code.co_names}
+        graphs = [name for name in shown if GRAPH_NAME.match(shown[name])]
+        if not graphs:
+            return
+        compilation.graph_global = graphs[-1]
+        compilation.graph = self.graphs.new(shown[graphs[-1]], compilation.compile_id)
+        self.orphans.give_autograd(compilation.graph)
+        assert compilation.frame is not None
+        self.frames.update(compilation.frame, graphs=tuple(shown[graph] for graph in graphs))
+        self.write_waiting(compilation)
+
+    def add_skip(self, reason: str, code: CodeType, entry: bool) -> None:
+        """Record a frame that Dynamo left to plain Python."""
+        self.skips.add(reason, code, entry, self._newest.get(threading.get_ident()))
+        self._journal.save_functions()
+
+    # -- graphs
+
+    def add_autotuned(self, tuned: Autotuned) -> None:
+        """Add what autotuning tried to the graph that is compiled now."""
+        compilation = self.compilations.of(self._current_compile_id())
+        compilation.autotuned.append(tuned)
+        self._add_to_graph(compilation, tuned)
+
+    def add_custom_stage(self, stage: CustomStage) -> None:
+        """Add a stage of a custom backend to the graph that is compiled now."""
+        self._add_to_graph(self.compilations.of(self._current_compile_id()), stage)
+
+    def _add_trace_stage(self, compilation: Compilation, event: TraceEvent) -> None:
+        self._add_to_graph(compilation, event)
+        if compilation.graph is not None:
+            self._save(compilation)
+
+    def _add_to_graph(self, compilation: Compilation, event: GraphEvent) -> None:
+        """Write the file of an event, or hold it while the graph has no name."""
+        if compilation.graph is None:
+            compilation.hold(event)
+        else:
+            self.graphs.add(compilation.graph, event)
+
+    def write_waiting(self, compilation: Compilation) -> None:
+        """Write the stages that waited until the graph had a name."""
+        if compilation.graph is None:
+            return
+        compilation.graph.is_held = True
+        for event in compilation.take_waiting():
+            with self.problems.shield("writing a graph"):
+                self.graphs.add(compilation.graph, event)
+
+    def link(self, compilation: Compilation) -> None:
+        """Link the code of the graph that runs to its file."""
+        if compilation.graph is None:
+            return
+        with self.problems.shield("linking a graph to its file"):
+            entry = installed_global(compilation.graph_global)
+            if entry is not None:
+                linking.link(self.graphs, compilation.graph, entry)
+
+    # -- other events of the trace
+
+    def add_event(self, event: TraceEvent) -> None:
+        """Record an event that carries a compile id."""
+        if event.kind == START_EVENT:
+            self._start(event)
+            return
+        if event.kind == _RECOMPILE_EVENT:  # comes just before the start, under an id that a reset may repeat
+            self.compilations.start(event.compile_id)
+        compilation = self.compilations.of(event.compile_id, captured=event.kind == CAPTURED_EVENT)
+        self._newest[threading.get_ident()] = compilation
+        handler = self._handlers.get(event.kind)
+        if handler is not None:
+            handler(compilation, event)
+
+    def _start(self, event: TraceEvent) -> None:
+        if self._not_in_journal is not None:
+            self._save(self._not_in_journal)
+        started = self.compilations.start(event.compile_id)
+        with self.problems.shield("reading what Dynamo starts to compile"):
+            started.function = compiled_function(event.data)
+        with self.problems.shield("writing the journal"):
+            self._journal.compiling(started)
+
+    def _add_graph_break(self, compilation: Compilation, event: TraceEvent) -> None:
+        found = read_graph_break(event.payload)
+        if found not in compilation.breaks:
+            compilation.breaks.append(found)
+            with self.problems.shield("recording a function under torch.compiler.disable"):
+                self.skips.add_disabled(event.payload, found)
+
+    def _add_recompile_reasons(self, compilation: Compilation, event: TraceEvent) -> None:
+        compilation.recompile_reasons.extend(read_recompile_reasons(event.payload))
+        with self.problems.shield("reading which guards failed"):
+            compilation.failed_guards += read_failed_guards(event.payload, variables_now())
+
+    def _add_guards(self, compilation: Compilation, event: TraceEvent) -> None:
+        compilation.guard_text = event.payload
+        self._complete_frame(compilation)
+
+    def _add_metrics(self, compilation: Compilation, event: TraceEvent) -> None:
+        compilation.timings[event.kind] = _numbers(event.data)
+        compilation.failure = compilation.failure or failure_in(event.data)
+        compilation.failed_at = compilation.failed_at or place_of_failure(event.data)
+        self._save(compilation, is_over=True)
+
+    def _add_backward_metrics(self, compilation: Compilation, event: TraceEvent) -> None:
+        self._add_metrics(compilation, event)
+        self.link(compilation)  # the backward is compiled when it first runs
+        self._save(compilation)
+
+    # -- what follows
+
+    def _complete_frame(self, compilation: Compilation) -> None:
+        """Complete the record of a frame whose guards are built and whose globals are installed; it has not run yet."""
+        if compilation.frame is None:
+            return
+        frame = self.frames.records[compilation.frame]
+        new_code = self._new_codes[compilation.frame]
+        known: Dict[str, Any] = {}
+        with self.problems.shield("describing the guards of a frame"):
+            known["guards"] = describe_guards(compilation.guard_text, new_code)
+        with self.problems.shield("finding the resume functions of a frame"):
+            known["resumes"] = self._resumes(frame, new_code)
+        with self.problems.shield("finding why a frame was compiled again"):
+            known["failed_guards"] = with_guards(compilation.failed_guards, self.frames.guards_of)
+        self.frames.update(
+            compilation.frame,
+            graph_breaks=tuple(compilation.breaks),
+            recompile_reasons=tuple(compilation.recompile_reasons),
+            **known,
+        )
+        self.link(compilation)
+        self._not_in_journal = compilation  # it will soon be over
+
+    def _resumes(self, frame: FrameRecord, new_code: CodeType) -> Tuple[ResumeCall, ...]:
+        calls = []
+        for name, code in resumes_of(new_code):
+            key = None if code is None else self.functions.add_resume(code, name, frame.function)
+            calls.append(ResumeCall(name, key))
+        return tuple(calls)
+
+    def _save(self, compilation: Compilation, is_over: bool = False) -> None:
+        """Write what is known of a compilation to the journal, should the process be killed before the end."""
+        if self._not_in_journal is compilation:
+            self._not_in_journal = None
+        if compilation.graph is not None:
+            with self.problems.shield("writing a graph"):
+                self.graphs.write_held(compilation.graph)
+        with self.problems.shield("writing the journal"):
+            self._journal.save(compilation, is_over)
+            if self._journal.is_manifest_due():
+                unfinished = dataclasses.replace(self.record(), complete=False)
+                self.folder.write(MANIFEST, to_json(unfinished, compact=True))
+
+    # -- the result
+
+    def record(self) -> SessionRecord:
+        """Return what is recorded so far, as plain data."""
+        rank = self.folder.rank
+        return SessionRecord(
+            rank=None if rank is None else rank.rank,
+            world_size=None if rank is None else rank.world_size,
+            versions=versions(),
+            functions=self.functions.records,
+            frames=tuple(sorted(self.frames.records, key=lambda frame: not frame.from_cache)),
+            graphs=self.graphs.records,
+            files=tuple(sorted(self.folder.files)),
+            problems=tuple(self.problems.all_lines()),
+            skipped_frames=self.skips.records,
+        )
+
+    def timings(self) -> Dict[str, Any]:
+        """Return what torch and depyf took, in torch's own units; differs from run to run."""
+        compilations = [
+            {"compile_id": compilation.compile_id, **compilation.timings, **_autotuning_times(compilation)}
+            for compilation in self.compilations.all
+        ]
+        return {"compilations": compilations, "depyf_seconds": self.seconds}
+
+
+def _autotuning_times(compilation: Compilation) -> Dict[str, Any]:
+    times = [{"operation": tuned.operation, "milliseconds": tuned.milliseconds} for tuned in compilation.autotuned]
+    return {"autotuning": times} if times else {}
+
+
+def _numbers(data: Dict[str, Any]) -> Dict[str, Any]:
+    return {key: value for key, value in data.items() if type(value) in (int, float)}

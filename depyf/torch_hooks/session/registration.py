@@ -1,0 +1,72 @@
+"""Register the callbacks of a session with torch, and remove them again."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Callable, List, Protocol
+
+from depyf.problems import Problems
+from depyf.torch_hooks.frames import skip_hook
+from depyf.torch_hooks.graphs import autotuning, custom_stages
+from depyf.torch_hooks.graphs.custom_stages import CustomStage
+from depyf.torch_hooks.internals import hook_order, structured_trace
+from depyf.torch_hooks.internals.structured_trace import TraceEvent
+
+
+class Callbacks(Protocol):
+    """What torch calls while a session runs."""
+
+    problems: Problems
+
+    def on_bytecode(self, code: CodeType, new_code: CodeType) -> CodeType | None: ...
+
+    def on_event(self, event: TraceEvent) -> None: ...
+
+    def on_skip(self, reason: str, code: CodeType, entry: bool) -> None: ...
+
+    def on_custom_stage(self, stage: CustomStage) -> None: ...
+
+    def on_autotuned(self, timings: Any, operation: Any, choices: Any) -> None: ...
+
+
+class Registration:
+    """The hooks that are in place; a hook that this torch does not have is left out."""
+
+    def __init__(self, callbacks: Callbacks) -> None:
+        self._callbacks = callbacks
+        self._detach: List[Callable[[], None]] = []
+        self._move_to_place: Callable[[], None] = lambda: None
+        self._has_autotuning = False
+
+    def start(self, opened_by: str) -> None:
+        """Put the hooks in place; `opened_by` is the module that enters the context."""
+        callbacks, problems = self._callbacks, self._callbacks.problems
+        with problems.shield("registering the bytecode hook"):
+            detach, self._move_to_place = hook_order.attach(callbacks.on_bytecode, opened_by)
+            self._detach.append(detach)
+        with problems.shield("listening to torch's structured trace"):
+            self._detach.append(structured_trace.attach(callbacks.on_event, problems))
+        with problems.shield("listening to the stages of custom backends"):
+            self._detach.append(custom_stages.attach(callbacks.on_custom_stage))
+        with problems.shield("listening to why Dynamo skips frames"):
+            self._detach.append(skip_hook.attach(callbacks.on_skip))
+
+    def move_bytecode_hook(self) -> None:
+        """Move the bytecode hook to its place behind those of others; called when a compilation starts."""
+        with self._callbacks.problems.shield("moving the bytecode hook behind others"):
+            self._move_to_place()
+
+    def add_autotuning(self) -> None:
+        """Listen to autotuning once Inductor is loaded, which it is when it is first used."""
+        if not self._has_autotuning:
+            with self._callbacks.problems.shield("listening to autotuning"):
+                detach = autotuning.attach(self._callbacks.on_autotuned)
+                if detach is not None:
+                    self._detach.append(detach)
+                    self._has_autotuning = True
+
+    def stop(self) -> None:
+        """Remove all hooks."""
+        while self._detach:
+            with self._callbacks.problems.shield("removing a hook"):
+                self._detach.pop()()
