@@ -1,11 +1,11 @@
-"""What calls cost after the context: Dynamo's own code and ours for the same frames, alternating in one process.
+"""Measure the cost of a call after the context: Dynamo's own code against ours, alternating in one process.
 
     python bench/calls.py [--blocks 200] [--calls 200] [--backend eager]
 
 Each program is compiled once inside `prepare_debug`. A hook keeps the code that Dynamo made for its first frame; ours
-is what Dynamo's cache holds then. Both are run as functions with the same globals and arguments: a block times some
-calls of one and then of the other, in an order that changes from block to block. Printed are the medians of the ratios
-ours / Dynamo's, and of a control, Dynamo's / Dynamo's. CPU time of the thread.
+is the code in Dynamo's cache afterwards. Both run as functions with the same globals and arguments: a block times some
+calls of one and then of the other, in an order that alternates from block to block. Prints the median of the ratios
+ours / Dynamo's, and of a control, Dynamo's / Dynamo's, in CPU time of the thread.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def program(a, b):
 
 
 def make(text: str) -> Any:
-    """The program, with code objects of its own."""
+    """Return the program, with code objects of its own."""
     import torch
 
     namespace: Dict[str, Any] = {"torch": torch, "__name__": "bench_calls"}
@@ -68,6 +68,7 @@ def make(text: str) -> Any:
 
 
 def clocked(program: Callable[..., Any], arguments: Tuple[Any, ...], calls: int) -> float:
+    """Return the CPU time of that many calls."""
     begin = time.thread_time()
     for _ in range(calls):
         program(*arguments)
@@ -75,7 +76,7 @@ def clocked(program: Callable[..., Any], arguments: Tuple[Any, ...], calls: int)
 
 
 def ratios(one: Callable[..., Any], other: Callable[..., Any], arguments: Tuple[Any, ...], options: Any) -> List[float]:
-    """one / other, block by block."""
+    """Return the times of `one` divided by those of `other`, one ratio for each block, sorted."""
     found = []
     for block in range(options.blocks):
         if block % 2:
@@ -88,9 +89,9 @@ def ratios(one: Callable[..., Any], other: Callable[..., Any], arguments: Tuple[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--blocks", type=int, default=200)
-    parser.add_argument("--calls", type=int, default=200)
-    parser.add_argument("--backend", default="eager")
+    parser.add_argument("--blocks", type=int, default=200, help="ratios measured for each program")
+    parser.add_argument("--calls", type=int, default=200, help="calls in one block")
+    parser.add_argument("--backend", default="eager", help="backend of torch.compile")
     options = parser.parse_args()
     import torch
 
@@ -107,7 +108,7 @@ def main() -> None:
 
 
 def codes(program: Any, arguments: Tuple[Any, ...], backend: str) -> Tuple[FunctionType, FunctionType, Tuple[Any, ...]]:
-    """The first frame of a program as Dynamo made it and as depyf did, and what comes before the arguments."""
+    """Return the first frame as Dynamo made it and as depyf did, and `self` where the program is a module."""
     import torch
     from torch._dynamo.convert_frame import register_bytecode_hook
     from torch._dynamo.eval_frame import _debug_get_cache_entry_list

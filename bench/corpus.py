@@ -1,10 +1,10 @@
-"""Scoreboard: decompile recorded (original, transformed) pairs of code objects and say what became of them.
+"""Decompile recorded (original, transformed) pairs of code objects and count the outcomes.
 
-    python bench/corpus.py FOLDER_OF_MARSHAL_FILES [--show N] [--only NAME]
+    python bench/corpus.py FOLDER_OF_MARSHAL_FILES [--show N] [--which TEXT] [--originals]
 
 A folder holds `*.marshal` files, each a marshalled list of pairs, as a Dynamo bytecode hook can record them.
-The last lines tell how the texts read: statements without effect (a bare name or constant, `x = x`), walruses,
-temporaries with names of the generator's, and which rungs of the ladder were needed.
+The last lines count what is hard to read: statements without effect (a bare name or constant, `x = x`), walruses,
+temporaries with generated names; and the grades by rung of the ladder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from depyf.decompiler.pipeline import decompile_frame
 
 
 def load(folder: str) -> List[Tuple[CodeType, CodeType]]:
-    """All distinct pairs."""
+    """Return all distinct pairs, the smallest first."""
     pairs: Dict[bytes, Tuple[CodeType, CodeType]] = {}
     for path in sorted(glob.glob(os.path.join(folder, "*.marshal"))):
         with open(path, "rb") as file:
@@ -41,7 +41,7 @@ GENERATED = re.compile(r"(?:tmp|__temp|value|items)_?\d*$")
 
 
 def reading(text: str, marks: collections.Counter[str]) -> None:
-    """Count what a reader stumbles over."""
+    """Count what is hard to read in a text."""
     tree = ast.parse(text)
     docstrings = {
         id(node.body[0])
@@ -63,10 +63,10 @@ def reading(text: str, marks: collections.Counter[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
+    parser.add_argument("folder", help="folder of *.marshal files")
     parser.add_argument("--show", type=int, default=0, help="print this many failures in full")
-    parser.add_argument("--which", default="", help="only failures whose message contains this")
-    parser.add_argument("--originals", action="store_true", help="decompile the originals instead")
+    parser.add_argument("--which", default="", help="print only failures whose message contains this")
+    parser.add_argument("--originals", action="store_true", help="decompile the originals, not Dynamo's code")
     options = parser.parse_args()
     grades: collections.Counter[str] = collections.Counter()
     marks: collections.Counter[str] = collections.Counter()

@@ -1,16 +1,16 @@
-"""What depyf costs while torch compiles: its own CPU time beside that of the compilation.
+"""Measure the cost of depyf while torch compiles: its own CPU time against that of the compilation.
 
     python bench/cost.py [--backend eager|inductor] [--layers 64] [--profile] [--repeat 3]
 
-The model has as many layers as asked for and one graph break in the middle. Each measurement is a process of its
-own with cold caches. Printed for each: the CPU time of torch's compilation (what the first calls take, less
-depyf's part), depyf's own CPU time (its bytecode hook, its handlers of torch's events, entering and leaving the
-context: the clock runs whenever one of these is on the stack), the ratio, and the CPU time of the same program
-without depyf, so that work that torch does only because somebody listens is seen too.
+The model has `--layers` layers and one graph break in the middle. Each measurement is a process of its own with cold
+caches. Prints for each: the CPU time of torch's compilation (the first calls, less depyf's part), depyf's own CPU time
+(its bytecode hook, its handlers of torch's events, entering and leaving the context: the clock runs whenever one of
+these is on the stack), the ratio, and the CPU time of the same program without depyf, which shows work that torch does
+only because a handler is installed.
 
-Into whose part a full garbage collection falls is chance: it goes through everything that torch has loaded, and takes
-longer than all that depyf does.  The clock stands still meanwhile, and what it took is printed (collections of the
-young generations count).
+A full garbage collection may happen in either part: it walks everything that torch has loaded and takes longer than
+all of depyf's work. The clock stops meanwhile, and the time of full collections is printed. Collections of the young
+generations are included.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Clock:
         self.seconds = 0.0
         self.parts: Dict[str, float] = {}
         self.calls = 0
-        self.collecting = 0.0  # full garbage collections meanwhile, not in `seconds`
+        self.collecting = 0.0  # time of full garbage collections, not part of `seconds`
         self._depth = 0
         self._collection_began = 0.0
         gc.callbacks.append(self._at_collection)
@@ -50,7 +50,7 @@ class Clock:
             self.collecting += time.process_time() - self._collection_began
 
     def watch(self, owner: Any, name: str) -> None:
-        """Let the clock run inside a method."""
+        """Run the clock inside a method."""
         method: Callable[..., Any] = getattr(owner, name)
         label = f"{owner.__name__}.{name}"
 
@@ -72,7 +72,7 @@ class Clock:
 
 
 def watched() -> Clock:
-    """A clock on every way by which torch or the user enters depyf."""
+    """Return a clock on every entry point by which torch or the user enters depyf."""
     from depyf.torch_hooks.internals.structured_trace import TraceHandler
     from depyf.torch_hooks.session.capture import Capture
     from depyf.torch_hooks.session.prepare_debug import prepare_debug
@@ -89,7 +89,7 @@ def watched() -> Clock:
 
 
 def model(layers: int, kind: str) -> Any:
-    """A module of that many layers with a graph break in the middle, and its input."""
+    """Return a module of that many layers with a graph break in the middle, and its input."""
     import torch
 
     class Block(torch.nn.Module):
@@ -119,14 +119,14 @@ def model(layers: int, kind: str) -> Any:
 
 
 def child(options: argparse.Namespace) -> None:
-    """Compile once, with or without depyf, and print what it took as JSON."""
+    """Compile once, with or without depyf, and print the times as JSON."""
     import torch
 
     torch.set_num_threads(1)
     module, argument = model(options.layers, options.model)
     warm = torch.compile(lambda x: x + 1, backend=options.backend)
-    warm(torch.ones(2))  # imports and other work of the first compilation of a process
-    torch._dynamo.reset()  # or the context shows what was compiled before it
+    warm(torch.ones(2))  # imports and other work of a process's first compilation
+    torch._dynamo.reset()  # otherwise the context would also show what was compiled before it
     compiled = torch.compile(module, backend=options.backend)
     clock, folder = None, tempfile.mkdtemp()
     profiler = None
@@ -164,7 +164,7 @@ def child(options: argparse.Namespace) -> None:
 
 
 def measure(options: argparse.Namespace, mode: str) -> Dict[str, Any]:
-    """One process."""
+    """Measure once in a process of its own."""
     cache = tempfile.mkdtemp()
     env = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=cache, OMP_NUM_THREADS="1", TORCHINDUCTOR_COMPILE_THREADS="1")
     command = [sys.executable, os.path.abspath(__file__), "--child", mode, "--backend", options.backend]
@@ -179,11 +179,11 @@ def measure(options: argparse.Namespace, mode: str) -> Dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backend", default="eager")
-    parser.add_argument("--layers", type=int, default=64)
-    parser.add_argument("--model", default="linear", choices=("linear", "block"))
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--profile", action="store_true", help="print where depyf's time goes (which slows it)")
+    parser.add_argument("--backend", default="eager", help="backend of torch.compile")
+    parser.add_argument("--layers", type=int, default=64, help="layers of the model")
+    parser.add_argument("--model", default="linear", choices=("linear", "block"), help="kind of layer")
+    parser.add_argument("--repeat", type=int, default=3, help="measurements with and without depyf")
+    parser.add_argument("--profile", action="store_true", help="profile depyf's functions (slows them down)")
     parser.add_argument("--child", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:

@@ -1,7 +1,7 @@
-"""What skipping the guards saves on each call: TorchCompileWrapperWithCustomDispatcher against plain torch.compile.
+"""Measure what skipping the guards saves: TorchCompileWrapperWithCustomDispatcher against plain torch.compile.
 
 A module with N small modules inside (each with an attribute that Dynamo guards) is compiled once and called often,
-the two ways in turns, in one process.  Prints the median time of a call in microseconds for each, and their ratio.
+with and without guards in turns, in one process. Prints the median time of a call for each, and their ratio.
 
     python bench/dispatcher.py [--modules 100] [--calls 300] [--rounds 30] [--backend inductor]
 """
@@ -19,7 +19,7 @@ from depyf.optimization import TorchCompileWrapperWithCustomDispatcher
 
 
 class Add(torch.nn.Module):
-    """Adds its number."""
+    """Add a number."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Add(torch.nn.Module):
 
 
 class Chain(TorchCompileWrapperWithCustomDispatcher):
-    """Adds many numbers; a call goes straight to the one compiled version."""
+    """Add many numbers; a call dispatches directly to the one compiled version."""
 
     def __init__(self, modules: int, backend: str) -> None:
         self.parts = torch.nn.ModuleList([Add(number) for number in range(modules)])
@@ -47,7 +47,7 @@ class Chain(TorchCompileWrapperWithCustomDispatcher):
 
 
 def microseconds(function: Callable[[Any], Any], x: Any, calls: int) -> float:
-    """The time of one call, over that many."""
+    """Return the mean time of one call, in microseconds."""
     start = time.perf_counter()
     for _ in range(calls):
         function(x)
@@ -57,15 +57,15 @@ def microseconds(function: Callable[[Any], Any], x: Any, calls: int) -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--modules", type=int, default=100)
-    parser.add_argument("--calls", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--backend", default="inductor")
+    parser.add_argument("--modules", type=int, default=100, help="small modules, each with its guards")
+    parser.add_argument("--calls", type=int, default=300, help="calls in one round")
+    parser.add_argument("--rounds", type=int, default=30, help="rounds; the median is printed")
+    parser.add_argument("--backend", default="inductor", help="backend of torch.compile")
     options = parser.parse_args()
     torch.set_num_threads(1)
     chain, x = Chain(options.modules, options.backend), torch.ones(1)
     expected = chain.compiled_callable(x)
-    assert torch.equal(chain(x), expected), "both ways compute the same"
+    assert torch.equal(chain(x), expected), "the two ways of calling compute different results"
     guarded: List[float] = []
     direct: List[float] = []
     for _ in range(options.rounds):

@@ -1,6 +1,6 @@
-"""Why a mutant that is still proved is the same program: reasons that can be seen without the prover.
+"""Reasons why a mutant that is still proved is the same program, found without the prover.
 
-`reason(program, mutant, at)` names one in a line of English, or gives None: then a person has to read the mutant. The
+`reason(program, mutant, at)` returns one as a line of English, or None: then a person has to read the mutant. The
 two programs differ only at the op `at` (see mutants.py). Nothing of the prover is used here.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Op, Program
 
-# What no program can notice, but through the variables and the lifetimes of values that it changes.
+# Ops that a program can observe only through the variables and the lifetimes of values that they change.
 SILENT = frozenset({
     "CONST", "LOAD_LOCAL", "STORE_LOCAL", "DELETE_LOCAL", "POP", "COPY", "SWAP", "JUMP", "PUSH_NULL", "BUILD_TUPLE",
     "BUILD_LIST", "POP_EXCEPT", "RETURN", "RERAISE", "IS", "BRANCH_NONE", "BRANCH_NOT_NONE",
@@ -21,7 +21,7 @@ PLAIN = (type(None), int, float, str, bytes, tuple)  # constants whose truth is 
 
 
 def reason(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """Why the two are the same program."""
+    """Return why the two are the same program, or None if no rule applies."""
     for rule in RULES:
         found = rule(program, mutant, at)
         if found is not None:
@@ -30,7 +30,7 @@ def reason(program: Program, mutant: Program, at: int) -> Optional[str]:
 
 
 def same_operands(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """The two operands that were swapped are one constant or one variable."""
+    """Match swapped operands that are the same constant or the same variable."""
     if mutant.ops[at].kind != "SWAP" or mutant.ops[at + 1].kind != program.ops[at].kind or at < 2:
         return None
     first, second = program.ops[at - 2 : at]
@@ -50,7 +50,7 @@ def constant(op: Op) -> Tuple[type, str]:
 
 
 def same_local(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """The other local was given the same value just before."""
+    """Match a read of another local that was given the same value just before."""
     old, new = program.ops[at], mutant.ops[at]
     if old.kind != "LOAD_LOCAL" or new.kind != "LOAD_LOCAL" or old.arg == new.arg:
         return None
@@ -66,7 +66,7 @@ def same_local(program: Program, mutant: Program, at: int) -> Optional[str]:
 
 
 def not_of_a_bool(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """`not` of True or False does nothing but give the other."""
+    """Match a second `not` of a bool, which has no effect."""
     before, op = program.ops[at - 1], program.ops[at]
     is_bool = before.kind in GIVES_BOOL or (before.kind == "UNARY" and before.arg == "not")
     twice = len(mutant.ops) > len(program.ops) and mutant.ops[at + 1].kind == op.kind
@@ -82,7 +82,7 @@ Known = Dict[str, Any]
 
 
 def decided(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """A place that is never reached, or a jump that leads to the same place in another way."""
+    """Match a place that is never reached, or a jump that leads to the same place in another way."""
     before = constants(program)
     known = before[at]
     if known is None:
@@ -101,7 +101,7 @@ def decided(program: Program, mutant: Program, at: int) -> Optional[str]:
 
 
 def only_raises_again(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """A handler that does nothing but raise again, as its tests are decided."""
+    """Match a lost handler that only reraises, as its tests are decided."""
     old, new = program.ops[at], mutant.ops[at]
     known = constants(program)[at]
     if old.handler < 0 or new.handler >= 0 or known is None or len(program.ops) != len(mutant.ops):
@@ -123,12 +123,12 @@ def only_raises_again(program: Program, mutant: Program, at: int) -> Optional[st
 
 
 def leads(program: Program, op: Op, target: int) -> bool:
-    """Whether that target is the op's handler."""
+    """Return whether that target is the op's handler."""
     return op.handler >= 0 and program.handlers[op.handler].target == target
 
 
 def tested_local(program: Program, at: int) -> Optional[str]:
-    """The local that a branch tests: LOAD_LOCAL, maybe COPY 1, maybe TO_BOOL before it."""
+    """Return the local that a branch tests: LOAD_LOCAL, perhaps COPY 1, perhaps TO_BOOL before it."""
     entered = {op.target for op in program.ops}
     for kind in ("TO_BOOL", "COPY", "LOAD_LOCAL"):
         if at in entered or at == 0:
@@ -139,13 +139,13 @@ def tested_local(program: Program, at: int) -> Optional[str]:
 
 
 def taken(kind: str, value: Any) -> bool:
-    """Whether a branch on a constant jumps."""
+    """Return whether a branch on a constant jumps."""
     asked = value is None if kind in ("BRANCH_NONE", "BRANCH_NOT_NONE") else bool(value)
     return asked == (kind in ("BRANCH_TRUE", "BRANCH_NONE"))
 
 
 def landing(program: Program, at: int, known: Known) -> int:
-    """Where control gets to through jumps and tests of locals with known values."""
+    """Return where control arrives through jumps and tests of locals with known values."""
     for _ in range(100):
         op = program.ops[at]
         branch = program.ops[at + 1] if at + 1 < len(program.ops) else op
@@ -159,7 +159,7 @@ def landing(program: Program, at: int, known: Known) -> int:
 
 
 def returned(program: Program, at: int) -> Optional[Tuple[type, str]]:
-    """The constant that is returned from here at once."""
+    """Return the constant that is returned from here at once, or None."""
     while program.ops[at].kind in ("POP", "JUMP"):
         at = program.ops[at].target if program.ops[at].kind == "JUMP" else at + 1
     first, second = program.ops[at : at + 2] if at + 2 <= len(program.ops) else (program.ops[at],) * 2
@@ -167,7 +167,7 @@ def returned(program: Program, at: int) -> Optional[Tuple[type, str]]:
 
 
 def constants(program: Program) -> List[Optional[Known]]:
-    """For each op, the locals that hold one constant whichever way it is reached; None if it never is."""
+    """Return, for each op, the locals that hold one constant on every path to it; None if it is never reached."""
     before: List[Optional[Known]] = [None] * (len(program.ops) + 1)
     before[0] = {}
     work = [0]
@@ -182,7 +182,7 @@ def constants(program: Program) -> List[Optional[Known]]:
 
 
 def edges(program: Program, at: int, known: Known) -> Iterator[Tuple[int, Known]]:
-    """Where control can go after an op, and what is known then."""
+    """Yield where control can continue after an op, and the constants known there."""
     op = program.ops[at]
     if op.handler >= 0:
         yield program.handlers[op.handler].target, known
@@ -198,7 +198,7 @@ def edges(program: Program, at: int, known: Known) -> Iterator[Tuple[int, Known]
 
 
 def after(program: Program, at: int, known: Known) -> Known:
-    """What is known after an op that does not jump."""
+    """Return the constants known after an op that does not jump."""
     op = program.ops[at]
     if op.kind not in ("STORE_LOCAL", "DELETE_LOCAL"):
         return known
@@ -210,7 +210,7 @@ def after(program: Program, at: int, known: Known) -> Known:
 
 
 def meet(before: List[Optional[Known]], at: int, state: Known) -> bool:
-    """Note one more way to an op; returns whether less is known of it now."""
+    """Merge the constants of one more path to an op; return whether fewer are known now."""
     old = before[at]
     if old is None:
         before[at] = dict(state)
@@ -220,11 +220,11 @@ def meet(before: List[Optional[Known]], at: int, state: Known) -> bool:
     return len(kept) < len(old)
 
 
-# -- variables that nobody looks at
+# -- variables that nothing reads
 
 
 def nothing_after(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """A store or a delete, and then the frame ends without doing anything that could show it."""
+    """Match a store or a delete after which the frame ends without any event."""
     changed = changed_locals(program, mutant, at)
     if not changed:
         return None
@@ -236,7 +236,7 @@ def nothing_after(program: Program, mutant: Program, at: int) -> Optional[str]:
 
 
 def unread(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """A value that goes into a local, and is replaced or deleted before anything is done."""
+    """Match a store to a local that is replaced or deleted before any event."""
     changed = changed_locals(program, mutant, at)
     if len(changed) != 1:
         return None
@@ -255,7 +255,7 @@ def unread(program: Program, mutant: Program, at: int) -> Optional[str]:
 
 
 def changed_locals(program: Program, mutant: Program, at: int) -> Set[str]:
-    """The locals that the mutant leaves with another value, at once."""
+    """Return the locals that have another value right after the mutated op."""
     old, new = program.ops[at], mutant.ops[at]
     if len(mutant.ops) != len(program.ops):
         return set()
@@ -267,7 +267,7 @@ def changed_locals(program: Program, mutant: Program, at: int) -> Set[str]:
 
 
 def held_anyway(program: Program, mutant: Program, at: int) -> Optional[str]:
-    """A second name for a value, which a variable of the function holds as long."""
+    """Match a second name for a value that a variable of the function holds as long."""
     store = program.ops[at]
     copy, kept = mutant.ops[at : at + 2]
     is_new = kept.kind == "STORE_LOCAL" and kept.arg not in program.code.co_varnames
@@ -289,7 +289,7 @@ Stops = Callable[[int, Op], bool]
 
 
 def walk(program: Program, start: int, stops: Stops = lambda at, op: False) -> Iterator[Tuple[int, Op]]:
-    """The ops that can run from `start` on, handlers included; not beyond those where it `stops`."""
+    """Yield the ops that can run from `start`, handlers included, up to those where it `stops`."""
     seen, work = {start}, [start]
     while work:
         at = work.pop()

@@ -1,20 +1,20 @@
-"""Tiny Hugging Face models, compiled with and without depyf: every frame must be replaced, every output equal.
+"""Compile tiny Hugging Face models with and without depyf: every frame must be replaced, every output equal.
 
     python bench/hf_models.py --out FOLDER                                   all models, eager, without and with breaks
     python bench/hf_models.py --out FOLDER --backends inductor --models bert,llama
     python bench/hf_models.py --out FOLDER --shard 1/4 --backends eager,inductor
 
-Needs torch and `transformers`; weights are random, nothing is downloaded.  Each variant (model, backend, breaks)
-is run compiled inside `depyf.prepare_debug` on cold caches and compiled once more without depyf, from the same
-seeds, two calls each.  It is good when
+Needs torch and `transformers`; weights are random, nothing is downloaded. Each variant (model, backend, breaks)
+is compiled and run inside `depyf.prepare_debug` on cold caches, and once more without depyf, from the same seeds,
+two calls each. It is good when
 
-- depyf replaced each frame that Dynamo compiled with its decompiled text (manifest.json says so) and noted no
+- depyf replaced each frame that Dynamo compiled with its decompiled text (by manifest.json) and recorded no
   problem, and each .py file of the folder parses;
 - all output tensors are equal, bit by bit, and Dynamo compiled as many frames and graphs as without depyf.
 
 `breaks` is `none`, or `layers`: a forward hook with a graph break on each layer of each stack of layers.
-Results go to FOLDER/results.jsonl, one line each; what is there already and good is not run again (`--again` runs
-it).  Dump folders of good variants are removed (`--keep` keeps them).
+Results go to FOLDER/results.jsonl, one line each; variants with a good result there are not run again (`--again`
+runs them). Dump folders of good variants are removed (`--keep` keeps them).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def run_variant(variant: Variant, folder: str) -> Result:
 
 
 def _compiled_outputs(name: str, backend: str, breaks: str) -> Tuple[List[Any], Dict[str, int]]:
-    """All tensors in the outputs of two calls of the compiled model, and how much Dynamo compiled."""
+    """Return all tensors in the outputs of two calls of the compiled model, and how much Dynamo compiled."""
     import torch
     from torch._dynamo.convert_frame import register_bytecode_hook
     from torch._dynamo.utils import counters
@@ -104,7 +104,7 @@ def _break_the_graph(module: Any, args: Any, output: Any) -> None:
 
 
 def _tensors(value: Any, seen: Set[int]) -> Iterator[Any]:
-    """The tensors in an output, in the attributes of its objects too (a cache of keys and values)."""
+    """Yield the tensors in an output, also in attributes of its objects (a cache of keys and values)."""
     import torch
 
     if id(value) in seen or isinstance(value, (type, torch.nn.Module)):
@@ -125,7 +125,7 @@ def _tensors(value: Any, seen: Set[int]) -> Iterator[Any]:
 
 
 def _all_equal(some: List[Any], others: List[Any]) -> bool:
-    """Bit by bit: a NaN is equal to itself."""
+    """Return whether all tensors are equal bit by bit; a NaN equals itself."""
     import torch
 
     return len(some) == len(others) and all(
@@ -164,7 +164,7 @@ def _parses(path: str) -> bool:
 
 
 def _complaints(result: Result) -> Iterator[str]:
-    """What keeps a variant from being good, in words."""
+    """Yield the reasons why a variant is not good."""
     if not result["frames"]:
         yield "no frame was seen"
     if result["replaced"] != result["frames"]:
@@ -182,7 +182,7 @@ def _complaints(result: Result) -> Iterator[str]:
 
 
 def work(variants: List[Variant], out: str, limit: int) -> None:
-    """Run the variants and print what happens as lines of JSON."""
+    """Run the variants and print starts and results as lines of JSON."""
 
     def too_slow(*_: object) -> None:
         raise TimeoutError(f"took more than {limit} s")
@@ -208,7 +208,7 @@ def _dump_folder(out: str, variant: Variant) -> str:
 
 
 def drive(variants: List[Variant], options: argparse.Namespace) -> None:
-    """Give the variants to worker processes, a few models each, and keep what they say."""
+    """Run the variants in worker processes, a few models each, and keep their results."""
     done = _results(options.out)
     waiting = [one for one in variants if options.again or done.get(one, {"why": "never run"})["why"]]
     while waiting:
@@ -219,7 +219,7 @@ def drive(variants: List[Variant], options: argparse.Namespace) -> None:
 
 
 def _run_batch(batch: List[Variant], options: argparse.Namespace) -> List[Variant]:
-    """Run a worker; the variants that it finished, or died of."""
+    """Run a worker; return the variants that it finished, and the one that it died of."""
     cache = os.path.join(options.out, "inductor_cache")
     shutil.rmtree(cache, ignore_errors=True)  # cold for the run with depyf
     environment = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1", **os.environ}
@@ -279,7 +279,7 @@ def _row(variant: Variant, result: Result) -> str:
 
 
 def report(variants: List[Variant], out: str) -> int:
-    """Print the totals; the number of variants that are not good."""
+    """Print the totals; return the number of variants that are not good."""
     results = _results(out)
     bad = 0
     for backend in dict.fromkeys(variant[1] for variant in variants):
@@ -305,12 +305,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", required=True, help="folder for results and dumps")
     parser.add_argument("--models", default=",".join(KINDS), help="comma-separated; all by default")
-    parser.add_argument("--backends", default="eager", help="eager, aot_eager, inductor")
-    parser.add_argument("--breaks", default="none,layers")
-    parser.add_argument("--shard", default="1/1", help="i/n: each n-th model, from the i-th on")
+    parser.add_argument("--backends", default="eager", help="comma-separated: eager, aot_eager, inductor")
+    parser.add_argument("--breaks", default="none,layers", help="comma-separated: none, layers")
+    parser.add_argument("--shard", default="1/1", help="i/n: each n-th model, starting with the i-th")
     parser.add_argument("--limit", type=int, default=600, help="seconds for one variant")
-    parser.add_argument("--models-per-process", type=int, default=6)
-    parser.add_argument("--again", action="store_true", help="also what is known to be good")
+    parser.add_argument("--models-per-process", type=int, default=6, help="models that one worker process runs")
+    parser.add_argument("--again", action="store_true", help="also run variants that have a good result")
     parser.add_argument("--keep", action="store_true", help="keep the dump folders")
     parser.add_argument("--report", action="store_true", help="run nothing, print the totals")
     parser.add_argument("--worker", nargs="*", help=argparse.SUPPRESS)

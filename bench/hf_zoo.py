@@ -1,7 +1,7 @@
 """Tiny models of many architectures, built from `transformers` configurations with random weights: no download.
 
-`build(name)` gives a model in eval mode and its inputs, the same each time.  Sizes are cut by the names that
-configurations give them (`SMALL`); an architecture that needs more says so in `SPECIAL`.
+`build(name)` returns a model in eval mode and its inputs, the same each time. Sizes are reduced by the names that
+they have in configurations (`SMALL`); what an architecture needs beyond that is in `SPECIAL`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ SPECIAL: Dict[str, Dict[str, Any]] = {
 
 
 def build(name: str) -> Tuple[Any, Dict[str, Any]]:
-    """A tiny model of that architecture, and the keyword arguments to call it with."""
+    """Return a tiny model of that architecture, and the keyword arguments to call it with."""
     import torch
     from transformers import AutoConfig, AutoModel
 

@@ -2,10 +2,10 @@
 
     smallest(source, name, line, failure_of, seconds) -> text or None
 
-`failure_of(code)` gives the class of failure of a code object, or None if it does not fail. Delta debugging over the
-syntax tree (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): first the module is cut
-down to what is around the function, then statements go, compound statements are replaced by their bodies, and
-expressions by their parts, again and again until nothing more can go or the time is up.
+`failure_of(code)` returns the class of failure of a code object, or None if it does not fail. Delta debugging over the
+syntax tree (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): first the module is
+reduced to what is around the function, then statements are dropped, compound statements are replaced by their bodies,
+and expressions by their parts, until nothing can be dropped any more or the time is up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Callable, Iterator, List, Optional
 
 FailureOf = Callable[[CodeType], Optional[str]]
 SMALL = (ast.Constant, ast.Name)
-# Parts of statements that can go: what is left of them when they are empty.
+# Fields that can be dropped, and the value that each has then.
 OPTIONAL = {
     "orelse": [], "finalbody": [], "decorator_list": [], "handlers": [], "keywords": [], "ifs": [],
     "returns": None, "annotation": None, "msg": None, "cause": None, "optional_vars": None, "vararg": None,
@@ -27,9 +27,9 @@ OPTIONAL = {
 
 
 def smallest(source: str, name: str, line: int, failure_of: FailureOf, seconds: float) -> Optional[str]:
-    """The smallest text found whose function `name` fails like the one at `line`; None if it does not fail by itself.
+    """Return the smallest text found whose function `name` fails like the one at `line`; None if it does not fail.
 
-    (What depends on how the lines were broken is lost when the tree is printed anew.)
+    (A failure that depends on line breaks is lost when the tree is printed again.)
     """
     tree = ast.parse(source)
     wanted = next((failure_of(code) for code in codes(source, name) if code.co_firstlineno == line), None)
@@ -44,7 +44,7 @@ def smallest(source: str, name: str, line: int, failure_of: FailureOf, seconds: 
 
 
 def codes(source: str, name: str) -> Iterator[CodeType]:
-    """The code objects of this name in a text; the module itself too."""
+    """Yield the code objects of this name in a text, the module itself included."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         work: List[Any] = [compile(source, "<minimised>", "exec", dont_inherit=True)]
@@ -56,7 +56,7 @@ def codes(source: str, name: str) -> Iterator[CodeType]:
 
 
 def path_to(tree: ast.Module, name: str, line: int) -> List[ast.AST]:
-    """The nodes from the module down to the definition (or the lambda or comprehension) on that line."""
+    """Return the nodes from the module down to the definition (or the lambda or comprehension) on that line."""
     best: List[ast.AST] = [tree]
     work: List[List[ast.AST]] = [[tree]]
     while work:
@@ -78,14 +78,14 @@ class _Search:
         self.end = end
 
     def fails(self) -> bool:
-        """Whether the tree as it is now still has a function that fails in the same way."""
+        """Return whether the tree still has a function that fails in the same way."""
         try:
             return any(self.failure_of(code) == self.wanted for code in codes(ast.unparse(self.tree), self.name))
         except (SyntaxError, ValueError, RecursionError, AttributeError, TypeError):
             return False  # a change that left no valid program
 
     def keep_only(self, path: List[ast.AST]) -> None:
-        """Drop the statements beside the way to the function, where the failure stays without them."""
+        """Drop the statements beside the path to the function, where the failure stays without them."""
         for node, child in zip(path, path[1:]):
             for field in ("body", "orelse", "finalbody", "handlers"):
                 body = getattr(node, field, None)
@@ -95,7 +95,7 @@ class _Search:
                     self.attempt(node, field, [])
 
     def attempt(self, node: ast.AST, field: str, value: Any) -> bool:
-        """Change one field; undone unless the failure stays."""
+        """Change one field; undo it unless the failure stays."""
         old = getattr(node, field)
         setattr(node, field, value)
         if time.monotonic() < self.end and self.fails():
@@ -104,7 +104,7 @@ class _Search:
         return False
 
     def run(self) -> None:
-        """All reductions, until none applies."""
+        """Apply all reductions until none applies."""
         changed = True
         while changed and time.monotonic() < self.end:
             changed = False
@@ -113,7 +113,7 @@ class _Search:
                     changed |= reduction(node)
 
     def drop_statements(self, node: ast.AST) -> bool:
-        """Halves of a body first, then smaller pieces, then single statements and elements."""
+        """Drop halves of a body first, then smaller pieces, then single statements and elements."""
         changed = False
         for field, items in list(ast.iter_fields(node)):
             if not isinstance(items, list) or not items:
@@ -135,7 +135,7 @@ class _Search:
         return changed
 
     def drop_parts(self, node: ast.AST) -> bool:
-        """Else clauses, handlers, decorators, annotations, messages."""
+        """Drop else clauses, handlers, decorators, annotations, messages."""
         changed = False
         for field, nothing in OPTIONAL.items():
             if getattr(node, field, None):
@@ -143,7 +143,7 @@ class _Search:
         return changed
 
     def hoist(self, node: ast.AST) -> bool:
-        """The body of a compound statement in its place."""
+        """Replace a compound statement by its body."""
         changed = False
         for field in ("body", "orelse", "finalbody"):
             position = 0
@@ -157,7 +157,7 @@ class _Search:
         return changed
 
     def shrink_expressions(self, node: ast.AST) -> bool:
-        """A name or one of its own parts in the place of an expression."""
+        """Replace an expression by a name or by one of its own parts."""
         changed = False
         for field, value in list(ast.iter_fields(node)):
             if isinstance(value, ast.expr):
@@ -173,7 +173,7 @@ class _Search:
 
 
 def inner_bodies(statement: ast.AST) -> Iterator[List[ast.stmt]]:
-    """What a compound statement may be replaced by."""
+    """Yield the bodies that may replace a compound statement."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
     for field in ("body", "orelse", "finalbody"):
@@ -184,7 +184,7 @@ def inner_bodies(statement: ast.AST) -> Iterator[List[ast.stmt]]:
 
 
 def parts(node: ast.expr) -> Iterator[ast.expr]:
-    """What an expression may be replaced by: the smallest first."""
+    """Yield the expressions that may replace an expression, the smallest first."""
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         if not isinstance(node, ast.Name):
             yield ast.Name("x", ast.Store())

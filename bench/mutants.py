@@ -1,10 +1,10 @@
-"""Change functions of the standard library in one place, and count how many changes the prover sees.
+"""Change functions of the standard library in one place, and count how many changes the prover detects.
 
     python bench/mutants.py [--functions N] [--each N] [--seed N]
 
 Each mutant differs from its function in one micro-op: a branch is flipped, two operands are swapped, a
 constant gets another type, a `del` is dropped, a handler is lost, ... A mutant that is still proved is either
-the same program or a hole in the prover. equivalent.py finds out, without the prover, why it is the same program;
+the same program or a hole in the prover. equivalent.py finds, without the prover, why it is the same program;
 those without a reason are listed with the ops around the place, to be read by a person.
 """
 
@@ -48,12 +48,12 @@ OTHER_COMPARISON = {"<": "<=", "<=": "<", "==": "!=", "!=": "==", ">": ">=", ">=
 
 
 def copied(program: Program) -> List[Op]:
-    """The ops of a program, free to be changed."""
+    """Return a copy of a program's ops, to be changed."""
     return [Op(op.kind, op.arg, op.offset, op.target, op.handler) for op in program.ops]
 
 
 def inserted(program: Program, at: int, new: List[Op]) -> Program:
-    """The program with ops inserted before the op `at`; jumps to it now lead to the first of them."""
+    """Return the program with ops inserted before the op `at`; jumps to it lead to the first of them."""
     ops = copied(program)
 
     def moved(index: int) -> int:
@@ -69,7 +69,7 @@ def inserted(program: Program, at: int, new: List[Op]) -> Program:
 
 
 def changed(program: Program, at: int, **fields: Any) -> Program:
-    """The program with some fields of one op changed."""
+    """Return the program with some fields of one op changed."""
     ops = copied(program)
     for name, value in fields.items():
         setattr(ops[at], name, value)
@@ -77,7 +77,7 @@ def changed(program: Program, at: int, **fields: Any) -> Program:
 
 
 def other_constant(value: Any) -> Any:
-    """A constant that is easily taken for `value`, or None."""
+    """Return a constant that is easily confused with `value`, or None."""
     if value is None:
         return False
     if value is True or value is False:
@@ -187,14 +187,14 @@ def _keywords(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
 
 
 def _keep_a_copy(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
-    """A name of ours keeps what is on top of the stack."""
+    """Keep the top of the stack in a name that the function does not have."""
     if op.kind not in ("CALL", "STORE_LOCAL", "STORE_ATTR") or at == 0 or p.ops[at - 1].kind not in ("CALL", "SUBSCR"):
         return None
     return inserted(p, at, [Op("COPY", 1), Op("STORE_LOCAL", "kept by a mutant")])
 
 
 def _swap_statements(p: Program, at: int, op: Op, r: random.Random) -> Program | None:
-    """Two neighbouring reads of globals or attributes of locals change places with what they read."""
+    """Swap two neighbouring reads of attributes of locals."""
     ops = p.ops[at : at + 4]
     if [o.kind for o in ops] != ["LOAD_LOCAL", "LOAD_ATTR", "LOAD_LOCAL", "LOAD_ATTR"]:
         return None
@@ -215,7 +215,7 @@ MUTATIONS: Dict[str, Mutation] = {
 
 
 def plainly_same(a: Program, b: Program) -> bool:
-    """Whether the two differ only in jumps to jumps and in copies of the same ops."""
+    """Return whether the two differ only in jumps to jumps and in copies of the same ops."""
 
     def landed(program: Program, at: int) -> int:
         seen = 0
@@ -248,7 +248,7 @@ def plainly_same(a: Program, b: Program) -> bool:
 
 
 def mutants(program: Program, r: random.Random, each: int) -> Iterator[Tuple[str, int, Program]]:
-    """(what was done, where, the mutant), at random places."""
+    """Yield (name of the mutation, index of the op, the mutant), at random places."""
     places = [(name, at) for name in MUTATIONS for at in range(len(program.ops))]
     r.shuffle(places)
     made = 0
@@ -262,7 +262,7 @@ def mutants(program: Program, r: random.Random, each: int) -> Iterator[Tuple[str
 
 
 def functions(count: int, r: random.Random) -> Iterator[Any]:
-    """Functions of the standard library, at random."""
+    """Yield random functions of the standard library."""
     paths = list(standard_library())
     r.shuffle(paths)
     found = 0
@@ -279,7 +279,7 @@ def functions(count: int, r: random.Random) -> Iterator[Any]:
 
 
 def why_same(verdict: Verdict, program: Program, mutant: Program, at: int) -> str:
-    """The reason why a mutant that is proved is the same program, or "" if none is seen."""
+    """Return the reason why a mutant that is proved is the same program, or "" if none is found."""
     if plainly_same(program, mutant):
         return "the two differ only in jumps to jumps, or in which copy of the same ops is run"
     found = reason(program, mutant, at)
@@ -289,7 +289,7 @@ def why_same(verdict: Verdict, program: Program, mutant: Program, at: int) -> st
 
 
 def around(program: Program, mutant: Program, at: int) -> List[str]:
-    """The ops around the place, those of the mutant beside those that it changed."""
+    """Return the ops around a mutation as lines, those of the mutant beside those that it changed."""
     lines = []
     for index in range(max(0, at - 4), min(at + 6, len(program.ops))):
         ours, theirs = repr(program.ops[index]), repr(mutant.ops[index])
@@ -298,11 +298,11 @@ def around(program: Program, mutant: Program, at: int) -> List[str]:
 
 
 def main() -> None:
-    """Print the table, the reasons, and what has none."""
+    """Print the table, the reasons, and the proved mutants without a reason."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--functions", type=int, default=1300)
-    parser.add_argument("--each", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--functions", type=int, default=1300, help="functions to change")
+    parser.add_argument("--each", type=int, default=10, help="mutants of each function")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random choices")
     options = parser.parse_args()
     r = random.Random(options.seed)
     table: Dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
@@ -335,7 +335,7 @@ def report(
     unproved: collections.Counter[str],
     unexplained: List[str],
 ) -> None:
-    """Print what was counted."""
+    """Print the counts."""
     total = sum((counts for counts in table.values()), collections.Counter())
     for name, counts in (*sorted(table.items()), ("all", total)):
         found = "  ".join(f"{grade} {count}" for grade, count in sorted(counts.items()))

@@ -1,11 +1,11 @@
-"""Does "proved" hold when the programs run? Random programs and small changes of them, executed both ways.
+"""Run pairs of random programs that were proved equal, and compare what they do.
 
-    python bench/random_pairs.py [--programs N] [--seed N]
+    python bench/random_pairs.py [--programs N] [--changes N] [--runs N] [--seed N]
 
-For every pair that the prover calls the same, both functions are run on objects that write down each thing done to
-them (calls, attributes, operators, truth, iteration, hashing, when they die, which exception is being handled, and
-the caller's local names) and that raise or answer at random, the same way for both. The two records must be equal.
-This shares nothing with the prover: neither the decoder nor its idea of what an instruction does.
+Each pair is a random program and a small change of it. For every pair that the prover accepts, both functions run on
+objects that record every operation on them (calls, attributes, operators, truth, iteration, hashing, their end, the
+exception being handled, and the caller's local names) and that raise or return at random, the same way for both. The
+two records must be equal. This shares nothing with the prover: neither the decoder nor the meaning of instructions.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class Stop(BaseException):
 
 
 class Fault(Exception):
-    """Raised by an object that is asked to do something."""
+    """Raised at random by an operation on an object."""
 
 
 class World:
-    """The record of one run and the chance that decides what objects answer."""
+    """The record of one run, and the random choices of what operations return."""
 
     def __init__(self, seed: int, names: Collection[str]) -> None:
         self.chance = random.Random(seed)
         self.record: List[Any] = []
         self.objects = 0
-        self.names = names  # local names to write down; objects do not say when they die then
+        self.names = names  # local names to record; the end of objects is not recorded then
         self.over = False
 
     def happened(self, what: str, *who: Any) -> None:
-        """Write down an event, then go on or raise."""
+        """Record an event, then return or raise."""
         if self.over:
             return
         self.record.append((what, *[shown(value) for value in who], shown(sys.exc_info()[1])))
@@ -65,7 +65,7 @@ class World:
 
 
 def shown(value: Any) -> Any:
-    """A value as it is written down."""
+    """Return a value in the form in which it is recorded."""
     if isinstance(value, Thing):
         return value.label
     if isinstance(value, (list, tuple)):
@@ -80,7 +80,7 @@ def shown(value: Any) -> Any:
 
 
 class Thing:
-    """An object that writes down what is done to it."""
+    """An object that records every operation on it."""
 
     def __init__(self, world: World) -> None:
         object.__setattr__(self, "world", world)
@@ -146,7 +146,7 @@ for _name in ("add", "radd", "sub", "rsub", "iadd", "eq", "lt", "gt", "getitem",
 
 
 def run(code: CodeType, seed: int, names: Collection[str]) -> List[Any]:
-    """The record of one run."""
+    """Run a code object and return the record."""
     world = World(seed, names)
     space = {name: Thing(world) for name in GLOBALS}
     space["Fault"] = Fault
@@ -164,21 +164,21 @@ def run(code: CodeType, seed: int, names: Collection[str]) -> List[Any]:
 
 
 class Maker:
-    """Makes random functions."""
+    """Make random functions."""
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
 
     def pick(self, *ways: Callable[[int], Any], depth: int) -> Any:
-        """One of several ways, at random."""
+        """Return the result of one of several functions, at random."""
         return self.chance.choice(ways)(depth)
 
     def name(self) -> str:
-        """A local."""
+        """Return the name of a random local."""
         return self.chance.choice(NAMES)
 
     def expression(self, depth: int) -> str:
-        """A random expression."""
+        """Return a random expression."""
         c = self.chance
         if depth <= 0 or c.random() < 0.3:
             return c.choice([self.name(), self.name(), c.choice(GLOBALS), c.choice(["1", "None", "'s'", "True"])])
@@ -193,14 +193,14 @@ class Maker:
         ][kind]()  # fmt: skip
 
     def block(self, depth: int, loop: bool) -> List[str]:
-        """A few statements."""
+        """Return a few random statements as lines."""
         lines: List[str] = []
         for _ in range(self.chance.randint(1, 3)):
             lines += self.statement(depth, loop)
         return lines
 
     def statement(self, depth: int, loop: bool) -> List[str]:
-        """A random statement as lines."""
+        """Return a random statement as lines."""
         c = self.chance
         simple = [
             lambda: [f"{self.name()} = {self.expression(2)}"], lambda: [f"{self.name()} = {self.expression(1)}"],
@@ -229,13 +229,13 @@ class Maker:
         return [f"with {self.expression(0)} as {self.name()}:", *inner()]
 
     def function(self) -> str:
-        """A random function of three arguments."""
+        """Return a random function of three arguments."""
         body = [line for _ in range(4) for line in self.statement(2, False)]
         return "def f(a, b, x):\n" + "\n".join(" " + line for line in body)
 
 
 def lists_of_statements(tree: ast.AST) -> List[List[ast.stmt]]:
-    """All blocks in a tree."""
+    """Return all blocks in a tree."""
     found = []
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
@@ -246,7 +246,7 @@ def lists_of_statements(tree: ast.AST) -> List[List[ast.stmt]]:
 
 
 def mutated(tree: ast.Module, c: random.Random) -> ast.Module:
-    """A copy with one small change, which may or may not matter."""
+    """Return a copy with one small change, which may or may not matter."""
     tree = copy.deepcopy(tree)
     blocks = lists_of_statements(tree)
     block = c.choice(blocks)
@@ -270,7 +270,7 @@ def mutated(tree: ast.Module, c: random.Random) -> ast.Module:
         if names:
             c.choice(names).id = c.choice(NAMES)
     elif kind == 5:
-        # A temporary of ours, let go of afterwards or not.
+        # An invented temporary, deleted afterwards or not.
         calls = [s for s in block if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and s.value.args]
         if calls:
             call = calls[0].value
@@ -312,7 +312,7 @@ def mutated(tree: ast.Module, c: random.Random) -> ast.Module:
 
 
 def compiled(tree: ast.Module) -> Optional[CodeType]:
-    """The code of the function, or None if Python does not take it."""
+    """Return the code of the function, or None if it does not compile."""
     try:
         module = compile(ast.unparse(tree), "<random>", "exec")
     except (SyntaxError, ValueError):
@@ -321,7 +321,7 @@ def compiled(tree: ast.Module) -> Optional[CodeType]:
 
 
 def disagreement(a: CodeType, b: CodeType, verdict: Verdict, seeds: int) -> Optional[Tuple[int, List[Any], List[Any]]]:
-    """The records of a run in which two codes that were proved the same are not."""
+    """Return the seed and both records of a run in which two codes that were proved equal differ, or None."""
     exact = verdict.grade is not Grade.PROVED_UNDER
     for seed in range(seeds):
         for names in ((), a.co_varnames):
@@ -336,10 +336,10 @@ def disagreement(a: CodeType, b: CodeType, verdict: Verdict, seeds: int) -> Opti
 def main() -> None:
     """Print how many pairs were proved and whether any of them disagreed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--programs", type=int, default=2000)
-    parser.add_argument("--changes", type=int, default=6)
-    parser.add_argument("--runs", type=int, default=25)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--programs", type=int, default=2000, help="random programs")
+    parser.add_argument("--changes", type=int, default=6, help="changes of each program")
+    parser.add_argument("--runs", type=int, default=25, help="runs of each pair")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random choices")
     options = parser.parse_args()
     grades: Dict[str, int] = collections.Counter()
     wrong = 0

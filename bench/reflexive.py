@@ -1,10 +1,10 @@
-"""How many functions of the standard library are proved equal to a copy of themselves, and how fast.
+"""Count how many functions of the standard library are proved equal to a copy of themselves, and how fast.
 
     python bench/reflexive.py [--flip] [--shortcut] [--limit N] [--show N]
 
-The copy is recompiled from `ast.unparse` of the same source. With --flip every `if` is turned round first
+The copy is recompiled from `ast.unparse` of the same source. With --flip every `if` is inverted first
 (`if c: x else: y` -> `if not c: y else: x`), so that the instructions differ while the meaning does not.
-The shortcut for codes that are the same bit for bit is off unless asked for: this measures the two machines.
+The shortcut for codes that are the same bit for bit is off by default: this measures the two machines.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from depyf.decompiler.prove import Grade, proof
 
 
 class Flip(ast.NodeTransformer):
-    """Turn every if/else and conditional expression round."""
+    """Invert every if/else and conditional expression."""
 
     def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)
@@ -39,7 +39,7 @@ class Flip(ast.NodeTransformer):
 
 
 def codes(top: CodeType) -> Iterator[CodeType]:
-    """All code objects in `top`, in a fixed order."""
+    """Yield all code objects in `top`, in a fixed order."""
     work = [top]
     while work:
         code = work.pop()
@@ -48,7 +48,7 @@ def codes(top: CodeType) -> Iterator[CodeType]:
 
 
 def standard_library() -> Iterator[pathlib.Path]:
-    """The modules measured: the standard library without its tests."""
+    """Yield the modules to measure: the standard library without its tests."""
     root = pathlib.Path(sysconfig.get_path("stdlib"))
     for path in sorted(root.rglob("*.py")):
         parts = set(path.relative_to(root).parts)
@@ -57,7 +57,7 @@ def standard_library() -> Iterator[pathlib.Path]:
 
 
 def pairs(flip: bool, limit: int) -> Iterator[Tuple[str, CodeType, CodeType]]:
-    """(where, code, code of the copy) for every function."""
+    """Yield (place, code, code of the copy) for every function."""
     found = 0
     for path in standard_library():
         try:
@@ -71,7 +71,7 @@ def pairs(flip: bool, limit: int) -> Iterator[Tuple[str, CodeType, CodeType]]:
             continue
         left, right = by_name(first), by_name(second)
         for name in left:
-            # Turning round reorders the code objects; those that share a name cannot be told apart.
+            # Inverting reorders the code objects, so those that share a name cannot be paired.
             if len(left[name]) != len(right.get(name, ())) or (flip and len(left[name]) > 1) or name == "<module>":
                 continue
             for a, b in zip(left[name], right[name]):
@@ -82,7 +82,7 @@ def pairs(flip: bool, limit: int) -> Iterator[Tuple[str, CodeType, CodeType]]:
 
 
 def by_name(top: CodeType) -> Dict[str, List[CodeType]]:
-    """All code objects in `top` by qualified name."""
+    """Return all code objects in `top` by qualified name."""
     found: Dict[str, List[CodeType]] = {}
     for code in codes(top):
         found.setdefault(code.co_qualname, []).append(code)
@@ -93,10 +93,10 @@ def main() -> None:
     """Print the figures."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--flip", action="store_true")
-    parser.add_argument("--shortcut", action="store_true")
-    parser.add_argument("--limit", type=int, default=100_000)
-    parser.add_argument("--show", type=int, default=15)
+    parser.add_argument("--flip", action="store_true", help="invert every `if` of the copy")
+    parser.add_argument("--shortcut", action="store_true", help="accept identical codes without a proof, as depyf does")
+    parser.add_argument("--limit", type=int, default=100_000, help="functions to compare")
+    parser.add_argument("--show", type=int, default=15, help="functions to list for each reason")
     options = parser.parse_args()
     if not options.shortcut:
         proof.identical = lambda a, b: False

@@ -1,11 +1,11 @@
-"""Scoreboard: decompile every function of a source tree and say what became of it.
+"""Decompile every function of a source tree and count the outcomes.
 
     python bench/tree.py [ROOT] [--modules] [--sample N] [--seed S] [--show K] [--which TEXT] [--minimise SECONDS]
 
 ROOT defaults to the running interpreter's standard library. Prints how many functions are proved, how many
 recompile to identical bytecode, the rungs of the ladder used, how many have only refuted texts (such a text is never
-shown), functions per second, the classes of failures, and the smallest function of each class, made smaller still
-(minimise.py) for at most SECONDS each. With --modules, whole modules and class bodies are decompiled in place of
+shown), functions per second, the classes of failures, and the smallest function of each class, reduced further
+(minimise.py) for at most SECONDS each. With --modules, decompiles whole modules and class bodies instead of
 functions.
 """
 
@@ -36,7 +36,7 @@ SKIPPED = {"site-packages", "__pycache__", "test", "tests", "idle_test", "idleli
 
 
 def modules(root: str) -> Iterator[Tuple[str, CodeType]]:
-    """(where, code) of every module in the tree."""
+    """Yield (place, code) of every module in the tree."""
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
         for name in sorted(files):
@@ -53,7 +53,7 @@ def modules(root: str) -> Iterator[Tuple[str, CodeType]]:
 
 
 def nested(code: CodeType, where: str, classes: bool) -> Iterator[Tuple[str, CodeType]]:
-    """The functions (or the class bodies) below a code object."""
+    """Yield the functions (or the class bodies) below a code object."""
     for const in code.co_consts:
         if isinstance(const, CodeType):
             path = f"{where}:{const.co_name}"
@@ -63,7 +63,7 @@ def nested(code: CodeType, where: str, classes: bool) -> Iterator[Tuple[str, Cod
 
 
 def codes(root: str, whole: bool) -> Iterator[Tuple[str, CodeType]]:
-    """The functions of the tree, or its modules and classes."""
+    """Yield the functions of the tree, or its modules and classes."""
     for where, module in modules(root):
         if whole:
             yield where, module
@@ -71,13 +71,13 @@ def codes(root: str, whole: bool) -> Iterator[Tuple[str, CodeType]]:
 
 
 def sample(found: List[Tuple[str, CodeType]], count: int, seed: str) -> List[Tuple[str, CodeType]]:
-    """`count` functions, the same ones for the same seed."""
+    """Return `count` functions, the same ones for the same seed."""
     key = lambda item: hashlib.sha256(f"{seed}:{item[0]}:{item[1].co_firstlineno}".encode()).digest()  # noqa: E731
     return sorted(found, key=key)[:count] if count else found
 
 
 def failure(code: CodeType) -> Optional[str]:
-    """The class of failure of a code object, None if it is proved: all that are refuted are one class."""
+    """Return the class of failure of a code object, or None if it is proved; all refuted codes are one class."""
     result = decompile_frame(code, constant_globals=None)
     return None if result.proved else coarse(result)
 
@@ -89,7 +89,7 @@ def coarse(result: Decompilation) -> str:
 
 
 def minimised(root: str, where: str, line: int, name: str, seconds: float) -> Optional[str]:
-    """A smaller function that fails in the same way."""
+    """Return a smaller function that fails in the same way, or None."""
     with open(os.path.join(root, where.split(":")[0]), "rb") as file:
         source = file.read()
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
@@ -98,13 +98,13 @@ def minimised(root: str, where: str, line: int, name: str, seconds: float) -> Op
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("root", nargs="?", default=sysconfig.get_paths()["stdlib"])
-    parser.add_argument("--sample", type=int, default=0)
-    parser.add_argument("--seed", default="0")
+    parser.add_argument("root", nargs="?", default=sysconfig.get_paths()["stdlib"], help="folder of Python sources")
+    parser.add_argument("--sample", type=int, default=0, help="number of functions to choose; 0 is all")
+    parser.add_argument("--seed", default="0", help="seed of the sample")
     parser.add_argument("--show", type=int, default=25, help="classes of failures to list")
-    parser.add_argument("--which", default="", help="print the listing of failures that contain this")
-    parser.add_argument("--minimise", type=float, default=20, help="seconds for each class of failures")
-    parser.add_argument("--modules", action="store_true", help="whole modules and class bodies")
+    parser.add_argument("--which", default="", help="print the verdict of failures whose message contains this")
+    parser.add_argument("--minimise", type=float, default=20, help="seconds for reducing each class of failures")
+    parser.add_argument("--modules", action="store_true", help="decompile whole modules and class bodies")
     options = parser.parse_args()
     chosen = sample(list(codes(options.root, options.modules)), options.sample, options.seed)
     counts: collections.Counter[str] = collections.Counter()
