@@ -16,17 +16,17 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.build import (
     COMPREHENSIONS,
-    Builder,
     Settings,
     as_expression,
+    build_statements,
+    mangled,
     own_statements,
     parameters,
     standalone_comprehension,
     temporaries,
     type_parameters,
+    value_node,
 )
-from depyf.decompiler.build.constants import value_node
-from depyf.decompiler.build.private import mangled
 from depyf.decompiler.bytecode.code_flags import ASYNC_FUNCTIONS, CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import Program
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
@@ -318,7 +318,7 @@ class _Attempt:
                 return s.Module([s.Expr(comprehension, origin=0)]), settings
             except Unstructured:
                 pass  # no compiler made this comprehension: Dynamo did
-        body = Builder(program, settings, invented=self.invented).build(tree)
+        body = build_statements(program, tree, settings, self.invented)
         if self.rung.names_values and self.code.co_flags & CO_OPTIMIZED:
             stable = set(self.code.co_varnames) - set(self.code.co_cellvars)
             taken = {*self.code.co_varnames, *self.code.co_cellvars, *self.code.co_freevars, *self.code.co_names}

@@ -32,7 +32,6 @@ def test_imports_point_one_way():
     assert house.against_the_direction() == []
 
 
-@pytest.mark.xfail(strict=True, reason="the builder is one class in many files")
 def test_no_two_modules_import_each_other():
     assert house.import_cycles() == []
 

@@ -1,4 +1,4 @@
-"""What becomes of values on the stack, seen from the ops that follow."""
+"""The micro-ops that come next, and what they do with the values on the stack."""
 
 from __future__ import annotations
 
@@ -10,26 +10,41 @@ from depyf.decompiler.bytecode.microops import STORES, STRUCTURED, Op, depth_nee
 _TAKES = {**dict.fromkeys(STORES, 0), "STORE_ATTR": 1, "STORE_SUBSCR": 2}
 
 
-def stored_one_by_one(ops: Sequence[Op], position: int, count: int) -> bool:
-    """Whether the ops from `position` on do nothing but store the top `count` values, from the top down.
+class Upcoming:
+    """The micro-ops being executed. A handler that executes the ops after its own as well moves `position` on."""
 
-    The targets may be computed in between, as in `a.b, c[d] = x, y`, and values unpacked.
-    """
-    above = 0  # entries above the next value to be stored
-    while count and position < len(ops):
-        op = ops[position]
-        position += 1
-        if _TAKES.get(op.kind) == above:
-            above = 0
-            count -= 1
-            continue
-        if op.kind in ("UNPACK", "UNPACK_EX") and above == 0:
-            count += stack_effect(op)[1] - 1
-            continue
-        structured = STRUCTURED.get(op.kind)
-        needed = structured[0] if structured else depth_needed(op)
-        if above < needed or op.kind in ("POP", "SWAP", "COPY"):
-            return False
-        popped, pushed = structured or stack_effect(op)
-        above += pushed - popped
-    return count == 0
+    __slots__ = ("ops", "position")
+
+    def __init__(self, ops: Sequence[Op]) -> None:
+        self.ops = ops
+        self.position = 0  # of the next op
+
+    @property
+    def kind(self) -> str:
+        """The kind of the next op; empty at the end."""
+        return self.ops[self.position].kind if self.position < len(self.ops) else ""
+
+    def store_one_by_one(self, count: int) -> bool:
+        """Whether the next ops do nothing but store the top `count` values, from the top down.
+
+        The targets may be computed in between, as in `a.b, c[d] = x, y`, and values unpacked.
+        """
+        ops, position = self.ops, self.position
+        above = 0  # entries above the next value to be stored
+        while count and position < len(ops):
+            op = ops[position]
+            position += 1
+            if _TAKES.get(op.kind) == above:
+                above = 0
+                count -= 1
+                continue
+            if op.kind in ("UNPACK", "UNPACK_EX") and above == 0:
+                count += stack_effect(op)[1] - 1
+                continue
+            structured = STRUCTURED.get(op.kind)
+            needed = structured[0] if structured else depth_needed(op)
+            if above < needed or op.kind in ("POP", "SWAP", "COPY"):
+                return False
+            popped, pushed = structured or stack_effect(op)
+            above += pushed - popped
+        return count == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.forms import bool_op, mentioning, negate
+from depyf.decompiler.build.expression_forms import bool_op, mentioning, negate
 from depyf.decompiler.bytecode.unstructured import Unstructured
 
 COMPREHENSIONS: Dict[str, Any] = {

@@ -1,90 +1,94 @@
-"""What the symbolic stack holds while statements are built.
+"""The values on the operand stack: plain, and of kinds that only some operations may take.
 
-A value is *pending* when computing it has an effect that has not been written yet: it is written where it is
-used, or, if something else has to happen first, as an assignment to a temporary. `refs` counts the places on
-the stack and inside fresh containers that hold the value.
+A value is *pending* while computing it has an effect that is not written yet: it is written where it is used or,
+if something else has to happen first, as an assignment to a temporary. `refs` counts the places on the stack and
+inside fresh containers that hold the value.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import CodeType
-from typing import Any, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
 
+# What became of a pending value before it was written.
+LIVE = 0
+EMBEDDED = 1  # stands in an expression already, and is still in use elsewhere
+DEAD = 2  # dropped: only its effect counts
 
-class Value(s.Expression):
-    """A computed value. It may stand in a syntax tree until it is known whether it gets a name."""
 
-    __slots__ = ("node", "pending", "name", "refs", "dead", "embedded", "targets", "locals", "kills", "offset", "born")
+class Value:
+    """A computed value."""
+
+    __slots__ = ("node", "pending", "name", "refs", "fate", "targets", "locals", "kills", "offset", "born")
 
     def __init__(self, node: s.Expression, offset: int = -1) -> None:
         self.node = node
         self.pending = False
         self.name: Optional[str] = None  # the temporary that holds it
         self.refs = 0
-        self.dead = False  # dropped before it was written: only its effect counts
-        self.embedded = False  # stands in an expression already, and is still in use elsewhere
+        self.fate = LIVE
         self.targets: List[s.Expression] = []  # variables that it has been stored to while still in use
         self.locals: List[s.Expression] = []  # those of them that can be read again without effect
         self.kills: List[str] = []  # temporaries whose last use is in `node`
         self.offset = offset
-        self.born = -1  # when it was first on the stack, compared with others
+        self.born = -1  # its number in the order in which values came to be
 
     @property
     def items(self) -> Optional[List[Value]]:
-        """The elements of a fresh container."""
+        """The elements of a fresh container; None for every other value."""
         return None
 
     def clone(self) -> Value:
-        """A copy for another path; containers are copied by `fork`."""
+        """Copy the value for another path; containers are copied by `fork`."""
         new = object.__new__(type(self))
-        for cls in type(self).__mro__:
-            for slot in getattr(cls, "__slots__", ()):
-                if hasattr(self, slot):
-                    setattr(new, slot, getattr(self, slot))
+        for slot in (*Value.__slots__, *_own_slots(type(self))):
+            setattr(new, slot, getattr(self, slot))
         new.targets = list(self.targets)
         new.locals = list(self.locals)
         new.kills = []
         return new
 
 
-class Container(Value):
-    """A container made here that nothing else knows of: its elements are known."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: List[Value], offset: int = -1) -> None:
-        super().__init__(s.Constant(None), offset)
-        self._items = items
-
-    @property
-    def items(self) -> List[Value]:
-        return self._items
-
-    @items.setter
-    def items(self, items: List[Value]) -> None:
-        self._items = items
+def _own_slots(kind: type) -> Tuple[str, ...]:
+    return () if kind is Value else kind.__slots__  # type: ignore[attr-defined]
 
 
-class Fresh(Container):
-    """A list or tuple."""
+class Reference(s.Expression):
+    """A value that stands in the tree until it is clear whether it gets a name (`resolve`)."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class Fresh(Value):
+    """A list or tuple made here that has not escaped: its elements are known."""
+
+    __slots__ = ("kind", "items")
+
+    items: List[Value]
 
     def __init__(self, kind: str, items: List[Value], offset: int = -1) -> None:
-        super().__init__(items, offset)
+        super().__init__(s.Constant(None), offset)
         self.kind = kind  # "list" or "tuple"
+        self.items = items
 
 
-class FreshDict(Container):
-    """A dict; `keys` has None where another mapping is unpacked into it."""
+class FreshDict(Value):
+    """A dict made here that has not escaped; `keys` has None where another mapping is unpacked into it."""
 
-    __slots__ = ("keys",)
+    __slots__ = ("keys", "items")
+
+    items: List[Value]
 
     def __init__(self, keys: List[Optional[s.Expression]], items: List[Value], offset: int = -1) -> None:
-        super().__init__(items, offset)
+        super().__init__(s.Constant(None), offset)
         self.keys = keys
+        self.items = items
 
 
 class Null(Value):
@@ -94,7 +98,7 @@ class Null(Value):
 
 
 class Marker(Value):
-    """Something of the interpreter's own: an iterator, an exit method, an exception, the exception state."""
+    """An entry of the interpreter's own: an iterator, an exit method, an exception, the exception state."""
 
     __slots__ = ("what",)
 
@@ -114,13 +118,13 @@ class Cell(Value):
 
 
 def cells_node(variables: Sequence[str]) -> s.Expression:
-    """The tuple of the cells of some variables: a function that reads them has it as its closure."""
+    """Return the tuple of the cells of some variables: the closure of a lambda that reads them."""
     names: List[s.Expression] = [s.Name(name) for name in variables]
     return s.Attribute(s.Lambda(s.arguments(), names[0] if len(names) == 1 else s.Tuple(names)), "__closure__")
 
 
 class Pattern:
-    """An assignment that is still collecting its targets. `finish(target)` is called when it has them all."""
+    """An assignment that is still collecting its targets."""
 
     __slots__ = ("count", "star", "targets", "source", "is_done", "slots")
 
@@ -128,13 +132,15 @@ class Pattern:
         self.count = count
         self.star = star  # index of the starred target, or -1
         self.targets: List[s.Expression] = []
-        self.source = source  # a Slot of an outer pattern; a Value that is used again; or the value that is unpacked
+        # "for", "with", "async with"; a Slot of an outer pattern; a Value that is used again; or what is unpacked:
+        # (expression, targets that it is stored to first, temporaries that it kills, offset).
+        self.source = source
         self.is_done = False
         self.slots: List[Slot] = []
 
 
 class Slot(Value):
-    """One element that an unpacking, a for loop or a with statement gives; it waits for its target."""
+    """One element of an unpacking, the item of a for loop or what a with statement enters; it waits for its target."""
 
     __slots__ = ("pattern", "index")
 
@@ -144,18 +150,22 @@ class Slot(Value):
         self.index = index
 
 
-class FunctionValue(Value):
-    """A function that is being made. Its syntax depends on what happens to it."""
+@dataclass(frozen=True)
+class Definition:
+    """What a `def`, `class` or `type` statement is made of, besides the name that it binds."""
 
-    __slots__ = ("code", "parts", "decorators", "is_defined", "type_parameters")
+    code: CodeType  # of the function, of the class body, or of the function that computes an alias
+    parts: Sequence[Optional[s.Expression]]  # defaults, keyword defaults, annotations
+    decorators: Sequence[s.Expression] = ()
+    type_parameters: Sequence[s.TypeParameter] = ()
+    bases: Optional[Sequence[s.Expression]] = None  # only classes have them
+    keywords: Sequence[s.keyword] = ()
+    alias: Optional[s.Expression] = None  # only aliases have one
 
-    def __init__(self, code: CodeType, parts: Any, offset: int = -1) -> None:
-        super().__init__(s.Constant(None), offset)
-        self.code = code
-        self.parts = parts  # defaults, keyword defaults, annotations
-        self.decorators: List[s.Expression] = []
-        self.type_parameters: Sequence[s.TypeParameter] = ()
-        self.is_defined = False  # whether a statement that defines it is being written
+    @property
+    def is_class(self) -> bool:
+        """Whether a `class` statement makes it."""
+        return self.bases is not None
 
     @property
     def needs_statement(self) -> bool:
@@ -163,21 +173,15 @@ class FunctionValue(Value):
         return not self.code.co_name.startswith("<")
 
 
-class ClassValue(FunctionValue):
-    """A class that is being made; `code` is its body's."""
+class FunctionValue(Value):
+    """A function, class or type alias that is being made. Its syntax depends on what happens to it."""
 
-    __slots__ = ("bases", "keywords")
+    __slots__ = ("definition", "is_defined")
 
-    bases: List[s.Expression]
-    keywords: List[s.keyword]
-
-
-class AliasValue(FunctionValue):
-    """A type alias that is being made; `code` computes its value."""
-
-    __slots__ = ("value",)
-
-    value: s.Expression
+    def __init__(self, definition: Definition, offset: int = -1) -> None:
+        super().__init__(s.Constant(None), offset)
+        self.definition = definition
+        self.is_defined = False  # whether a statement that defines it is being written
 
 
 class TypeParameterValue(Value):
@@ -207,38 +211,47 @@ class SliceParts(Value):
 
 
 class BuildClass(Value):
-    """The function that makes classes: only a class statement can say it."""
+    """The function that makes classes: only a class statement can call it."""
 
     __slots__ = ()
+
+
+class ImportedModule:
+    """What an import statement names; `aliases` collects the names that are taken out of the module."""
+
+    __slots__ = ("name", "level", "fromlist", "aliases")
+
+    def __init__(self, name: str, level: int, fromlist: Any) -> None:
+        self.name = name
+        self.level = level
+        self.fromlist = fromlist  # None for `import a.b`
+        self.aliases: List[s.alias] = []
 
 
 class ImportValue(Value):
     """A module that is being imported."""
 
-    __slots__ = ("module", "level", "fromlist", "aliases", "path", "root")
+    __slots__ = ("module",)
 
-    def __init__(self, module: str, level: int, fromlist: Any, offset: int = -1) -> None:
+    def __init__(self, module: ImportedModule, offset: int = -1) -> None:
         super().__init__(s.Constant(None), offset)
         self.module = module
-        self.level = level
-        self.fromlist = fromlist
-        self.aliases: List[s.alias] = []
 
 
 class ImportedName(Value):
     """What `from m import n` takes out of a module."""
 
-    __slots__ = ("source", "attribute")
+    __slots__ = ("module", "attribute")
 
-    def __init__(self, source: ImportValue, attribute: str, offset: int = -1) -> None:
+    def __init__(self, module: ImportedModule, attribute: str, offset: int = -1) -> None:
         super().__init__(s.Constant(None), offset)
-        self.source = source
+        self.module = module
         self.attribute = attribute
 
 
 def fork(stack: Sequence[Value]) -> List[Value]:
-    """A copy of the stack for another path: containers and counts are its own, sharing inside is kept."""
-    memo: dict[int, Value] = {}
+    """Copy the stack for another path: containers and counts are its own, sharing inside is kept."""
+    memo: Dict[int, Value] = {}
 
     def copy(value: Value) -> Value:
         known = memo.get(id(value))
@@ -246,7 +259,7 @@ def fork(stack: Sequence[Value]) -> List[Value]:
             return known
         new = value.clone()
         memo[id(value)] = new
-        if isinstance(new, Container):
+        if isinstance(new, (Fresh, FreshDict)):
             new.items = [copy(item) for item in new.items]
         if isinstance(new, FreshDict):
             new.keys = list(new.keys)
@@ -256,7 +269,7 @@ def fork(stack: Sequence[Value]) -> List[Value]:
 
 
 def pending_inside(value: Value | None) -> Iterator[Value]:
-    """The pending values that a popped value is made of."""
+    """Yield the pending values that a popped value is made of."""
     work = [value] if value is not None else []
     while work:
         current = work.pop()
@@ -285,12 +298,18 @@ def reads(node: s.Node, variable: str) -> bool:
         if isinstance(current, s.Name):
             if current.id == variable:
                 return True
-        elif isinstance(current, Value):
-            if current.name == variable:
+        elif isinstance(current, Reference):
+            value = current.value
+            if value.name == variable:
                 return True
-            if current.name is None:
-                work.append(current.node)
-                work.extend(current.items or ())
+            if value.name is None:
+                work.append(value.node)
+                work.extend(map(Reference, value.items or ()))
         elif not isinstance(current, s.Constant):
             work.extend(s.children(current))
     return False
+
+
+def is_tuple(value: Value) -> bool:
+    """Whether a value is a tuple made here."""
+    return isinstance(value, Fresh) and value.kind == "tuple"

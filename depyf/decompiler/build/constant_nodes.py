@@ -10,6 +10,8 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.syntax.literals import Unspellable, spell
 
 _NAMED = (FunctionType, BuiltinFunctionType)
+
+
 _SPELLABLE = (int, str, bytes, bool, type(None), type(...))
 
 

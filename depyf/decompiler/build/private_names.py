@@ -1,7 +1,4 @@
-"""Private names: inside `class C`, `__x` means `_C__x`; and the bytecode says `_C__x`.
-
-See "Private name mangling" in Python's language reference.
-"""
+"""Private names: inside `class C`, `__x` means `_C__x`; and the bytecode has `_C__x`."""
 
 from __future__ import annotations
 

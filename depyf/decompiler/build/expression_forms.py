@@ -1,4 +1,4 @@
-"""Forms of expressions: nodes that wait to learn what they are part of, and small rewritings."""
+"""Forms of expressions: nodes that stand in the tree for a while, and small rewritings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 from typing import Any, List, Optional, Sequence
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.values import Slot, Value
+from depyf.decompiler.build.symbolic_values import Slot, Value
 from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 WILDCARD = s.MatchAs()  # `case _` that the text need not have
 
@@ -60,6 +61,12 @@ class CoroutineComprehension(s.Expression):
 
 class AssertionErrorName(s.Name):
     """The AssertionError of an assert statement, whatever the global of that name is."""
+
+    __slots__ = ()
+
+
+class Dropped(s.Name):
+    """The target of an element that is popped: of several stores to one variable the compiler keeps the last."""
 
     __slots__ = ()
 
@@ -167,11 +174,6 @@ def is_plain_key(node: s.Expression) -> bool:
     return isinstance(node, s.Constant) and type(node.value) in (str, int, bytes, type(None))
 
 
-def as_index(node: s.Expression) -> s.Expression:
-    """What stands between the brackets."""
-    return node
-
-
 def as_spec(node: s.Expression) -> s.Expression:
     """A format spec: a joined string."""
     if isinstance(node, s.JoinedStr):
@@ -205,10 +207,6 @@ def constant_items(value: Value) -> Optional[Sequence[Any]]:
     return items if isinstance(items, tuple) else None
 
 
-def is_set(node: s.Expression) -> bool:
-    return isinstance(node, s.Set)
-
-
 def set_elements(node: s.Expression) -> List[s.Expression]:
     """The elements of a set display, without the `*()` that says that it is empty."""
     assert isinstance(node, s.Set)
@@ -228,3 +226,43 @@ def unstar(node: s.Expression) -> s.Expression:
     if isinstance(node, s.Starred) and isinstance(node.value, s.Starred):
         return node.value
     return node
+
+
+def constant_of(value: Value) -> Any:
+    """The constant that was pushed."""
+    if isinstance(value.node, s.Constant) and not value.pending and value.items is None:
+        return value.node.value
+    if isinstance(value.node, s.Placeholder):
+        return value.node.value
+    raise Unstructured("a constant was expected on the stack")
+
+
+def as_item(nodes: Sequence[s.Expression]) -> s.Expression:
+    """`x[k]` from x and k, `x[i:j]` from x, i and j."""
+    if len(nodes) == 2:
+        return s.Subscript(nodes[0], nodes[1])
+    bounds = [None if isinstance(node, s.Constant) and node.value is None else node for node in nodes[1:]]
+    return s.Subscript(nodes[0], s.Slice(*bounds))
+
+
+def is_constant(value: Value, constant: Any) -> bool:
+    """Whether a value is this very constant."""
+    return isinstance(value.node, s.Constant) and value.node.value is constant and not value.pending
+
+
+def as_expression(body: Sequence[s.Statement]) -> s.Expression:
+    """A lambda's body: its returns, joined by conditional expressions."""
+    if body and isinstance(body[0], s.Nonlocal):
+        return mentioning(as_expression(body[1:]), body[0].names)
+    if len(body) >= 1 and isinstance(body[0], s.If):
+        then = as_expression(body[0].body)
+        orelse = as_expression(body[0].orelse or body[1:])
+        return s.IfExp(body[0].test, then, orelse)
+    if not body:
+        return s.Constant(None)
+    first = body[0]
+    if isinstance(first, s.Return):
+        return first.value or s.Constant(None)
+    if isinstance(first, s.Expr) and len(body) == 1:
+        raise Unstructured("a lambda that ends in a statement")
+    raise Unstructured("a lambda with statements")

@@ -1,0 +1,271 @@
+"""Assignments: stores to variables, attributes and items; augmented and chained assignment."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.definitions import define_function
+from depyf.decompiler.build.effects import emit, flush, give_name, node_of, spill_until, take
+from depyf.decompiler.build.expression_forms import Inplace, as_item, is_constant
+from depyf.decompiler.build.imports import store_imported, store_module
+from depyf.decompiler.build.list_folding import fold_store
+from depyf.decompiler.build.rebinding import before_rebinding
+from depyf.decompiler.build.symbolic_frame import Frame
+from depyf.decompiler.build.symbolic_values import (
+    FunctionValue,
+    ImportedName,
+    ImportValue,
+    Marker,
+    Null,
+    Pattern,
+    Reference,
+    SliceParts,
+    Slot,
+    Value,
+)
+from depyf.decompiler.build.unpacking import assign, store_target
+from depyf.decompiler.bytecode.microops import STORES, Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.identifiers import spelled
+
+
+def op_store_variable(frame: Frame, op: Op) -> None:
+    """STORE_LOCAL, STORE_CELL, STORE_GLOBAL, STORE_NAME"""
+    if frame.upcoming.kind not in STORES or not store_together(frame):
+        store_variable(frame, op)
+
+
+def store_variable(frame: Frame, op: Op) -> None:
+    """Store the topmost value in a variable."""
+    scope = frame.scope
+    name = scope.bound_name(op)
+    value = frame.stack.pop()
+    if isinstance(value, Null):
+        raise Unstructured("a variable is cleared")
+    if has_it_already(frame, op, value):
+        return
+    if op.kind != "STORE_LOCAL" or op.arg not in scope.unread_before_store:
+        before_rebinding(frame, name, value)
+    store(frame, value, s.Name(name), is_local=op.kind == "STORE_LOCAL", is_event=lets_go(frame, op))
+    if op.arg in frame.output.generated and value.refs and value.pending:
+        spill_until(frame, value)  # `:=` is for people, code generators do not mean it
+
+
+def has_it_already(frame: Frame, op: Op, value: Value) -> bool:
+    """`x = x`, which code generators write, says nothing where nobody else can have changed the variable."""
+    if op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and frame.scope.is_private_cell(op.arg, op.offset)):
+        return False
+    is_read = type(value) is Value and value.name is None and not value.pending and not value.targets
+    return is_read and isinstance(value.node, s.Name) and value.node.id == spelled(op.arg)
+
+
+def lets_go(frame: Frame, op: Op) -> bool:
+    """Whether a store to a variable releases, there and then, what anybody may have put into it."""
+    return op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and frame.scope.is_private_cell(op.arg, op.offset))
+
+
+def store_together(frame: Frame) -> bool:
+    """Write `a, b = x, y` for this store and those after it if all values were computed before; else do nothing."""
+    stack, ops, position = frame.stack, frame.upcoming.ops, frame.upcoming.position - 1
+    count = 0
+    while position + count < len(ops) and ops[position + count].kind in STORES:
+        count += 1
+    count = min(count, len(stack.values))
+    plain = 0
+    while plain < count and is_plain_value(stack.values[-1 - plain]):
+        plain += 1
+    if plain < 2 or plain > 3:
+        return False
+    run = list(ops[position : position + plain])
+    born = [value.born for value in stack.values[-1 : -1 - plain : -1]]
+    backwards = born == sorted(born, reverse=True) and all(op.kind == "STORE_LOCAL" for op in run)
+    if not backwards and born != sorted(born):
+        return False  # not computed in the order of the targets: separate statements
+    values = [stack.pop() for _ in run]
+    if backwards:  # the compiler stores to locals from the last to the first if that saves a SWAP
+        run.reverse()
+        values.reverse()
+    names = [frame.scope.bound_name(op) for op in run]
+    nodes = take(frame, *values, final=True, is_event=any(lets_go(frame, op) for op in run))
+    for name in names:
+        before_rebinding(frame, name)
+    emit(frame, s.Assign([s.Tuple([s.Name(name) for name in names])], s.Tuple(nodes)))
+    frame.upcoming.position += plain - 1
+    return True
+
+
+def op_swap(frame: Frame, op: Op) -> None:
+    """SWAP"""
+    values = frame.stack.values
+    if unpack_swapped(frame, op.arg):
+        return
+    if op.arg > len(values):
+        raise Unstructured("SWAP reaches below the stack")
+    values[-1], values[-op.arg] = values[-op.arg], values[-1]
+
+
+def unpack_swapped(frame: Frame, count: int) -> bool:
+    """Open the pattern of `a.b, c = x, y`: two or three values are swapped so that they can be stored in order."""
+    stack, ops, position = frame.stack, frame.upcoming.ops, frame.upcoming.position
+    values = stack.values[-count:]
+    if count not in (2, 3) or len(values) < count or not all(map(is_plain_value, values)):
+        return False
+    born = [value.born for value in values]
+    if born != sorted(born) or not frame.upcoming.store_one_by_one(count):
+        return False
+    if all(op.kind in STORES for op in ops[position : position + count]):
+        return False  # only variables: `store_together`
+    nodes = take(frame, *stack.pop_many(count), final=True)
+    killed, stack.killed = stack.killed, []
+    flush(frame)
+    pattern = Pattern(count, -1, (s.Tuple(nodes), [], killed, frame.output.offset))
+    pattern.slots = [Slot(pattern, index, frame.output.offset) for index in range(count)]
+    for slot in reversed(pattern.slots):
+        stack.push(slot)
+    return True
+
+
+def is_plain_value(value: Value) -> bool:
+    """A value that is on the stack once and is nothing special."""
+    special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
+    return value.refs == 1 and value.name is None and not isinstance(value, special) and not value.targets
+
+
+def store(frame: Frame, value: Value, target: s.Expression, is_local: bool = False, is_event: bool = False) -> None:
+    """Assign a popped value. `is_local`: the variable can be read again without effect.
+
+    `is_event`: what is assigned to may run code, by letting go of what it held.
+    """
+    if isinstance(value, Slot) and value.name is None:
+        store_target(frame, value, target)
+    elif isinstance(value, ImportedName):
+        store_imported(frame, value, target)
+    elif isinstance(value, ImportValue):
+        store_module(frame, value, target)
+    elif value.refs > 0 and value.name is None and not isinstance(value, (Marker, Null)):
+        is_statement = isinstance(value, FunctionValue) and not isinstance(value.node, s.Lambda)
+        if value.items is not None or is_statement:
+            store_shared(frame, value, target, is_local)
+            return
+        if value.pending and (value.kills or frame.stack.pending[-1] is not value):
+            flush(frame)  # something was done since, or what it used last goes now: it has a name
+            assign(frame, value, target, is_event)
+            return
+        value.targets.append(target)
+        if is_local:
+            value.locals.append(target)
+        if not value.pending:
+            frame.stack.add_pending(value)
+    elif value.targets:
+        value.targets.append(target)
+        finish_targets(frame, value)
+    elif isinstance(value, FunctionValue) and isinstance(target, s.Name) and define_function(frame, value, target.id):
+        pass
+    else:
+        assign(frame, value, target, is_event)
+
+
+def store_shared(frame: Frame, value: Value, target: s.Expression, is_local: bool) -> None:
+    """A fresh container goes into a variable and stays in use: a local is its name from now on.
+
+    Any other variable could not be read again without effect: the container waits for what becomes of it. So it
+    does where a person wrote it so; a statement of its own is better to read where a code generator did.
+    """
+    stack = frame.stack
+    waits = not (is_local and isinstance(target, s.Name) and target.id in frame.output.generated) or stack.around
+    if waits and value.items is not None and value.refs == 1 and stack.values[-1] is value:
+        value.refs = 0
+        (node,) = take(frame, value)
+        stack.values[-1] = waiting = Value(node, value.offset)
+        waiting.refs = 1
+        waiting.targets.append(target)
+        waiting.kills, stack.killed = stack.killed, []
+        stack.add_pending(waiting)
+        return
+    if not isinstance(target, s.Name):
+        give_name(frame, value)
+        emit(frame, s.Assign([target], node_of(frame, value)))
+        return
+    held, value.refs = value.refs, 0
+    (node,) = take(frame, value, final=True)
+    value.refs = held
+    emit(frame, s.Assign([target], node))
+    value.name = target.id
+
+
+def finish_targets(frame: Frame, value: Value) -> None:
+    """Write `a = b = value` once the last target is known."""
+    targets, value.targets = value.targets, []
+    (node,) = take(frame, value, final=True)
+    emit(frame, s.Assign(targets, node))
+
+
+def op_store_attr(frame: Frame, op: Op) -> None:
+    """STORE_ATTR"""
+    value, owner = frame.stack.pop_many(2)
+    if augmented(frame, value, (owner,), op.arg):
+        return
+    store_into(frame, value, (owner,), lambda nodes: s.Attribute(nodes[0], op.arg))
+
+
+def op_store_subscr(frame: Frame, op: Op) -> None:
+    """STORE_SUBSCR"""
+    value, owner, key = frame.stack.pop_many(3)
+    if fold_store(frame, value, owner, key):
+        return
+    places = [owner, *(key.parts if isinstance(key, SliceParts) else [key])]
+    if not augmented(frame, value, places, None):
+        store_into(frame, value, places, as_item)
+
+
+def store_into(frame: Frame, value: Value, places: Sequence[Value], make: Any) -> None:
+    """Assign to an attribute or an item. Python computes the value first, then the place."""
+    if isinstance(value, (Slot, ImportedName, ImportValue)) or value.refs > 0 or value.targets:
+        store(frame, value, make(take(frame, *places)))
+        return
+    nodes = take(frame, value, *places, final=True, is_event=True)
+    emit(frame, s.Assign([make(nodes[1:])], nodes[0]))
+
+
+def augmented(frame: Frame, value: Value, places: Sequence[Value], attribute: Optional[str]) -> bool:
+    """`x.y += v` and `x[k] += v`: the place was computed once and used twice."""
+    node = value.node
+    if not isinstance(node, Inplace) or value.refs or value.name is not None or not value.pending:
+        return False
+    read = node.left
+    parts: Sequence[Any]
+    if attribute is not None:
+        if not isinstance(read, s.Attribute) or read.attr != attribute:
+            return False
+        parts = (read.value,)
+    else:
+        if not isinstance(read, s.Subscript):
+            return False
+        parts = (read.value, read.slice)
+        if len(places) > 2 and isinstance(read.slice, s.Slice):
+            parts = (read.value, read.slice.lower, read.slice.upper, read.slice.step)[: len(places)]
+    if len(parts) != len(places) or not all(is_read_of(part, place) for part, place in zip(parts, places)):
+        return False
+    waiting = [place for place in places if place.pending]
+    if frame.stack.pending[-len(waiting) - 1 :] != [*waiting, value] or any(place.refs for place in places):
+        raise Unstructured("the place of an augmented assignment is in use")
+    del frame.stack.pending[-len(waiting) - 1 :]
+    nodes = []
+    for place in places:
+        place.pending = False
+        nodes.extend(take(frame, place, final=True))
+    target = s.Attribute(nodes[0], attribute) if attribute is not None else as_item(nodes)
+    emit(frame, s.AugAssign(target, node.op, node.right))
+    return True
+
+
+def is_read_of(part: Optional[s.Expression], place: Value) -> bool:
+    """Whether an expression inside the value is this very place."""
+    if isinstance(part, Reference):
+        return part.value is place
+    if part is place.node or (part is None and is_constant(place, None)):
+        return True
+    if isinstance(part, s.Slice) and isinstance(place.node, s.Slice) and not place.pending:
+        return s.same(part, place.node)
+    return isinstance(part, s.Name) and part.id == place.name

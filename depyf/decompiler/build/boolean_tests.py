@@ -1,0 +1,97 @@
+"""Tests, and operands that are computed only on some paths: `and`, `or`, `x if y else z`, chained comparisons."""
+
+from __future__ import annotations
+
+from typing import Callable, Sequence
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.effects import event, take
+from depyf.decompiler.build.expression_forms import Flipped, bool_op, comes_later, flips, negate
+from depyf.decompiler.build.symbolic_frame import Frame, run_ops
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.flow.graph import Both, Choice, Simple, Test
+
+
+def op_chain(frame: Frame, op: Op) -> None:
+    operator, rest = op.arg
+    left, right = take(frame, *frame.stack.pop_many(2))
+    operators, operands = [operator], [right]
+    for ops, next_operator in reversed(rest):
+        operands.append(operand(frame, ops))
+        operators.append(next_operator)
+    event(frame, s.Compare(left, operators, operands))
+
+
+def op_bool(frame: Frame, op: Op) -> None:
+    operator, test, rest = op.arg
+    first = test_node(frame, test, is_kept=True)
+    operands = [operand(frame, ops) for ops in reversed(rest)]
+    tested = [s.SeparateTest(node) if isinstance(node, s.BoolOp) else node for node in operands[:-1]]
+    event(frame, bool_op(operator, [first, *tested, operands[-1]]))
+
+
+def op_select(frame: Frame, op: Op) -> None:
+    test, then, orelse = op.arg
+    node = test_node(frame, test)
+    if comes_later(then, orelse) and not flips(node):
+        node, then, orelse = negate(node), orelse, then
+    event(frame, s.IfExp(node, operand(frame, then), operand(frame, orelse)))
+
+
+def test_node(frame: Frame, test: Test, is_kept: bool = False, is_followed: bool = True) -> s.Expression:
+    """The expression for a test whose first operand is on the stack.
+
+    `is_kept`: the value that is tested may stay on the stack. `is_followed`: the test comes right after the value;
+    after the first arm of a conditional expression it does not, so no compiler tests the operands in its place.
+    """
+    if isinstance(test, Simple):
+        (node,) = take(frame, frame.stack.pop())
+        if test.kind == "none":
+            return s.Compare(node, ["is not" if test.negate else "is"], [s.Constant(None)])
+        if test.negate and isinstance(node, s.Compare) and flips(node):
+            return Flipped(node.left, negate(node).ops, node.comparators)  # type: ignore[attr-defined]
+        if isinstance(node, s.BoolOp) and is_followed:
+            node = s.SeparateTest(node)
+        return negate(node) if test.negate else node
+    node = test_node(frame, test.first)
+    if isinstance(test, Both):
+        values = [node, *(nested_test(frame, ops, inner) for ops, inner in reversed(test.rest))]
+        node = bool_op(test.op, values)
+    else:
+        assert isinstance(test, Choice)
+        then, orelse = test.then, test.orelse
+        if comes_later(then[0], orelse[0]) and not flips(node):
+            node, then, orelse = negate(node), orelse, then
+        first = nested_test(frame, *then, is_kept, not is_kept)
+        node = s.IfExp(node, first, nested_test(frame, *orelse, is_kept))
+    return negate(node) if test.negate else node
+
+
+def operand(frame: Frame, ops: Sequence[Op]) -> s.Expression:
+    """An expression that is computed only on some paths: nothing may be written for it."""
+    return isolated(frame, ops, lambda: take(frame, frame.stack.pop())[0])
+
+
+def nested_test(
+    frame: Frame, ops: Sequence[Op], test: Test, is_kept: bool = False, is_followed: bool = True
+) -> s.Expression:
+    """A test that is computed only on some paths."""
+    return isolated(frame, ops, lambda: test_node(frame, test, is_kept, is_followed))
+
+
+def isolated(frame: Frame, ops: Sequence[Op], finish: Callable[[], s.Expression]) -> s.Expression:
+    """Run ops that must come out as one expression."""
+    stack, output = frame.stack, frame.output
+    pending, stack.pending = stack.pending, []
+    killed, stack.killed = stack.killed, []
+    out, output.body = output.body, []
+    depth = len(stack.values)
+    stack.around.append((depth, pending))
+    run_ops(frame, ops)
+    node = finish()
+    stack.around.pop()
+    if output.body or stack.pending or stack.killed or len(stack.values) != depth:
+        raise Unstructured("an operand needs statements")
+    stack.pending, stack.killed, output.body = pending, killed, out
+    return node

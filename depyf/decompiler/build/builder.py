@@ -1,0 +1,28 @@
+"""The way into the stage: the statements of one code object, or the comprehension that it computes."""
+
+from __future__ import annotations
+
+from typing import Any, Collection, List
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.comprehension_frames import comprehension_of
+from depyf.decompiler.build.function_bodies import function_body
+from depyf.decompiler.build.handler_tables import TABLES
+from depyf.decompiler.build.scope import Settings
+from depyf.decompiler.build.symbolic_frame import open_frame
+from depyf.decompiler.bytecode.microops import Program
+
+
+def build_statements(
+    program: Program, tree: Any, settings: Settings, generated: Collection[str] = ()
+) -> List[s.Statement]:
+    """Return the statements of a function, module or class body, docstring and declarations first.
+
+    `generated`: locals that a code generator added to the user's.
+    """
+    return function_body(open_frame(program, settings, TABLES, generated=generated), tree)
+
+
+def standalone_comprehension(program: Program, tree: Any, settings: Settings) -> s.Expression:
+    """Return the comprehension of a code object by itself: it runs over an iterator that it is given."""
+    return comprehension_of(program, tree, settings, TABLES, s.Name("__iterator"))

@@ -1,0 +1,117 @@
+"""Comprehensions: the frame that collects, of a code object of its own or inlined."""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, Element, comprehension_node
+from depyf.decompiler.build.container_displays import op_build_set, op_list_append, op_map_add, op_set_add
+from depyf.decompiler.build.effects import emit, event, silent, take
+from depyf.decompiler.build.expression_forms import AiterOf, CoroutineComprehension, IterOf
+from depyf.decompiler.build.function_bodies import mentions, rebinds
+from depyf.decompiler.build.rebinding import before_rebinding
+from depyf.decompiler.build.region_walk import trampoline, walk
+from depyf.decompiler.build.resolution import resolve
+from depyf.decompiler.build.scope import Settings
+from depyf.decompiler.build.symbolic_frame import Frame, Tables, open_comprehension
+from depyf.decompiler.build.symbolic_values import FunctionValue, Marker, Value
+from depyf.decompiler.bytecode.code_flags import CO_COROUTINE
+from depyf.decompiler.bytecode.microops import Op, Program
+from depyf.decompiler.syntax.identifiers import spelled
+from depyf.decompiler.undo import Comprehension
+
+
+def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Value]) -> bool:
+    """A comprehension: a function made, called with an iterator, and gone."""
+    code = function.definition.code
+    if code.co_name not in COMPREHENSIONS or len(arguments) != 1 or function.refs:
+        return False
+    _, source = take(frame, function, arguments[0])
+    if isinstance(source, (IterOf, AiterOf)):
+        source = source.args[0]
+    settings = frame.scope.settings
+    program, tree = settings.structure(code)
+    node = comprehension_of(program, tree, settings, frame.tables, source)
+    event(frame, CoroutineComprehension(node) if code.co_flags & CO_COROUTINE else node)
+    return True
+
+
+def op_comprehension(frame: Frame, op: Op) -> None:
+    """A comprehension that was inlined: its loops are built apart, with the iterator to run over given."""
+    scope = frame.scope
+    found: Comprehension = op.arg
+    (source,) = take(frame, frame.stack.pop())
+    for name in sorted(found.rebound):
+        before_rebinding(frame, name)
+    inner = open_comprehension(scope.program, scope.settings, frame.tables)
+    inner.output.names, inner.scope.declared = frame.output.names, scope.declared
+    inner.stack.push(Marker("collection"))
+    inner.stack.push(Value(source))
+    over = source.args[0] if isinstance(source, (IterOf, AiterOf)) else source
+    event(frame, comprehension_node(found.kind, loops(inner, found.tree), over))
+
+
+def adds_to_collection(frame: Frame, op: Op, popped: int) -> bool:
+    """Whether an op adds to the collection itself, which is at the bottom of the stack."""
+    return bool(op.arg == len(frame.stack.values) - popped)
+
+
+def op_collect_in_list(frame: Frame, op: Op) -> None:
+    if not adds_to_collection(frame, op, 1):
+        op_list_append(frame, op)
+        return
+    (node,) = take(frame, frame.stack.pop(), final=True)
+    emit(frame, s.Expr(Element(node)))
+
+
+def op_collect_in_set(frame: Frame, op: Op) -> None:
+    if not adds_to_collection(frame, op, 1):
+        op_set_add(frame, op)
+        return
+    (node,) = take(frame, frame.stack.pop(), final=True)
+    emit(frame, s.Expr(Element(node)))
+
+
+def op_start_set(frame: Frame, op: Op) -> None:
+    if op.arg or frame.stack.values:
+        op_build_set(frame, op)
+    else:  # the collection itself
+        silent(frame, s.Set([]))
+
+
+def op_collect_in_dict(frame: Frame, op: Op) -> None:
+    if not adds_to_collection(frame, op, 2):
+        op_map_add(frame, op)
+        return
+    key, value = take(frame, *frame.stack.pop_many(2), final=True)
+    emit(frame, s.Expr(Element(value, key)))
+
+
+def op_collect_yielded(frame: Frame, op: Op) -> None:
+    (node,) = take(frame, frame.stack.pop(), final=True)
+    emit(frame, s.Expr(Element(node)))
+    silent(frame, s.Constant(None))
+
+
+def unmentioned(frame: Frame) -> List[str]:
+    """Free variables that only code mentions which the compiler dropped."""
+    return [
+        spelled(name)
+        for name in frame.scope.code.co_freevars
+        if not rebinds(frame.scope, name) and not mentions(frame.scope, name)
+    ]
+
+
+def comprehension_of(
+    program: Program, tree: Any, settings: Settings, tables: Tables, source: s.Expression
+) -> s.Expression:
+    """The comprehension that a code object of its own computes."""
+    frame = open_comprehension(program, settings, tables)
+    return comprehension_node(program.code.co_name, loops(frame, tree), source, unmentioned(frame))
+
+
+def loops(frame: Frame, tree: Any) -> List[s.Statement]:
+    """The statements that compute a comprehension."""
+    trampoline(walk(frame, tree))
+    return resolve(frame.output.body, frame.scope.placeholders)

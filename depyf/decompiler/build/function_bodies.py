@@ -1,0 +1,128 @@
+"""The body of one code object: its statements, and the declarations that make its variables what they are."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, List
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.analysis.unbound_locals import never_set
+from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS
+from depyf.decompiler.build.namespace_bodies import drop_returns, future_imports, namespace_body
+from depyf.decompiler.build.parameter_lists import docstring_of
+from depyf.decompiler.build.region_walk import trampoline, walk
+from depyf.decompiler.build.resolution import resolve, spell_assertion_errors
+from depyf.decompiler.build.scope import Scope
+from depyf.decompiler.build.symbolic_frame import Frame
+from depyf.decompiler.build.tidying import finish_body
+from depyf.decompiler.build.variable_names import named_after, rename, telling_names
+from depyf.decompiler.bytecode.code_flags import GENERATORS
+from depyf.decompiler.bytecode.microops import parameters
+from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.identifiers import spelled
+
+USES_OF_LOCALS = frozenset({
+    "LOAD_LOCAL", "STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CELL", "STORE_CELL", "DELETE_CELL",
+    "SAVE_CELL", "RENEW_CELL", "LOAD_CLOSURE",
+})  # fmt: skip
+
+
+READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
+
+
+def function_body(frame: Frame, tree: Any) -> List[s.Statement]:
+    """The statements of the function, docstring and declarations first."""
+    scope = frame.scope
+    body = written_statements(frame, tree)
+    head: List[s.Statement] = []
+    docstring = docstring_of(scope.code)
+    if docstring is not None:
+        head.append(s.Expr(s.Constant(docstring)))
+    if scope.is_namespace:
+        body = namespace_body(scope, body)
+        start = future_imports(body)
+        head, body = body[:start], body[start:]
+    free = [name for name in scope.code.co_freevars if rebinds(scope, name) or not mentions(scope, name)]
+    free += [name for name in scope.code.co_freevars if name not in free and is_set_inside(scope, name)]
+    if scope.declared.get("global"):
+        head.append(s.Global(scope.declared["global"]))
+    if free:
+        head.append(s.Nonlocal(free))
+    if scope.code.co_flags & GENERATORS and not any(op.kind in ("YIELD", "YIELD_FROM") for op in scope.program.ops):
+        head.append(s.If(s.Constant(False), [s.Expr(s.Yield())]))  # a generator that never yields
+    head.extend(s.AnnAssign(s.Name(name), s.Constant(...)) for name in unset_cells(scope))
+    unused = unused_locals(scope)
+    if unused:
+        nothing: List[s.Statement] = [s.Assign([s.Name(name) for name in unused], s.Constant(None))]
+        head.append(s.If(s.Constant(False), nothing))
+    return head + body
+
+
+def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:
+    """The statements of a region tree."""
+    output, scope = frame.output, frame.scope
+    trampoline(walk(frame, tree))
+    if frame.stack.values and output.falls:
+        raise Unstructured("values are left on the stack")
+    body = resolve(output.body, scope.placeholders)
+    if scope.is_namespace:
+        drop_returns(body)
+    finish_body(body)
+    if any(op.kind == "LOAD_ASSERTION_ERROR" for op in scope.program.ops):
+        spell_assertion_errors(body, scope.placeholders)
+    wanted = {**telling_names(body, output.generated), **output.better_names}
+    wanted = {**named_after(output.temporaries, wanted), **wanted}
+    rename(body, {old: output.names.like(name) for old, name in wanted.items()})
+    return body
+
+
+def unset_cells(scope: Scope) -> List[str]:
+    """Variables that are captured but never set here: an annotation makes them this function's own."""
+    if scope.is_namespace:
+        return []
+    stored = {op.arg for op in scope.program.ops if op.kind in ("STORE_CELL", "DELETE_CELL")}
+    locals_ = scope.code.co_varnames
+    own = [name for name in scope.code.co_cellvars if name in scope.captured and name not in locals_]
+    return [name for name in own if name not in stored and not is_set_inside(scope, name)]
+
+
+def is_set_inside(scope: Scope, name: str) -> bool:
+    """Whether a comprehension sets the variable with `:=`, which makes it this function's own as well.
+
+    Only those that the program makes count: code that Dynamo wrote still has the constants of what it was made of.
+    """
+    work = [scope.program]
+    while work:
+        inner = [op.arg for op in work.pop().ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
+        for code in inner:
+            if code.co_name in COMPREHENSIONS and name in code.co_freevars:
+                program = scope.settings.structure(code)[0]
+                if any(op.kind == "STORE_CELL" and op.arg == name for op in program.ops):
+                    return True
+                work.append(program)
+    return False
+
+
+def unused_locals(scope: Scope) -> List[str]:
+    """Locals that only dropped code sets: those that are read, and all if the function looks at its own names."""
+    if scope.is_namespace:
+        return []
+    found = set(never_set(scope.program, scope.maybe_unbound))
+    if sees_local_names(scope.program):
+        used = {op.arg for op in scope.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(scope.code))
+        found.update(set(scope.code.co_varnames) - used)
+    return [spelled(name) for name in dict.fromkeys(scope.code.co_varnames) if name in found]
+
+
+def mentions(scope: Scope, name: str) -> bool:
+    """Whether the text mentions a free variable without a declaration."""
+    ops = scope.program.ops
+    if name == "__class__" and any(op.kind in ("LOAD_GLOBAL", "LOAD_NAME") and op.arg == "super" for op in ops):
+        return True
+    return any(op.arg == name for op in ops if op.kind in READS_OF_CELLS)
+
+
+def rebinds(scope: Scope, name: str) -> bool:
+    """Whether the function assigns to a free variable."""
+    return any(op.kind in ("STORE_CELL", "DELETE_CELL") and op.arg == name for op in scope.program.ops)

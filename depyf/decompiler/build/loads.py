@@ -1,0 +1,152 @@
+"""Handlers that move, read and delete: stack entries, constants, variables, attributes and items."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.assignments import finish_targets
+from depyf.decompiler.build.constant_nodes import constant_node
+from depyf.decompiler.build.effects import discard, emit, event, flush, silent, take
+from depyf.decompiler.build.expression_forms import AssertionErrorName
+from depyf.decompiler.build.imports import finish_import
+from depyf.decompiler.build.list_folding import fold_delete, fold_subscript
+from depyf.decompiler.build.rebinding import before_rebinding, settle
+from depyf.decompiler.build.symbolic_frame import Frame
+from depyf.decompiler.build.symbolic_values import Cell, Fresh, ImportValue, Marker, Null, Slot
+from depyf.decompiler.build.unpacking import store_target
+from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.identifiers import spelled
+
+
+def op_pop(frame: Frame, op: Op) -> None:
+    value = frame.stack.pop()
+    if isinstance(value, ImportValue) and value.refs == 0:
+        finish_import(frame, value)
+    elif isinstance(value, Slot) and value.name is None:
+        store_target(frame, value, overwritten_target(frame))
+    elif isinstance(value, (Marker, Null)):
+        pass
+    elif value.refs == 0 and value.targets and value.name is None:
+        finish_targets(frame, value)
+    elif value.refs == 0 and value.pending and value.name is None and frame.stack.pending[-1] is value:
+        emit(frame, s.Expr(take(frame, value, final=True)[0]))
+    else:
+        discard(frame, value)
+
+
+def overwritten_target(frame: Frame) -> Optional[s.Expression]:
+    """`a, _, _ = x`: a store that another one to the same local follows is a POP."""
+    ops, position = frame.upcoming.ops, frame.upcoming.position
+    while position < len(ops) and ops[position].kind == "POP":
+        position += 1
+    if position == len(ops) or ops[position].kind != "STORE_LOCAL" or not isinstance(frame.stack.values[-1], Slot):
+        return None
+    return s.Name(spelled(ops[position].arg))
+
+
+def op_copy(frame: Frame, op: Op) -> None:
+    stack = frame.stack
+    if op.arg > len(stack.values):
+        raise Unstructured("COPY reaches below the stack")
+    stack.push(stack.values[-op.arg])
+
+
+def op_push_null(frame: Frame, op: Op) -> None:
+    frame.stack.push(Null(s.Constant(None)))
+
+
+def op_const(frame: Frame, op: Op) -> None:
+    silent(frame, constant_node(op.arg, frame.scope.placeholders))
+
+
+def op_load_local(frame: Frame, op: Op) -> None:
+    node = s.Name(spelled(op.arg))
+    if (op.offset, op.arg) in frame.scope.maybe_unbound:
+        event(frame, node)
+    else:
+        silent(frame, node)
+
+
+def op_load_cell(frame: Frame, op: Op) -> None:
+    node = s.Name(spelled(op.arg))
+    if frame.scope.is_private_cell(op.arg, op.offset):
+        silent(frame, node)
+    else:
+        event(frame, node)
+
+
+def op_load_closure(frame: Frame, op: Op) -> None:
+    frame.stack.push(Cell(spelled(op.arg)))
+
+
+def op_load_global(frame: Frame, op: Op) -> None:
+    name = frame.scope.global_name(op.arg)
+    if frame.scope.settings.constant_globals(op.arg):
+        silent(frame, s.Name(name))
+    else:
+        event(frame, s.Name(name))
+
+
+def op_delete_variable(frame: Frame, op: Op) -> None:
+    name = frame.scope.bound_name(op)
+    before_rebinding(frame, name)
+    if op.arg in frame.output.generated and not frame.stack.killed:
+        flush(frame)
+        frame.output.delete([name])
+    else:
+        emit(frame, s.Delete([s.Name(name)]))
+
+
+def op_load_attr(frame: Frame, op: Op) -> None:
+    (node,) = take(frame, frame.stack.pop())
+    event(frame, s.Attribute(node, op.arg))
+
+
+def op_load_super_attr(frame: Frame, op: Op) -> None:
+    name, zero_argument = op.arg
+    values = frame.stack.pop_many(3)
+    nodes = take(frame, *values)
+    call = s.Call(nodes[0], [] if zero_argument else nodes[1:])
+    event(frame, s.Attribute(call, name))
+
+
+def op_delete_attr(frame: Frame, op: Op) -> None:
+    (node,) = take(frame, frame.stack.pop(), final=True)
+    emit(frame, s.Delete([s.Attribute(node, op.arg)]))
+
+
+def op_subscr(frame: Frame, op: Op) -> None:
+    container, key = frame.stack.pop_many(2)
+    if fold_subscript(frame, container, key):
+        return
+    if isinstance(key, Fresh) and key.kind == "tuple" and key.refs == 1 and key.name is None:
+        key = settle(frame, key)
+    nodes = take(frame, container, key)
+    event(frame, s.Subscript(nodes[0], nodes[1]))
+
+
+def op_delete_subscr(frame: Frame, op: Op) -> None:
+    container, key = frame.stack.pop_many(2)
+    if fold_delete(frame, container, key):
+        return
+    nodes = take(frame, container, key, final=True)
+    emit(frame, s.Delete([s.Subscript(nodes[0], nodes[1])]))
+
+
+def op_load_assertion_error(frame: Frame, op: Op) -> None:
+    silent(frame, AssertionErrorName("AssertionError"))
+
+
+def op_load_class_cell(frame: Frame, op: Op) -> None:
+    event(frame, s.Name(spelled(op.arg)))
+
+
+def op_load_locals(frame: Frame, op: Op) -> None:
+    silent(frame, s.Call(s.Name("locals")))
+
+
+def op_load_from_mapping(frame: Frame, op: Op) -> None:
+    take(frame, frame.stack.pop())
+    event(frame, s.Name(spelled(op.arg)))

@@ -1,0 +1,63 @@
+"""Values that read a variable which is about to change."""
+
+from __future__ import annotations
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.effects import flush, give_name, released_items, spill_until, take
+from depyf.decompiler.build.symbolic_frame import Frame
+from depyf.decompiler.build.symbolic_values import Cell, Fresh, Marker, Null, Value, holds, pending_inside, reads
+
+
+def settle(frame: Frame, value: Fresh) -> Value:
+    """A tuple that is used twice, as the index of `x[a, b:c] += d` is, becomes one expression."""
+    stack = frame.stack
+    held, value.refs = value.refs, 0
+    pending = any(pending_inside(value))
+    nodes = take(frame, *released_items(value.items))
+    settled = Value(s.Tuple(nodes), value.offset)
+    settled.refs = held
+    stack.values = [settled if other is value else other for other in stack.values]
+    if pending:
+        stack.add_pending(settled)
+    return settled
+
+
+def before_rebinding(frame: Frame, variable: str, stored: Value | None = None) -> None:
+    """The variable is about to change: values on the stack that read it get a name while they can.
+
+    `stored`, which is about to go into the variable, has been popped and is computed before it changes.
+    """
+    stack, output = frame.stack, frame.output
+    for value in list(stack.all_values()):
+        if isinstance(value, (Cell, Marker, Null)) and value.name is None:
+            continue
+        if value.name == variable:
+            value.name = output.new_name(s.Name(variable))
+            flush(frame)
+            output.body.append(s.Assign([s.Name(value.name)], s.Name(variable), origin=output.offset))
+        elif value.name is None and not value.pending and value.items is None and reads(value.node, variable):
+            if type(value) is not Value or value.refs != 1 or not read_in_order(frame, value):
+                give_name(frame, value)
+    own = set(map(id, pending_inside(stored)))
+    later = stack.pending[len(stack.pending) - len(own) :]
+    if all(id(value) in own for value in later):
+        return  # everything else that is pending is written before
+    for value in list(stack.pending):
+        if id(value) not in own and value.pending and reads(value.node, variable):
+            spill_until(frame, value)
+
+
+def read_in_order(frame: Frame, value: Value) -> bool:
+    """`f(i, g(), i := 3)`: a variable that was read before it changes is written where it was read.
+
+    False where it is not on the stack.
+    """
+    stack = frame.stack
+    place = next((index for index, entry in enumerate(stack.values) if holds(entry, value)), -1)
+    if place < 0:
+        return False
+    pending = next((waiting for depth, waiting in stack.around if place < depth), stack.pending)
+    later = [position for position, other in enumerate(pending) if other.born > value.born]
+    value.pending = True
+    pending.insert(later[0] if later else len(pending), value)
+    return True

@@ -1,0 +1,111 @@
+"""Nodes that stand in the tree for a while -> the syntax that they become."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Tuple
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.constant_nodes import Placeholders
+from depyf.decompiler.build.expression_forms import (
+    AiterOf,
+    AssertionErrorName,
+    Converted,
+    CoroutineComprehension,
+    Dropped,
+    Flipped,
+    Inplace,
+    IterOf,
+)
+from depyf.decompiler.build.symbolic_values import FunctionValue, Reference
+from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_IN_TURN
+from depyf.decompiler.bytecode.unstructured import Unstructured
+
+_CONVERSIONS = {"s": str, "r": repr, "a": ascii}
+
+
+def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.Statement]:
+    """Replace the values that still stand in the tree by their names or expressions, in place."""
+    work: List[Any] = list(body)
+    while work:
+        node = work.pop()
+        if isinstance(node, s.Dict) and None in node.keys:
+            spread(node, placeholders)
+        for slot in node.__slots__:
+            child = getattr(node, slot, None)
+            if isinstance(child, s.Node):
+                final = _resolved(child, placeholders)
+                if type(final) is Flipped and not (slot == "test" and isinstance(node, s.If)):
+                    final = _as_written(final)
+                if final is not child:
+                    setattr(node, slot, final)
+                if not isinstance(final, s.Constant):
+                    work.append(final)
+            elif isinstance(child, (list, tuple)) and child and slot != "names":
+                new = [_resolved(item, placeholders) if isinstance(item, s.Node) else item for item in child]
+                new = [_as_written(item) if type(item) is Flipped else item for item in new]
+                if slot in ("body", "orelse", "finalbody", "handlers"):
+                    work.extend(new)
+                else:
+                    setattr(node, slot, new)
+                    work.extend(item for item in new if isinstance(item, s.Node) and not isinstance(item, s.Constant))
+    return body
+
+
+def spread(node: s.Dict, placeholders: Placeholders) -> None:
+    """`{**x, **{y: z}}` -> `{**x, y: z}`: the compiler puts what comes after a `**` into a dict of its own, too.
+
+    If that is long it makes several, each of as many pairs as it does in turn.
+    """
+    pairs: List[Tuple[Optional[s.Expression], s.Expression]] = []
+    written = 1  # pairs since the last `**`; those at the beginning of the display are not in a dict of their own
+    for key, value in zip(node.keys, node.values):
+        can_be_spread = key is None and written % MOST_PAIRS_IN_TURN == 0
+        inner = _resolved(value, placeholders) if can_be_spread else None
+        if isinstance(inner, s.Dict) and 0 < len(inner.keys) <= MOST_PAIRS_IN_TURN and None not in inner.keys:
+            pairs.extend(zip(inner.keys, inner.values))
+            written += len(inner.keys)
+        else:
+            pairs.append((key, value))
+            written = 0 if key is None else 1
+    node.keys, node.values = [key for key, _ in pairs], [value for _, value in pairs]
+
+
+def _as_written(node: Flipped) -> s.Compare:
+    """The comparison for good: nothing is left to swap for it."""
+    return s.Compare(node.left, node.ops, node.comparators)
+
+
+def _resolved(node: Any, placeholders: Placeholders) -> Any:
+    while isinstance(node, Reference):
+        value = node.value
+        if value.name is not None:
+            return s.Name(value.name)
+        if isinstance(value, FunctionValue) and not isinstance(value.node, s.Lambda):
+            raise Unstructured("a function is used before it has a name")
+        node = value.node
+    if type(node) is Dropped:
+        return s.Name(node.id)
+    if type(node) is Inplace:
+        raise Unstructured("an in-place operation inside an expression")
+    if type(node) is IterOf:
+        return s.Call(placeholders.node(iter), node.args)
+    if type(node) is Converted:
+        return s.Call(placeholders.node(_CONVERSIONS[chr(node.conversion)]), [node.value])
+    if type(node) in (AiterOf, CoroutineComprehension):
+        raise Unstructured("an iterator that no loop runs over")
+    return node
+
+
+def spell_assertion_errors(body: List[s.Statement], placeholders: Placeholders) -> None:
+    """The interpreter's own AssertionError where no assert statement says it: a constant without a spelling."""
+    work: List[Any] = list(body)
+    while work:
+        node = work.pop()
+        for slot in node.__slots__:
+            child = getattr(node, slot, None)
+            if type(child) is AssertionErrorName:
+                setattr(node, slot, placeholders.node(AssertionError))
+            elif isinstance(child, (list, tuple)) and any(type(item) is AssertionErrorName for item in child):
+                own = placeholders.node(AssertionError)
+                setattr(node, slot, [own if type(item) is AssertionErrorName else item for item in child])
+        work.extend(s.children(node))

@@ -1,0 +1,189 @@
+"""The last touches to a body: statements as a person would write them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Callable, Iterator, List, Optional, Tuple
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.expression_forms import WILDCARD, AssertionErrorName, Flipped, flips, negate
+
+
+def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
+    """The statements of a body and of those inside it, in the order of the text; not of functions and classes."""
+    work = [iter(body)]
+    while work:
+        statement = next(work[-1], None)
+        if statement is None:
+            work.pop()
+            continue
+        yield statement
+        work.append(itertools.chain.from_iterable(bodies(statement)))
+
+
+def finish_body(body: List[s.Statement]) -> List[s.Statement]:
+    """The body of a function as a person would write it."""
+    work: List[Tuple[List[s.Statement], bool]] = [(body, False)]
+    while work:
+        current, ends_loop = work.pop()
+        _tidy(current, ends_loop)
+        for statement in current:
+            is_loop = isinstance(statement, (s.For, s.While, s.AsyncFor))
+            at_end = ends_loop and statement is current[-1]
+            for part in bodies(statement):
+                if is_loop and part is statement.body:  # type: ignore[attr-defined]
+                    work.append((part, True))
+                else:
+                    work.append((part, at_end and isinstance(statement, s.If)))
+    _drop_final_returns(body)
+    return body
+
+
+def bodies(statement: s.Statement) -> List[List[s.Statement]]:
+    """The bodies directly inside a statement."""
+    if isinstance(statement, (s.If, s.For, s.While, s.AsyncFor)):
+        return [statement.body, statement.orelse]
+    if isinstance(statement, (s.With, s.AsyncWith)):
+        return [statement.body]
+    if isinstance(statement, s.Match):
+        return [case.body for case in statement.cases]
+    if isinstance(statement, (s.Try, s.TryStar)):
+        return [statement.body, *(h.body for h in statement.handlers), statement.orelse, statement.finalbody]
+    return []
+
+
+def _tidy(body: List[s.Statement], ends_loop: bool) -> None:
+    """Rewrite the statements of one body; what an `if` that always leaves has as its else comes after it.
+
+    `ends_loop`: at the end of the body its loop goes on.
+    """
+    position = 0
+    while position < len(body):
+        statement = body[position]
+        if isinstance(statement, s.If):
+            if not statement.body and statement.orelse and not flips(statement.test):
+                statement.test = negate(statement.test)
+                statement.body, statement.orelse = statement.orelse, []
+            assertion = _as_assert(statement)
+            if assertion is not None:
+                body[position : position + 1] = [assertion, *statement.orelse]
+                continue
+            if type(statement.test) is Flipped:
+                statement.test = negate(statement.test)
+                statement.body, statement.orelse = statement.orelse, statement.body
+            if not statement.body:
+                statement.body.append(s.Continue() if ends_loop and position == len(body) - 1 else s.Pass())
+            if statement.orelse and position == len(body) - 1 and ends(statement.body):
+                rest = statement.orelse
+                statement.orelse = []
+                body.extend(rest)
+            elif position == len(body) - 1 and _short_end(statement.orelse) and not flips(statement.test):
+                statement.test = negate(statement.test)
+                rest = statement.body
+                statement.body, statement.orelse = statement.orelse, []
+                body.extend(rest)
+        elif isinstance(statement, s.Raise):
+            body[position] = _assertion(statement, lambda: s.Constant(False)) or statement
+        elif isinstance(statement, s.Try):
+            _join_try(statement)
+            if len(statement.body) > 1 and _is_bare_return(statement.body[-1]) and ends(statement.finalbody):
+                statement.body = statement.body[:-1]  # nothing is returned: the `finally` goes elsewhere
+            if statement.orelse and statement.handlers and not statement.finalbody:
+                if position == len(body) - 1 and all(ends(handler.body) for handler in statement.handlers):
+                    body.extend(statement.orelse)
+                    statement.orelse = []
+        position += 1
+
+
+def _short_end(body: List[s.Statement]) -> bool:
+    leaves = (s.Raise, s.Return, s.Continue, s.Break)
+    return len(body) == 1 and isinstance(body[0], leaves) and not _is_bare_return(body[0])
+
+
+def _is_bare_return(statement: s.Statement) -> bool:
+    return isinstance(statement, s.Return) and statement.value is None
+
+
+def ends(body: List[s.Statement]) -> bool:
+    """Whether control never reaches the end of a body."""
+    while body:
+        last = body[-1]
+        if isinstance(last, (s.Return, s.Raise, s.Break, s.Continue)):
+            return True
+        if isinstance(last, s.If) and last.orelse and ends(last.body):
+            body = last.orelse
+            continue
+        return False
+    return False
+
+
+def _as_assert(statement: s.If) -> Optional[s.Statement]:
+    """`if not x: raise AssertionError(m)` with the interpreter's own AssertionError is an assert."""
+    if len(statement.body) != 1 or not isinstance(statement.body[0], s.Raise):
+        return None
+    return _assertion(statement.body[0], lambda: negate(statement.test))
+
+
+def _assertion(statement: s.Raise, test: Callable[[], s.Expression]) -> Optional[s.Statement]:
+    raised = statement.exc
+    if isinstance(raised, AssertionErrorName):
+        return s.Assert(test(), None, origin=statement.origin)
+    if isinstance(raised, s.Call) and isinstance(raised.func, AssertionErrorName) and len(raised.args) == 1:
+        return s.Assert(test(), raised.args[0], origin=statement.origin)
+    return None
+
+
+def _join_try(statement: s.Try) -> None:
+    """try: (try: ... except: ...) finally: ... is one statement."""
+    if statement.finalbody and not statement.handlers and len(statement.body) == 1:
+        inner = statement.body[0]
+        if isinstance(inner, s.Try) and inner.handlers and not inner.finalbody:
+            statement.body, statement.handlers, statement.orelse = inner.body, inner.handlers, inner.orelse
+
+
+def _drop_final_returns(body: List[s.Statement]) -> None:
+    """`return None` where the function ends anyway need not be said."""
+    work = [body]
+    matches: List[s.Match] = []
+    tries: List[Any] = []
+    while work:
+        current = work.pop()
+        if current and _is_bare_return(current[-1]):
+            current.pop()
+            if current:
+                work.append(current)
+            continue
+        if not current:
+            continue
+        last = current[-1]
+        if isinstance(last, s.If):
+            work.extend([last.body, last.orelse])
+            if not last.body and not last.orelse:
+                last.body.append(s.Pass())
+        elif isinstance(last, s.Match):
+            work.extend(case.body for case in last.cases)
+            matches.append(last)
+        elif isinstance(last, (s.With, s.AsyncWith)):
+            work.append(last.body)
+        elif isinstance(last, (s.Try, s.TryStar)):
+            work.extend(handler.body for handler in last.handlers)
+            work.append(last.orelse or last.body)
+            tries.append(last)
+    for statement in tries:
+        for part in (statement.body, *(handler.body for handler in statement.handlers)):
+            if not part:
+                part.append(s.Pass())
+        if isinstance(statement, s.Try):
+            _join_try(statement)
+    for match in matches:
+        _fill_cases(match)
+
+
+def _fill_cases(match: s.Match) -> None:
+    """Cases that have nothing left to say."""
+    final = match.cases[-1]
+    if not final.body and final.guard is None and final.pattern is WILDCARD and len(match.cases) > 1:
+        match.cases = match.cases[:-1]
+    for case in match.cases:
+        if not case.body:
+            case.body.append(s.Pass())

@@ -1,0 +1,132 @@
+"""Names for values that need one: telling, and never one that the code uses already."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from types import CodeType
+from typing import Collection, Dict, Iterable, List, Mapping, Sequence, Set
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.build.expression_forms import is_none
+from depyf.decompiler.build.tidying import own_statements
+
+_BUILTINS = frozenset(dir(builtins))  # `set = a.set_` would puzzle a reader, and functions inside that use `set`
+
+
+_NO_WORD = re.compile(r"\W")
+
+
+class FreshNames:
+    """Hands out names for one function."""
+
+    def __init__(self, code: CodeType, also_taken: Iterable[str] = ()) -> None:
+        self.taken: Set[str] = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names, *also_taken}
+        self._next: Dict[str, int] = {}
+
+    def fresh(self, node: s.Expression) -> str:
+        """A new name for the value of `node`."""
+        return self.like(suggestion(node))
+
+    def like(self, base: str) -> str:
+        """A new name, as near to `base` as can be."""
+        if not base.isidentifier():  # pytest's `@py_assert1`, a comprehension's `.0`
+            base = _clean(base)
+        name, number = base, self._next.get(base, 1)
+        while name in self.taken or name in _BUILTINS or keyword.iskeyword(name) or not name.isidentifier():
+            name = f"{base}_{number}"
+            number += 1
+        self._next[base] = number
+        self.taken.add(name)
+        return name
+
+
+def suggestion(node: s.Expression) -> str:
+    """What a reader might call the value of `node`."""
+    key = node.slice.value if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) else None
+    if isinstance(key, str) and key.isidentifier():
+        return _clean(key)
+    if isinstance(node, s.Subscript) and isinstance(key, (int, str)):
+        inner = suggestion(node.value)
+        return _clean(f"{inner}_{key}".replace("-", "last_"))
+    if isinstance(node, s.Attribute):
+        return _clean(node.attr)
+    if isinstance(node, s.Name):
+        return _clean(node.id)
+    if isinstance(node, s.Call):
+        inner = suggestion(node.func)
+        return inner if inner == "value" or inner.endswith("_result") else f"{inner}_result"
+    if isinstance(node, (s.List, s.ListComp)):
+        return "items"
+    return "value"
+
+
+def _clean(text: str) -> str:
+    text = _NO_WORD.sub("_", text).strip("_") or "value"
+    return text if not text[0].isdigit() else f"value_{text}"
+
+
+def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
+    """Give variables other names."""
+    if not names:
+        return
+    for statement in body:
+        for node in s.walk(statement):
+            if isinstance(node, s.Name) and node.id in names:
+                node.id = names[node.id]
+
+
+_GENERATED_NAME = re.compile(r"tmp_\d+$")
+
+
+_MADE_OF_GENERATED = re.compile(r"(?P<base>tmp_\d+)_(?P<rest>.+)$")
+
+
+_LONGEST_NAME = 24
+
+
+# What Dynamo keeps in every frame, in a word: the clock that it stops when the graph starts.
+_WORDS = {"record_pregraph_bytecode_enter_result": "pregraph_timer"}
+
+
+def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[str, str]:
+    """For variables of a code generator that say nothing (`tmp_3`), a name from the one value that they get.
+
+    None does not count: it stands for a value that is not there yet.
+    """
+    found: Dict[str, Set[str]] = {}
+    plain = {name for name in generated if _GENERATED_NAME.match(name)}
+    if not plain:
+        return {}
+    for statement in own_statements(body):
+        if isinstance(statement, s.Assign):
+            for target in statement.targets:
+                for part in s.walk(target):
+                    if isinstance(part, s.Name) and part.id in plain and not is_none(statement.value):
+                        wanted = suggestion(statement.value) if part is target else "value"
+                        found.setdefault(part.id, set()).add(wanted)
+    only = {name: next(iter(names)) for name, names in found.items() if len(names) == 1}
+    for name, wanted in only.items():  # in the order of the text: a name may be made of one before it
+        only[name] = _WORDS.get(wanted) or _module(wanted) or after_renaming(wanted, only)
+    return {name: wanted for name, wanted in only.items() if wanted != "value" and len(wanted) <= _LONGEST_NAME}
+
+
+def _module(name: str) -> str:
+    """A module that Dynamo put into the globals: `__import_torch_dot__dynamo_dot_utils` is called `dynamo_utils`."""
+    parts = name[len("import_") :].split("_dot_") if name.startswith("import_") else []
+    return "_".join(part.strip("_") for part in parts[-2:])
+
+
+def after_renaming(name: str, renamed: Mapping[str, str]) -> str:
+    """A name that was made of another one (`tmp_3_result`), made of the better name of that."""
+    made_of = _MADE_OF_GENERATED.match(name)
+    if made_of is None or made_of["base"] not in renamed:
+        return name
+    return f"{renamed[made_of['base']]}_{made_of['rest']}"
+
+
+def named_after(temporaries: Sequence[str], renamed: Mapping[str, str]) -> Dict[str, str]:
+    """Better names for our own temporaries that are called after a variable which gets a better name."""
+    better = {temporary: after_renaming(temporary, renamed) for temporary in temporaries}
+    return {temporary: name for temporary, name in better.items() if name != temporary}
