@@ -1,7 +1,7 @@
 """Joins: where paths meet, check whether the stored state covers the new one; else find one that covers both.
 
-A stored state stands for every state that results from substituting values for its symbols. `covers` looks for
-such a substitution. `generalise` is anti-unification (Plotkin 1970): the same pair of old and new term
+A stored state stands for every state that results from substituting values for its symbols. `covers` searches
+for such a substitution. `generalise` is anti-unification (Plotkin 1970): the same pair of old and new term
 becomes the same fresh symbol, in both machines, so equalities that hold on both paths are kept and no
 others.
 """
