@@ -43,9 +43,11 @@ endif
 quick: $(TEST)/ready  ## the tests that are done within a minute
 	$(PYTEST) $(wildcard $(QUICK))
 
-lint: $(TEST)/ready  ## ruff and mypy
+lint: $(TEST)/ready  ## ruff (linter and formatter), mypy, the map of the house
 	$(TEST)/bin/ruff check .
+	$(TEST)/bin/ruff format --check .
 	$(TEST)/bin/mypy
+	$(TEST)/bin/python tools/house.py --check
 
 coverage: $(TEST)/ready  ## branch coverage by the tests, subprocesses included
 	rm -f .coverage .coverage.*

@@ -6,7 +6,7 @@
 PYTHON is a version, found among pyenv's interpreters or as `python3.12` on the PATH, or the path of an
 interpreter.  The environment is kept and used again; the wheels of torch take 6 to 8 GB of disk each.
 `--all` also runs the test files in which torch does not occur.  The last line is a row for the table in
-CONTRIBUTING.md.
+docs/test-runs.md.
 """
 
 from __future__ import annotations

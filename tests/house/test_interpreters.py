@@ -15,7 +15,9 @@ SERIES = ".".join(map(str, sys.version_info[:2]))
 def found(tmp_path, wanted, path=""):
     program = f"import interpreters; print(interpreters.find({wanted!r}))"
     environment = {"PYENV_ROOT": str(tmp_path), "PYTHONPATH": str(ROOT / "tools"), "PATH": path}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
     return done.stdout.strip()
 
 

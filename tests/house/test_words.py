@@ -111,11 +111,15 @@ def test_docstrings_of_functions_are_imperative(name: str) -> None:
 
 
 def test_the_rules_find_what_they_are_for() -> None:
-    source = 'def f():\n    """The value.\n\n    Says more."""\n    # it knows\n    raise ValueError("nobody told us")\n'
+    source = (
+        'def f():\n    """The value.\n\n    Says more."""\n    # it knows\n    raise ValueError("nobody told us")\n'
+    )
     assert [text for _, text in dialect_in(source)] == ["# it knows", "Says more.", "nobody told us"]
     assert [line for line, _ in descriptions_in(source)] == [1]
 
 
 def test_every_sentence_that_is_allowed_still_stands_somewhere() -> None:
-    everything = "\n".join(text for path in house.modules().values() for _, text in texts(path.read_text(encoding="utf-8")))
+    everything = "\n".join(
+        text for path in house.modules().values() for _, text in texts(path.read_text(encoding="utf-8"))
+    )
     assert [allowed for allowed in ALLOWED if allowed not in everything] == []

@@ -250,7 +250,11 @@ def test_resume_functions_that_name_each_other_are_told_once():
 
 
 def test_a_long_condition_is_broken_into_lines_without_changing_it():
-    condition = "not any(hasattr(a, f'_dynamo_{mark}_indices   ') for mark in (" + ", ".join(map(repr, "abcdefghijklmnopqrst")) + "))"
+    condition = (
+        "not any(hasattr(a, f'_dynamo_{mark}_indices   ') for mark in ("
+        + ", ".join(map(repr, "abcdefghijklmnopqrst"))
+        + "))"
+    )
     frame = dataclasses.replace(ENTRY_FRAME, guards=(GuardRecord(condition, True),))
     text = render(dataclasses.replace(SESSION, frames=(frame,)), "toy_example_0")
     (guard,) = [node for node in ast.parse(text).body if getattr(node, "name", "").startswith("__guard")]
@@ -332,7 +336,11 @@ def test_the_words_of_dynamo_that_occur_are_explained_and_resume_functions_have_
 
 
 def test_versions_from_before_the_session_and_breaks_without_a_version_are_told():
-    function = dataclasses.replace(TOY, earlier_versions=2, skips=(SkipRecord("graph break in a loop", "a loop", "0/1", (GraphBreak("a loop", LINE_3),)),))
+    function = dataclasses.replace(
+        TOY,
+        earlier_versions=2,
+        skips=(SkipRecord("graph break in a loop", "a loop", "0/1", (GraphBreak("a loop", LINE_3),)),),
+    )
     text = render(dataclasses.replace(SESSION, functions=(function, RESUME)), "toy_example_0")
     assert text.count("2 versions compiled before this session are not shown") == 2
     assert "at toy.py:3: if b.sum() < 0:\n" in text

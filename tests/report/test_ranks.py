@@ -29,8 +29,16 @@ def session(rank, *compilations, complete=True, compiling=()):
         breaks = (GraphBreak("print", Location("train.py", place)),) if place else ()
         frames.append(
             FrameRecord(
-                f"{number}/0", f"{name}_0", number, f"{number}.py", "", "replaced", "PROVED",
-                graphs=(f"__compiled_fn_{number}",), graph_breaks=breaks, recompile_reasons=(why,) if why else (),
+                f"{number}/0",
+                f"{name}_0",
+                number,
+                f"{number}.py",
+                "",
+                "replaced",
+                "PROVED",
+                graphs=(f"__compiled_fn_{number}",),
+                graph_breaks=breaks,
+                recompile_reasons=(why,) if why else (),
             )  # fmt: skip
         )
     record = SessionRecord(
@@ -55,9 +63,7 @@ def test_one_rank_that_compiles_again_is_told_with_the_guard_that_failed():
     again = session(3, ("f", "y = x + 1", "", 0), ("f", "y = x + 1", "0/0: this failed: x.size()[0] == 4", 0))
     (one,) = differences(*plain, again)
     assert one.kind == "versions" and one.place == "train.py:2"
-    assert one.text == (
-        "Rank 3 compiled f twice; ranks 0-2: once. Why, on rank 3: 0/0: this failed: x.size()[0] == 4"
-    )
+    assert one.text == ("Rank 3 compiled f twice; ranks 0-2: once. Why, on rank 3: 0/0: this failed: x.size()[0] == 4")
 
 
 def test_other_collectives_come_first_and_name_what_each_rank_runs():

@@ -14,8 +14,12 @@ def graph(layers=120):
     lines = []
     for number in range(layers):
         lines.append("        # File: model.py:3 in forward, code: return (don't look here")
-        lines.append(f'        permute_{number}: "f32[16, 16]" = torch.ops.aten.permute.default(primals_{number}, [1, 0])')
-        lines.append(f"        addmm_{number} = torch.ops.aten.addmm.default(permute_{number}, 0.{number});  permute_{number} = None")
+        lines.append(
+            f'        permute_{number}: "f32[16, 16]" = torch.ops.aten.permute.default(primals_{number}, [1, 0])'
+        )
+        lines.append(
+            f"        addmm_{number} = torch.ops.aten.addmm.default(permute_{number}, 0.{number});  permute_{number} = None"
+        )
     return HEAD + "\n".join(lines) + "\n        return (addmm_0,)\n"
 
 

@@ -52,7 +52,9 @@ def test_where_file_names_are_ascii_only_so_are_ours(monkeypatch):
 
 def test_names_that_differ_in_case_only_do_not_meet_where_case_does_not_count(tmp_path):
     folder = OutputFolder(str(tmp_path), Problems())
-    names = [f"full_code_for_{name}_{folder.number(f'full_code_for_{name}_{{}}.py')}.py" for name in ("Net", "net", "Net")]
+    names = [
+        f"full_code_for_{name}_{folder.number(f'full_code_for_{name}_{{}}.py')}.py" for name in ("Net", "net", "Net")
+    ]
     assert len({name.lower() for name in names}) == 3
     for name in ("größe", "GRÖSSE", "Größe", "gro\u0308ße"):
         names.append(f"full_code_for_{name}_{folder.number(f'full_code_for_{name}_{{}}.py')}.py")

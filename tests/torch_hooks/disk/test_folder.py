@@ -39,9 +39,7 @@ def test_a_second_session_in_the_same_folder_continues_the_first(tmp_path):
     text = (folder / "__transformed_code_0_for_straight.py").read_text()
     _, record, _ = dump(folder, tools.straight, lambda f: [f(torch.ones(2, 2), torch.ones(2, 2))])
     assert (folder / "__transformed_code_0_for_straight.py").read_text() == text
-    assert [frame.file for frame in record.frames] == [
-        f"__transformed_code_{n}_for_straight.py" for n in (0, 1)
-    ]
+    assert [frame.file for frame in record.frames] == [f"__transformed_code_{n}_for_straight.py" for n in (0, 1)]
 
 
 def test_files_of_an_earlier_run_do_not_stay_behind(tmp_path):

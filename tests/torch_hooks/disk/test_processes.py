@@ -201,7 +201,9 @@ def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_
         process.kill()
         process.communicate()
     assert_all_parse(tmp_path)
-    assert not record_in(tmp_path).complete and len(record_in(tmp_path).frames) == 4, "of four times as many it is written anew"
+    assert not record_in(tmp_path).complete and len(record_in(tmp_path).frames) == 4, (
+        "of four times as many it is written anew"
+    )
     for line in (tmp_path / "depyf_journal.jsonl").read_text().splitlines():
         json.loads(line)
     capsys.readouterr()

@@ -76,13 +76,20 @@ def test_versions_guards_graphs_and_resume_functions_are_found_without_a_session
 def test_the_repr_is_an_overview_and_the_text_the_whole_story():
     inspection = depyf.inspect(compiled_toy())
     overview = repr(inspection).splitlines()
-    assert overview[0] == f"toy_example ({tools.__file__}:{tools.toy_example.__code__.co_firstlineno}): 1 compiled version"
+    assert (
+        overview[0] == f"toy_example ({tools.__file__}:{tools.toy_example.__code__.co_firstlineno}): 1 compiled version"
+    )
     assert "0/0: calls __compiled_fn_" in overview[1] and "a: float32 (10,), b: float32 (10,)" in repr(inspection)
     assert len(overview) < 16 and all(len(line) <= 100 for line in overview[1:3])
     story = str(inspection)
     compile(story, "story", "exec")
     defined = {node.name for node in ast.walk(ast.parse(story)) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    assert {"toy_example", "__guard_0_for_toy_example", "__transformed_code_0_for_toy_example", "GraphModule"} <= defined
+    assert {
+        "toy_example",
+        "__guard_0_for_toy_example",
+        "__transformed_code_0_for_toy_example",
+        "GraphModule",
+    } <= defined
     assert "torch.abs(l_a_)" in story and "to see the reasons and step through the code" in story
 
 

@@ -140,7 +140,9 @@ needs_reasons = pytest.mark.skipif(
 def test_a_function_that_dynamo_leaves_to_python_says_why_in_manifest_and_story(seen, name, kind, words):
     function = seen.function(name)
     assert kind in SKIP_KINDS
-    assert any(skip.kind == kind and words in skip.reason.replace("_", " ") + skip.reason for skip in function.skips), function.skips
+    assert any(skip.kind == kind and words in skip.reason.replace("_", " ") + skip.reason for skip in function.skips), (
+        function.skips
+    )
     story = (seen.folder / function.full_code_file).read_text()
     assert f"def {name}(" in story
     assert SKIP_KINDS[kind] in story

@@ -264,7 +264,8 @@ class Loud:
 
 
 @pytest.mark.parametrize(
-    "expression", ["loud.computed", "loud.missing", "len(loud)", "loud[0]", "loud()", "loud.__class__", "loud + 1", "(("]
+    "expression",
+    ["loud.computed", "loud.missing", "len(loud)", "loud[0]", "loud()", "loud.__class__", "loud + 1", "(("],
 )
 def test_a_value_that_only_running_code_could_tell_is_left_out(expression):
     with pytest.raises(Unreadable):
