@@ -1,4 +1,4 @@
-"""What tests of several rooms share: fixtures, and which folders are collected where torch is not installed."""
+"""Fixtures for several rooms; without torch, leave out the folders that need it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="module")
 def own_inductor_cache(tmp_path_factory):
-    """Give the tests of a module a cache of Inductor's of their own: what is compiled there is compiled anew."""
+    """Give each test module an empty Inductor cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("inductor")))
         yield

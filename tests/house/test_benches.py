@@ -1,4 +1,4 @@
-"""The tools in bench/ that judge the decompiler: what they say must be right, or a failure would be overlooked."""
+"""The benchmarks judge the decompiler correctly, or a failure would be overlooked."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Kept:
 '''
 
 
-def asks_for_wanted(code: CodeType) -> Optional[str]:
+def fails_on_wanted(code: CodeType) -> Optional[str]:
     return "asks for it" if "wanted" in code.co_consts else None
 
 
-def test_a_failing_function_is_shown_without_what_has_nothing_to_do_with_the_failure() -> None:
-    assert smallest(LONG, "method", 9, asks_for_wanted, seconds=60) == 'def method():\n    """wanted"""'
+def test_a_failing_function_is_reduced_to_what_makes_it_fail() -> None:
+    assert smallest(LONG, "method", 9, fails_on_wanted, seconds=60) == 'def method():\n    """wanted"""'
 
 
-def test_what_does_not_fail_has_no_smallest_form() -> None:
+def test_a_function_that_does_not_fail_is_not_reduced() -> None:
     assert smallest(LONG, "method", 9, lambda code: None, seconds=60) is None
 
 
@@ -67,7 +67,7 @@ def kept(x):
 
 
 @pytest.mark.parametrize("value", [1, "text", 2.5])
-def test_a_reason_is_given_only_where_nothing_can_tell_the_mutant_apart(value: object) -> None:
+def test_a_mutant_is_called_equivalent_only_if_no_program_can_distinguish_it(value: object) -> None:
     program = decode(function_with_handler.__code__)
     cleared = [i for i, op in enumerate(program.ops) if op.kind == "STORE_LOCAL" and program.ops[i - 1].kind == "CONST"]
     assert cleared
@@ -92,7 +92,7 @@ def handler_in_handler(x):
             pass
 
 
-def test_a_jump_to_where_a_handler_wants_more_stack_than_there_is_is_not_accepted() -> None:
+def test_a_jump_into_a_handler_that_needs_a_deeper_stack_is_refuted() -> None:
     program = decode(handler_in_handler.__code__)
     outer, inner = (i for i, op in enumerate(program.ops) if op.kind == "BRANCH_FALSE")
     mutant = changed(program, outer, target=program.ops[inner].target)

@@ -1,4 +1,4 @@
-"""The map of the house is true: which rooms there are, what is in them, and who may import whom."""
+"""The map of the house matches the source: rooms, modules, and the direction of imports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import house  # noqa: E402
 MODULES = house.modules()
 
 
-def test_every_module_stands_in_a_room():
+def test_every_module_belongs_to_a_room():
     assert [name for name in MODULES if not house.room_of(name)] == []
 
 
@@ -38,7 +38,7 @@ def test_no_two_modules_import_each_other():
 
 def test_no_two_modules_have_one_name():
     counts = collections.Counter(name.rpartition(".")[2] for name in MODULES)
-    # `utils` stands twice because programs written for depyf 0.20 import both.
+    # `utils` exists twice because programs written for depyf 0.20 import both.
     assert {name for name, count in counts.items() if count > 1} == {"utils"}
 
 
@@ -60,7 +60,7 @@ def test_only_the_adapter_imports_torch_and_only_inside_functions(name):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
             if any(one.split(".")[0] == "torch" for one in names):
                 assert name.startswith("depyf.torch_hooks."), f"line {node.lineno} imports torch"
-                assert node not in tree.body, "torch is imported when needed"
+                assert node not in tree.body, "torch must be imported lazily"
 
 
 def uses_attribute(path: Path, owner: str, attribute: str) -> bool:

@@ -1,4 +1,4 @@
-"""`make test` and `make pair` find the interpreter that was asked for, and never another one."""
+"""`make test` and `make pair` use exactly the requested version of Python."""
 
 from __future__ import annotations
 

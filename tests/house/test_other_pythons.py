@@ -1,4 +1,4 @@
-"""The step of `make test` that runs the other CPythons: one that fails fails it, one that is missing is named."""
+"""`make test` fails if the tests fail on any other CPython, and names the versions that are missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import other_pythons  # noqa: E402
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine with CPython 3.12 and 3.13, and a depyf that supports 3.14, too; the set holds those whose tests fail."""
+    """Fake a machine with CPython 3.12 and 3.13 but no 3.14; yield the set of environments whose tests fail."""
     failing = set()
     monkeypatch.setattr(other_pythons, "other_versions", lambda: ["3.12", "3.13", "3.14"])
     monkeypatch.setattr(other_pythons.interpreters, "find", lambda version: version if version != "3.14" else None)

@@ -1,4 +1,4 @@
-"""What only a GPU shows: Triton kernels, CUDA graphs, autotuning, flex attention.  Skipped where there is none."""
+"""Triton kernels, CUDA graphs, autotuning, flex attention. Skipped without a GPU."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def close(one, other):
 
 
 def dump_twice(folder, function, run, **options):
-    """On a cold cache and again on a warm one; the checks that hold for every program.  Returns both records."""
+    """Run with a cold and with a warm cache, check what holds for every program, return both records."""
     torch.manual_seed(0)
     expected = run(function)
     records = []
@@ -108,7 +108,7 @@ def test_cuda_graphs_of_reduce_overhead_keep_results_files_and_links(tmp_path):
     assert all(len(graph.kernels) == 2 for graph in cold.graphs)
 
 
-def test_a_second_session_sees_what_is_compiled_after_cuda_graphs_were_recorded(tmp_path):
+def test_a_second_session_captures_what_is_compiled_after_cuda_graphs_were_recorded(tmp_path):
     run = lambda f: [f(torch.ones(8, device="cuda"), torch.ones(8, device="cuda")).clone() for _ in range(4)]  # noqa: E731
     for name in ("one", "two"):
         results, record, _ = tools.dump(tmp_path / name, tools.straight, run, "inductor", mode="reduce-overhead")
@@ -116,7 +116,7 @@ def test_a_second_session_sees_what_is_compiled_after_cuda_graphs_were_recorded(
         assert all(part.linked for graph in record.graphs for part in graph.kernels)
 
 
-def test_max_autotune_leaves_one_kernel_module_a_graph_and_its_candidates_apart(tmp_path):
+def test_max_autotune_leaves_one_kernel_module_per_graph_and_lists_candidates_separately(tmp_path):
     def matmul(a, b):
         return (a @ b).relu()
 

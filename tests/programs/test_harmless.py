@@ -1,4 +1,4 @@
-"""The user's program is sacred: whatever happens inside depyf, it computes what it computes without depyf."""
+"""Whatever fails inside depyf, the user's program computes the same as without depyf."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from depyf.torch_hooks.session import prepare_debug
 
 EXPECTED = run_toy(tools.toy_example)
 
-# Each place where depyf does something on behalf of a hook: a fault there must not reach the program.
+# Every function that depyf runs inside a hook: an exception there must not reach the program.
 FAULTS = [
     "depyf.torch_hooks.frames.transformed_code.Frames.add",
     "depyf.torch_hooks.frames.transformed_code.decompile_or_list",
-    "depyf.torch_hooks.frames.decompiled_text.annotated_disassembly",  # reached by frames that are not proved
+    "depyf.torch_hooks.frames.decompiled_text.annotated_disassembly",  # reached only by frames that are not proved
     "depyf.torch_hooks.frames.transformed_code.relabel",  # likewise
     "depyf.torch_hooks.frames.transformed_code.resume_parameters",
     "depyf.torch_hooks.frames.transformed_code.dump_code",
@@ -82,7 +82,7 @@ def hooks_in_place():
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_of_earlier_tests_is_left():
-    """Hooks of dispatchers that other tests have let go of are removed when those are collected: now, not in a test."""
+    """Collect dispatchers of earlier tests now, because that removes their hooks."""
     gc.collect()
 
 
@@ -112,7 +112,7 @@ def test_a_fault_inside_depyf_does_not_change_what_the_program_computes(place, t
     assert calls, "the fault was never reached"
     messages = [record.getMessage() for record in caplog.records if "injected" in record.getMessage()]
     assert messages and "Please report" in messages[0] and "torch" in messages[0]
-    assert len(messages) == len({message.split(";")[0] for message in messages}), "each failure is told once"
+    assert len(messages) == len({message.split(";")[0] for message in messages}), "each failure is reported once"
     if place.startswith("depyf.decompiler."):
         assert len(messages) == 1
         record = tools.from_json((tmp_path / "d" / "manifest.json").read_text())
@@ -121,7 +121,7 @@ def test_a_fault_inside_depyf_does_not_change_what_the_program_computes(place, t
             if frame.grade == "UNPROVED":
                 assert frame.installed == "relabelled"
                 for name in (frame.file, "full_code_for_toy_example_0.py"):
-                    assert "injected" in (tmp_path / "d" / name).read_text(), "the reason stands in the file"
+                    assert "injected" in (tmp_path / "d" / name).read_text(), "the reason is in the file"
         tools.assert_all_parse(tmp_path / "d")
 
 
@@ -137,7 +137,7 @@ def test_without_a_decompiler_frames_are_listed_linked_and_run(tmp_path, monkeyp
     assert [values["a"].shape for _, _, values in debugger.hits] == [(10,)]
 
 
-def test_an_exception_of_the_users_passes_unchanged_and_what_was_written_stays(tmp_path):
+def test_an_exception_of_the_program_passes_unchanged_and_the_files_stay(tmp_path):
     torch._dynamo.reset()
     compiled = torch.compile(tools.straight, backend="eager")
     problem = KeyError("mine")
@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error_before_anything_runs(t
     context.__exit__(None, None, None)  # harmless
 
 
-def test_contexts_do_not_nest_and_the_outer_one_goes_on(tmp_path):
+def test_nested_contexts_are_refused_and_the_outer_one_continues(tmp_path):
     torch._dynamo.reset()
     with depyf.prepare_debug(str(tmp_path / "outer")) as outer:
         with pytest.raises(NestedSessionError, match="outer"):
@@ -195,7 +195,7 @@ def test_bare_enter_and_exit_work_as_a_with_statement_does(tmp_path):
     assert len(context.record.frames) == 1
 
 
-def test_wrong_arguments_are_told_in_terms_of_prepare_debug():
+def test_wrong_arguments_give_an_error_that_names_prepare_debug():
     with pytest.raises(TypeError, match=r"prepare_debug\(dump_src_dir"):
         depyf.prepare_debug()
     with pytest.raises(TypeError, match="prepare_debug"):
@@ -203,12 +203,12 @@ def test_wrong_arguments_are_told_in_terms_of_prepare_debug():
 
 
 @pytest.mark.parametrize("arguments", [("",), ("a\0b",), ("one", "two", "three"), (), (3.5,)])
-def test_calls_without_meaning_are_errors_of_the_users(arguments):
+def test_meaningless_arguments_are_user_errors(arguments):
     with pytest.raises(UserError, match=r"prepare_debug\(dump_src_dir"):
         depyf.prepare_debug(*arguments)
 
 
-def test_without_torch_prepare_debug_says_so(tmp_path, monkeypatch):
+def test_without_torch_prepare_debug_reports_that_torch_is_missing(tmp_path, monkeypatch):
     def import_without_torch(name, *args):
         if name == "torch":
             raise ModuleNotFoundError("No module named 'torch'", name="torch")
@@ -220,7 +220,7 @@ def test_without_torch_prepare_debug_says_so(tmp_path, monkeypatch):
         depyf.prepare_debug(str(tmp_path / "d")).__enter__()
 
 
-def test_other_bytecode_hooks_before_and_after_still_count(tmp_path):
+def test_other_bytecode_hooks_before_and_after_still_take_effect(tmp_path):
     seen = []
     before = convert_frame.register_bytecode_hook(lambda code, new: seen.append(new.co_filename))
 
@@ -243,7 +243,7 @@ def test_other_bytecode_hooks_before_and_after_still_count(tmp_path):
     assert all(graph.running_files for graph in context.record.graphs), "graphs are linked all the same"
 
 
-def test_the_summary_is_short_and_says_what_to_open(tmp_path, capsys):
+def test_the_summary_is_short_and_names_the_file_to_open(tmp_path, capsys):
     dump(tmp_path / "d", tools.toy_example, run_toy)
     lines = capsys.readouterr().err.strip().splitlines()
     assert lines[0].startswith("depyf: 3 frames (") and "3 graphs, 1 graph break" in lines[0]
@@ -264,14 +264,14 @@ def test_a_graph_break_that_leaves_a_function_uncompiled_is_in_the_summary(tmp_p
     assert "0 frames" in error and f"graph break at {__file__}:{loop.__code__.co_firstlineno + 3}" in error
 
 
-def test_nothing_compiled_is_said_plainly(tmp_path, capsys):
+def test_a_session_that_compiled_nothing_is_reported_plainly(tmp_path, capsys):
     with depyf.prepare_debug(str(tmp_path / "d")):
         pass
     assert "nothing was compiled" in capsys.readouterr().err
     assert (tmp_path / "d" / "manifest.json").exists()
 
 
-def test_a_torch_without_a_private_hook_costs_only_what_the_table_says(tmp_path, monkeypatch):
+def test_a_torch_without_a_private_hook_loses_only_what_the_table_lists(tmp_path, monkeypatch):
     find = private_hooks.find
     for row in private_hooks.HOOKS:
         if TORCH < tuple(int(number) for number in row.holds_for.split()[0].split(".")):
@@ -291,8 +291,8 @@ def training_step(x, weight):
     return loss.detach() * 2
 
 
-def test_a_training_step_compiled_as_a_whole_is_all_that_dynamo_sees(tmp_path):
-    """The backward is compiled while Dynamo looks at every frame that is called: at those of depyf, if it could."""
+def test_a_training_step_compiled_as_a_whole_does_not_compile_frames_of_depyf(tmp_path):
+    """The backward is compiled while Dynamo traces every called frame, so it could trace depyf's own."""
 
     def run(function):
         weight = torch.ones(3, 2, requires_grad=True)
@@ -314,7 +314,7 @@ def test_a_training_step_compiled_as_a_whole_is_all_that_dynamo_sees(tmp_path):
     assert not any("torch_hooks" in one.file for one in record.skipped_frames)
 
 
-def test_a_program_that_looks_at_its_local_names_sees_those_that_it_saw_without_depyf(tmp_path):
+def test_a_program_that_reads_its_local_names_finds_the_same_ones_as_without_depyf(tmp_path):
     def by_builtin(x):
         y = x + 1
         return sorted(locals()), len(dir()), y

@@ -1,4 +1,4 @@
-"""What the program has set up around its computation: logging, warnings and signals work as without depyf."""
+"""Logging, warnings and signal handlers of the program work as without depyf."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ with depyf.prepare_debug(sys.argv[2]):
 
 
 @pytest.mark.parametrize("warned", ["default", "error"])
-def test_logging_is_configured_anew_and_warnings_are_shown_once_and_all_is_seen(warned, tmp_path):
+def test_a_program_may_reconfigure_logging_and_sees_each_warning_once(warned, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     dumped = tmp_path / "dump"
     python = [sys.executable, "-W", "ignore::SyntaxWarning", "-W", "ignore::DeprecationWarning:__main__"]
@@ -48,23 +48,23 @@ def test_logging_is_configured_anew_and_warnings_are_shown_once_and_all_is_seen(
         env={**os.environ, "PYTHONIOENCODING": "ascii:strict", "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
-    told = ran.stderr.decode()
-    assert told.count("UserWarning: old habits") == 1
-    assert "SyntaxWarning" not in told and "invalid escape" not in told and "depyf failed" not in told
+    stderr = ran.stderr.decode()
+    assert stderr.count("UserWarning: old habits") == 1
+    assert "SyntaxWarning" not in stderr and "invalid escape" not in stderr and "depyf failed" not in stderr
     manifest = json.loads((dumped / "manifest.json").read_text(encoding="utf-8"))
     assert not manifest["problems"]
     assert manifest["graphs"] and all(frame["guards"] for frame in manifest["frames"])
     assert any(frame["graph_breaks"] for frame in manifest["frames"])
     assert (dumped / manifest["functions"][0]["full_code_file"]).exists()
-    assert "frames (" in told  # the summary, with a name that this terminal cannot show
+    assert "frames (" in stderr  # the summary, with a name that this terminal cannot show
 
 
 class TimedOut(Exception):
-    """Of the user's."""
+    """Raised by the signal handler of the program."""
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this system has no such signal")
-def test_what_a_signal_handler_raises_while_depyf_works_reaches_the_program():
+def test_an_exception_from_a_signal_handler_inside_depyf_reaches_the_program():
     def on_alarm(number, frame):
         raise TimedOut
 
@@ -73,7 +73,7 @@ def test_what_a_signal_handler_raises_while_depyf_works_reaches_the_program():
     try:
         with pytest.raises(TimedOut), problems.shield("working"):
             signal.raise_signal(signal.SIGALRM)
-        with problems.shield("working"):  # raised by nobody but depyf
+        with problems.shield("working"):  # raised by depyf itself, not by a handler
             raise TimedOut
     finally:
         signal.signal(signal.SIGALRM, before)

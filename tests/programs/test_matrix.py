@@ -48,7 +48,7 @@ def program(target, grad, dynamic):
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 @pytest.mark.parametrize("grad", [False, True], ids=["no_grad", "grad"])
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
-def test_every_combination_runs_from_files_that_are_true(tmp_path, backend, grad, dynamic, kind):
+def test_every_combination_runs_the_code_that_its_files_show(tmp_path, backend, grad, dynamic, kind):
     target = tools.toy_example if kind == "function" else Toy().requires_grad_(grad)
     run = lambda compiled: program(compiled, grad, dynamic)  # noqa: E731
     records = []
@@ -61,7 +61,7 @@ def test_every_combination_runs_from_files_that_are_true(tmp_path, backend, grad
         assert_all_of_it_runs_and_is_linked(record, backend, grad)
         records.append(record)
     if backend == "inductor":
-        assert_a_warm_cache_gives_the_same_files_less_what_it_skips(tmp_path / "warm", *records)
+        assert_a_warm_cache_gives_the_same_files_except_skipped_passes(tmp_path / "warm", *records)
 
 
 def assert_all_of_it_runs_and_is_linked(record, backend, grad):
@@ -80,7 +80,7 @@ def assert_all_of_it_runs_and_is_linked(record, backend, grad):
         assert [part.made_for for part in graph.kernels] == (made_for if backend == "inductor" else [])
 
 
-def assert_a_warm_cache_gives_the_same_files_less_what_it_skips(folder, cold, warm):
+def assert_a_warm_cache_gives_the_same_files_except_skipped_passes(folder, cold, warm):
     skips = 0
     for before, after, expected, found in zip(
         cold.graphs, warm.graphs, tools.stage_files(cold), tools.stage_files(warm)

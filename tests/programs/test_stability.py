@@ -1,4 +1,4 @@
-"""Two runs of one program must diff clean, also when the second one finds everything in torch's caches."""
+"""Two runs of one program write identical files, also when the second one hits torch's caches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(folder, cache, *backends, program=PROGRAM, seed="random"):
 
 
 def without_pre_grad(text):
-    """Without what tells that the pre-grad passes did run, or did not: a warm cache makes torch skip them."""
+    """Remove every trace of the pre-grad passes, which torch skips on a warm cache."""
     record = json.loads(text) if text.startswith(b"{") else None
     if record is None:
         return [line for line in text.splitlines() if b"BEFORE_PRE_GRAD" not in line]
@@ -43,7 +43,7 @@ def without_pre_grad(text):
     return record
 
 
-def test_a_cold_and_a_warm_run_give_the_same_files_with_the_same_bytes_less_what_is_skipped(tmp_path):
+def test_a_cold_and_a_warm_run_write_identical_files_except_skipped_passes(tmp_path):
     cache = tmp_path / "cache"
     backends = ("eager", "aot_eager", "inductor")
     cold = run(tmp_path / "first", cache, *backends)
@@ -93,7 +93,7 @@ with depyf.prepare_debug(sys.argv[1]):
 """
 
 
-def test_recompilations_are_explained_in_words_that_are_the_same_in_every_run(tmp_path):
+def test_recompile_reasons_are_worded_identically_in_every_run(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(RECOMPILES)
     one = run(tmp_path / "one", tmp_path, program=program, seed="1")

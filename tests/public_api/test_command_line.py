@@ -25,7 +25,7 @@ def test_a_source_file_and_its_compiled_form_give_the_same_text(tmp_path, capsys
     assert run(capsys, "decompile", compiled) == (0, source.read_text(), "")
 
 
-def test_a_function_inside_a_file_and_inside_a_module(tmp_path, capsys):
+def test_one_function_of_a_file_or_module_can_be_printed(tmp_path, capsys):
     source = tmp_path / "sample.py"
     source.write_text("class C:\n    def f(self):\n        return 1\n")
     assert run(capsys, "decompile", f"{source}:C.f") == (0, "def f(self):\n    return 1\n", "")
@@ -33,7 +33,7 @@ def test_a_function_inside_a_file_and_inside_a_module(tmp_path, capsys):
     assert status == 0 and "\ndef decode(self, s, _w=" in out
 
 
-def test_what_is_not_there_is_said_in_one_line(tmp_path, capsys):
+def test_a_missing_target_is_one_line_on_stderr(tmp_path, capsys):
     stale = tmp_path / "stale.pyc"
     stale.write_bytes(b"\0" * 32)
     for target in ("no_such_module", "nowhere.py", "json:nothing", "math", str(stale), f"{__file__}:nothing"):

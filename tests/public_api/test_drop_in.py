@@ -1,4 +1,4 @@
-"""Programs written for depyf 0.20 run as they are: what they import from its inner modules, and how they call it."""
+"""Programs written for depyf 0.20 run unchanged: imports from its inner modules and call forms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fresh():
 # ---------------------------------------------------------------- depyf.explain
 
 
-def test_dump_src_tells_the_story_of_what_is_compiled():
+def test_dump_src_returns_the_full_code_of_what_is_compiled():
     compiled = torch.compile(tools.toy_example, backend="eager")
     tools.run_toy(compiled)
     story = dump_src(compiled)
@@ -49,7 +49,7 @@ def test_a_backend_can_ask_for_the_name_of_its_graph_and_write_beside_it(tmp_pat
     assert path == str(tmp_path / f"{name}.mine_0.py") and "forward" in (tmp_path / f"{name}.mine_0.py").read_text()
 
 
-def test_programs_that_put_the_loader_of_kernels_right_find_nothing_to_do(tmp_path):
+def test_programs_that_patch_the_kernel_loader_find_nothing_to_patch(tmp_path):
     from torch._inductor.codecache import PyCodeCache
 
     parameters = inspect.signature(enable_debugging.patched_load_by_key_path).parameters.values()
@@ -73,7 +73,7 @@ def test_the_context_is_stored_entered_and_left_by_hand_as_vllm_does(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [("folder",), ("function", "folder"), ("function", "folder", False)])
-def test_both_forms_of_prepare_debug_are_taken(arguments, tmp_path):
+def test_both_call_forms_of_prepare_debug_work(arguments, tmp_path):
     given = {"folder": str(tmp_path / "d"), "function": tools.straight}
     context = depyf.prepare_debug(*(given.get(argument, argument) for argument in arguments))
     with context:

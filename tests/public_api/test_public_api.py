@@ -1,4 +1,4 @@
-"""What users already write keeps working: the public names, without torch where torch is not needed."""
+"""The public names work, and those that need no torch work without it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_decompile_works_where_torch_is_not_installed():
 
 
 @pytest.mark.parametrize("call", ["depyf.debug().__enter__()", "depyf.install()"])
-def test_what_needs_torch_says_so_where_it_is_not_installed(call):
+def test_functions_that_need_torch_report_that_it_is_missing(call):
     program = f"try:\n    {call}\nexcept depyf.errors.UserError as error:\n    print(error)"
     assert "torch" in run(WITHOUT_TORCH + "import depyf.errors\n" + program)
 
@@ -95,7 +95,7 @@ def test_code_owner_of_methods_and_partials_is_the_function():
     assert depyf.utils.get_code_owner(A.method) is A.method
 
 
-def test_decompile_ensure_gives_valid_python_with_the_name_asked_for():
+def test_decompile_ensure_gives_valid_python_under_the_requested_name():
     import ast
 
     def f(a):
@@ -139,7 +139,7 @@ def test_debug_inside_prepare_debug_is_a_clear_error(tmp_path):
             pass
 
 
-def test_what_torch_compile_returns_is_decompiled_as_the_function_it_was_given():
+def test_a_compiled_function_is_decompiled_as_the_original_function():
     import functools
 
     torch = pytest.importorskip("torch")
@@ -200,7 +200,7 @@ def test_classes_of_a_script_are_decompiled(tmp_path) -> None:
     assert "class Named:\n    x = 1\n" in done.stdout and "class Inner:\n    def method(self):" in done.stdout
 
 
-def test_a_class_whose_body_is_not_in_its_file_any_more_is_refused_not_confused_with_another(tmp_path) -> None:
+def test_a_class_that_is_gone_from_its_file_is_refused_not_mistaken_for_another(tmp_path) -> None:
     file = tmp_path / "changed_since_import.py"
     file.write_text("class A:\n    def f(self):\n        return 1\n")
     module = tools_module(file)

@@ -1,4 +1,4 @@
-"""README and CONTRIBUTING: the commands exist, the code parses, the output shown is the output one gets."""
+"""README and CONTRIBUTING: the commands exist, the code parses, the output is real."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_python_in_the_readme_parses(block):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory) -> tuple[str, Path]:
-    """The demo on a machine without a compiler."""
+    """Run the demo as on a machine without a C compiler; return its output and folder."""
     pytest.importorskip("torch")
     folder = tmp_path_factory.mktemp("demo")
     environment = {key: value for key, value in os.environ.items() if key != "CXX"}
@@ -64,7 +64,7 @@ def demo(tmp_path_factory) -> tuple[str, Path]:
     return done.stdout, folder / "dump"
 
 
-def test_the_demo_does_without_a_compiler_and_says_so(demo):
+def test_the_demo_runs_without_a_c_compiler_and_prints_the_backend_it_uses(demo):
     output, folder = demo
     assert "using backend aot_eager" in output
     assert not list(folder.glob("*kernel*"))
@@ -89,7 +89,7 @@ def test_the_guards_in_the_readme_are_those_of_the_demo(demo):
     (block,) = [text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "def __guard" in text]
     threads = r"get_num_threads\(\) == \d+"  # varies with the machine
     story = (folder / "full_code_for_toy_example_0.py").read_text()
-    if not is_torch_of_the_readme():  # another torch adds others of its own after those that the program asks for
+    if not is_torch_of_the_readme():  # another torch adds other guards after those of the program
         block = block[: block.index("        # Dynamo itself:")]
     assert re.sub(threads, "", block) in re.sub(threads, "", story)
 
@@ -99,15 +99,15 @@ def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
     start = README.index("    def toy_example(a, b):\n        pregraph")
     shown = textwrap.dedent(README[start : README.index("\n\n", start)])
     frame = (folder / "__transformed_code_0_for_toy_example.py").read_text()
-    place = r"(?<=__resume_at_)\d+"  # where the branch is in the bytecode: another in each Python
+    place = r"(?<=__resume_at_)\d+"  # a bytecode offset, which differs between Pythons
     shown, frame = re.sub(place, "", shown), re.sub(place, "", frame)
     if is_torch_of_the_readme():
         assert frame.startswith(shown)
-    else:  # what another torch does before it calls the graph may differ
+    else:  # the prologue before the graph call differs between torch versions
         assert frame.startswith("def toy_example(a, b):\n") and shown[shown.index("    graph_out_0 = ") :] in frame
 
 
-def test_the_session_in_contributing_gives_what_it_shows():
+def test_the_session_in_contributing_prints_what_is_shown():
     import doctest
 
     pytest.importorskip("torch")
@@ -118,5 +118,5 @@ def test_the_session_in_contributing_gives_what_it_shows():
         "\n".join(lines[start:end]) + "\n", {"__name__": "__main__"}, "CONTRIBUTING.md", None, None
     )
     report: list[str] = []
-    # the names that Dynamo adds stay: it removes them itself, when the code that needs them dies
+    # keep the globals that Dynamo added: it removes them when the code that uses them is freed
     assert doctest.DocTestRunner().run(test, out=report.append, clear_globs=False).failed == 0, "".join(report)

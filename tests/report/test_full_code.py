@@ -1,4 +1,4 @@
-"""full_code_for_<function>_<n>.py: one valid file that tells the whole story, in reading order."""
+"""full_code_for_<function>_<n>.py: one valid file with everything compiled for a function, in reading order."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def names_of_functions(text: str) -> list[str]:
     return [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
 
 
-def test_the_story_is_told_in_reading_order():
+def test_frames_appear_in_reading_order():
     assert names_of_functions(render(SESSION, "toy_example_0")) == [
         "toy_example",
         "__guard_0_for_toy_example",
@@ -150,14 +150,14 @@ def test_guards_are_conditions_beside_the_line_that_asked_for_them():
     )
 
 
-def test_it_names_the_files_the_reader_goes_to_next_and_which_of_them_runs():
+def test_it_names_the_files_to_open_next_and_marks_those_that_run():
     text = render(SESSION, "toy_example_0")
     assert "__compiled_fn_1.Forward_graph.0.py   (runs)" in text
     assert "__compiled_fn_1.Captured_Graph.0.py\n" in text
     assert "# file:   __transformed_code_0_for_toy_example.py" in text.replace("#   file", "# file")
 
 
-def test_it_says_what_the_proof_rests_on():
+def test_it_lists_the_assumptions_of_the_proof():
     text = render(SESSION, "toy_example_0")
     assert "PROVED_UNDER" in text
     assert "globals that Dynamo installs stay what they are during a frame" in text
@@ -239,11 +239,11 @@ def test_the_file_parses_whatever_the_pieces_contain(awful):
     )
     text = render(session, "toy_example_0")
     compile(text.encode("utf-8"), "full_code", "exec")
-    # Not the last resort of commenting out the whole file: the functions are still there.
+    # The functions are still there: the file was not commented out as a whole.
     assert any("guard" in name for name in names_of_functions(text))
 
 
-def test_resume_functions_that_name_each_other_are_told_once():
+def test_resume_functions_that_call_each_other_appear_once():
     first = dataclasses.replace(RESUME, key="one", resume_of="two")
     second = dataclasses.replace(RESUME, key="two", resume_of="one")
     assert len(re.findall("Resume function", render(SessionRecord(functions=(first, second)), "one"))) == 2
@@ -271,7 +271,7 @@ def test_a_lambda_is_called_the_way_its_compiled_version_is_declared():
     assert "return __transformed_code_0_for_toy_example(a, *b)" in text
 
 
-def test_what_is_no_definition_is_a_comment_with_the_decompiled_function_below_it():
+def test_source_that_is_no_definition_is_a_comment_above_the_decompiled_function():
     function = dataclasses.replace(
         TOY,
         name="<lambda>",
@@ -284,7 +284,7 @@ def test_what_is_no_definition_is_a_comment_with_the_decompiled_function_below_i
     compile(text, "full_code", "exec")
 
 
-def test_functions_that_say_nonlocal_stand_in_their_enclosing_scope():
+def test_functions_with_nonlocal_are_shown_inside_an_enclosing_scope():
     original = 'def h(a, b):\n    """one\ntwo"""\n    nonlocal n\n    n += 1\n    return a\n'
     transformed = (
         "def __enclosing_scope_of_h(n):\n    def h(a, b):\n        nonlocal n\n        n = 1\n        return a\n\n"
@@ -300,7 +300,7 @@ def test_functions_that_say_nonlocal_stand_in_their_enclosing_scope():
     assert "return __transformed_code_0_for_toy_example(a, b)" in text
 
 
-def test_guards_that_say_the_same_of_each_tensor_or_come_from_torch_are_gathered():
+def test_guards_that_repeat_for_each_tensor_or_come_from_torch_are_grouped():
     marks = "not any(hasattr({}, f'_dynamo_{{mark}}_indices') for mark in ('dynamic', 'static'))"
     guards = (
         GuardRecord("type(a) is torch.Tensor", True, location=LINE_2),
@@ -324,7 +324,7 @@ def test_guards_that_say_the_same_of_each_tensor_or_come_from_torch_are_gathered
     ) in render(dataclasses.replace(SESSION, frames=(frame,)), "toy_example_0")
 
 
-def test_the_words_of_dynamo_that_occur_are_explained_and_resume_functions_have_a_place():
+def test_terms_of_dynamo_are_explained_and_resume_functions_have_a_location():
     text = render(SESSION, "toy_example_0")
     assert "#   then:   goes on in __resume_at_102_2   (resumes at toy.py:3)\n" in text
     assert "#   __resume_at_<offset>_<n>: the rest of a function" in text
@@ -335,7 +335,7 @@ def test_the_words_of_dynamo_that_occur_are_explained_and_resume_functions_have_
     assert "record_pregraph_bytecode_enter/exit: torch times" in text and "#   [], []" in text
 
 
-def test_versions_from_before_the_session_and_breaks_without_a_version_are_told():
+def test_versions_from_before_the_session_and_breaks_without_a_version_are_listed():
     function = dataclasses.replace(
         TOY,
         earlier_versions=2,
@@ -352,7 +352,7 @@ def test_versions_from_before_the_session_and_breaks_without_a_version_are_told(
         compile(one, "full_code", "exec")
 
 
-# ---------------------------------------------------------------- what would be said again and again
+# ---------------------------------------------------------------- several versions without repetition
 
 AGAIN = dataclasses.replace(
     ENTRY_FRAME,
@@ -364,7 +364,7 @@ AGAIN = dataclasses.replace(
 )
 
 
-def test_what_sets_versions_apart_is_told_before_them_and_the_rest_is_not_repeated():
+def test_the_version_table_comes_first_and_shared_guards_are_not_repeated():
     text = render(dataclasses.replace(SESSION, frames=(ENTRY_FRAME, AGAIN, RESUME_FRAME)), "toy_example_0")
     assert (
         "# What sets the 2 versions of toy_example apart; all their other guards are the same:\n"
@@ -378,10 +378,10 @@ def test_what_sets_versions_apart_is_told_before_them_and_the_rest_is_not_repeat
     assert "# The 2 versions of toy_example have the same guards:" in render(
         dataclasses.replace(SESSION, frames=same), "toy_example_0"
     )
-    assert "What sets the" not in render(SESSION, "toy_example_0"), "one version is not set apart from anything"
+    assert "What sets the" not in render(SESSION, "toy_example_0"), "a single version has no table"
 
 
-def test_what_sets_versions_apart_is_broken_between_conditions_and_cut_where_it_is_long():
+def test_the_version_table_wraps_between_conditions_and_is_cut_when_long():
     long = [f"first_value.size()[{number}] != second_value.size()[{number}]" for number in range(9)]
     guards = tuple(GuardRecord(condition, True, location=LINE_2) for condition in long)
     frames = (ENTRY_FRAME, dataclasses.replace(AGAIN, guards=AGAIN.guards + guards))
@@ -391,13 +391,13 @@ def test_what_sets_versions_apart_is_broken_between_conditions_and_cut_where_it_
     assert " and 4 more\n" in table and max(map(len, table.splitlines())) <= 100
 
 
-def test_a_condition_that_torch_asks_for_twice_is_shown_once():
+def test_a_condition_that_torch_checks_twice_is_shown_once():
     guards = (GuardRecord("type(a) is torch.Tensor", True, location=LINE_2), *ENTRY_FRAME.guards)
     text = render(dataclasses.replace(SESSION, frames=(dataclasses.replace(ENTRY_FRAME, guards=guards),)), TOY.key)
     assert "        type(a) is torch.Tensor and a.size() == (10,)\n" in text
 
 
-def test_sizes_that_torch_never_lets_vary_are_not_blamed_on_the_line_that_used_them_first():
+def test_sizes_that_are_always_static_are_not_attributed_to_the_line_that_used_them_first():
     guard = GuardRecord("2 <= a.size()[0]", True, location=LINE_2, of_sizes=True)
     frame = dataclasses.replace(ENTRY_FRAME, guards=(ENTRY_FRAME.guards[0], guard))
     text = render(dataclasses.replace(SESSION, frames=(frame,)), TOY.key)
@@ -409,7 +409,7 @@ def test_sizes_that_torch_never_lets_vary_are_not_blamed_on_the_line_that_used_t
     assert "asked for by torch, which compiles for sizes 0 and 1 apart" in story
 
 
-def test_many_objects_that_must_be_the_same_are_one_comment_within_the_width():
+def test_many_identity_guards_are_one_comment_within_the_width():
     names = [f"torch.nn.functional.number_{number}" for number in range(20)]
     end = " is still the object it was when this was compiled"
     guards = tuple(GuardRecord(name + end, False, location=LINE_2) for name in names)
@@ -434,7 +434,7 @@ def test_long_signatures_of_resume_functions_stay_within_the_width():
     assert "    __nested_resume_fns, __nested_frame_values, ___stack0, loss, another_value, x\n):\n" in ours
 
 
-def test_blank_lines_are_not_taken_for_variables_that_are_stored_once_more():
+def test_blank_lines_are_not_mistaken_for_rebound_variables():
     source = ENTRY_FRAME.source.replace("(b, g", "((lambda: b).__closure__)(b, g")
     frame = dataclasses.replace(ENTRY_FRAME, source=source)
     text = render(dataclasses.replace(SESSION, frames=(frame,)), TOY.key)
@@ -443,22 +443,22 @@ def test_blank_lines_are_not_taken_for_variables_that_are_stored_once_more():
     assert "#   x = x:" in render(dataclasses.replace(SESSION, frames=(again,)), TOY.key)
 
 
-def test_the_rest_of_a_rest_says_of_which_function():
+def test_a_resume_function_of_a_resume_function_names_the_original_function():
     second = dataclasses.replace(RESUME, key="second", resume_of=RESUME.key, resume_names=("__resume_at_200_9",))
     text = render(dataclasses.replace(SESSION, functions=(TOY, RESUME, second)), TOY.key)
     assert "# What is left of toy_example after a graph break.\n" in text
     assert "# What is left of toy_example after a further graph break.\n" in text
 
 
-# ---------------------------------------------------------------- where to read on
+# ---------------------------------------------------------------- links to other files
 
 
-def test_a_break_inside_a_called_function_says_where_that_function_is_told_of():
+def test_a_break_inside_a_called_function_names_the_file_of_that_function():
     stack = (
         Location("toy.py", 2, "toy_example", "helper(a)"),
         Location("toy.py", 9, "helper", "print()"),
     )
-    helper = told("helper")
+    helper = function_named("helper")
     frame = dataclasses.replace(ENTRY_FRAME, graph_breaks=(GraphBreak("print", stack[1], stack=stack),))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, helper), frames=(frame,))
     text = render(session, TOY.key)
@@ -466,21 +466,21 @@ def test_a_break_inside_a_called_function_says_where_that_function_is_told_of():
     assert "#           helper is compiled apart: full_code_for_helper.py\n" in text
 
 
-def test_a_story_names_those_beside_it_while_they_are_few():
-    others = tuple(told(f"other_{number}") for number in range(3))
+def test_a_full_code_file_names_its_neighbours_while_they_are_few():
+    others = tuple(function_named(f"other_{number}") for number in range(3))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, *others))
     text = render(session, TOY.key)
     assert "# Beside this file, and told there:\n#   full_code_for_other_0.py: toy_example (not compiled)\n" in text
     assert "full_code_for_toy_example_0.py" not in text.split("Beside")[1]
-    many = tuple(told(f"other_{number}") for number in range(30))
+    many = tuple(function_named(f"other_{number}") for number in range(30))
     assert "Beside this file" not in render(dataclasses.replace(SESSION, functions=(TOY, *many)), TOY.key)
     assert "Beside this file" not in render(SESSION, TOY.key)
 
 
-# ---------------------------------------------------------------- what the end of a session names
+# ---------------------------------------------------------------- the summary at the end of a session
 
 
-def told(key, **changes):
+def function_named(key, **changes):
     return dataclasses.replace(TOY, key=key, name=key, full_code_file=f"full_code_for_{key}.py", **changes)
 
 
@@ -493,12 +493,12 @@ def opened_first(functions, frames, is_there=bool):
     return [line.partition("open first: ")[2] for line in text.splitlines() if "open first: " in line]
 
 
-def test_the_file_to_open_first_tells_of_the_function_that_was_compiled_most_and_not_of_a_helper():
+def test_the_file_to_open_first_is_that_of_the_most_compiled_function_not_of_a_helper():
     functions = [
-        told("library", file="/venv/lib/python3.11/site-packages/torch/optim/optimizer.py"),
-        told("trivial"),
-        told("without_graph"),
-        told("main"),
+        function_named("library", file="/venv/lib/python3.11/site-packages/torch/optim/optimizer.py"),
+        function_named("trivial"),
+        function_named("without_graph"),
+        function_named("main"),
         dataclasses.replace(RESUME, resume_of="main"),
     ]
     frames = [compiled(one.key, f"{number}/0") for number, one in enumerate(functions)]
@@ -508,34 +508,34 @@ def test_the_file_to_open_first_tells_of_the_function_that_was_compiled_most_and
     assert opened_first(functions, frames) == ["d/full_code_for_main.py"]
 
 
-def test_a_file_that_is_not_there_any_more_is_not_named_as_the_one_to_open():
-    functions, frames = [told("one"), told("two")], [compiled("one", "0/0"), compiled("two", "1/0")]
+def test_a_deleted_file_is_not_named_as_the_one_to_open():
+    functions, frames = [function_named("one"), function_named("two")], [compiled("one", "0/0"), compiled("two", "1/0")]
     assert opened_first(functions, frames, lambda path: "one" not in path) == ["d/full_code_for_two.py"]
     assert opened_first(functions, frames, lambda path: False) == []
 
 
-def test_a_function_whose_compilation_failed_says_why_and_at_which_line():
+def test_a_failed_compilation_is_shown_with_its_error_and_line():
     place = Location("toy.py", 3, code="if b.sum() < 0:")
     skip = SkipRecord("failed", "ValueError: no", "0/0", location=place)
-    record = SessionRecord(functions=(told("f", skips=(skip,)),))
+    record = SessionRecord(functions=(function_named("f", skips=(skip,)),))
     assert "depyf: 0 frames, 0 graphs" in summary(record, "d")
     assert "the program got the exception: at line 3: ValueError: no" in summary(record, "d")
     assert "#       at toy.py:3: if b.sum() < 0:\n#       ValueError: no\n" in render(record, "f")
 
 
-def test_a_break_inside_a_library_names_the_line_of_the_program_that_led_there():
+def test_a_break_inside_a_library_names_the_line_of_the_program_that_called_it():
     library = Location("/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", 79, "step", "graph_break()")
     again = Location("d/__transformed_code_0_for_step.py", 2, "step")
     breaks = [GraphBreak("no", library, stack=(LINE_3, library)), GraphBreak("no", library, stack=(again, library))]
     frames = [dataclasses.replace(compiled("f", f"0/{n}"), graph_breaks=(one,)) for n, one in enumerate(breaks)]
-    text = summary(SessionRecord(functions=(told("f"),), frames=tuple(frames)), "d")
+    text = summary(SessionRecord(functions=(function_named("f"),), frames=tuple(frames)), "d")
     assert "optimizer.py:79 (reached from toy.py:3): no\n" in text and "1 graph break in d" in text
 
 
-def test_generators_of_libraries_that_dynamo_leaves_alone_are_counted_and_not_named():
+def test_skipped_generators_of_libraries_are_counted_not_named():
     skip = (SkipRecord("generator", "no"),)
-    own = told("mine", skips=skip)
-    others = [told(f"typing_{number}", file="/usr/lib/python3.11/typing.py", skips=skip) for number in range(7)]
+    own = function_named("mine", skips=skip)
+    others = [function_named(f"typing_{number}", file="/usr/lib/python3.11/typing.py", skips=skip) for number in range(7)]
     text = summary(SessionRecord(functions=(*others, own), frames=(compiled("mine", "0/0"),)), "d")
     assert "typing" not in text and "compiled: toy_example (toy.py:1)" in text
     assert "7 functions more left to Python" in text

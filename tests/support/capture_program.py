@@ -17,7 +17,7 @@ for backend in backends:
         ("docs", tools.docs_example, tools.run_docs),
     ]:
         if backend == "inductor" and name == "docs":
-            continue  # the toy says the same in half the time
+            continue  # the toy covers the same in half the time
         folder = os.path.join(root, f"{name}_{backend}")
         results, record, _ = tools.dump(folder, function, run, backend, prepare={"log_bytecode": True})
         torch._dynamo.reset()

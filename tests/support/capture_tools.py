@@ -1,4 +1,4 @@
-"""Programs that are compiled in the tests of prepare_debug, and what to look at afterwards."""
+"""Programs to compile under prepare_debug, and checks of the files that they leave."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import bdb
 import importlib.util
 import logging
 import os
+import sys
 from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +48,7 @@ class Model(torch.nn.Module):
 
 
 def run_toy(function, grad=False, times=8):
-    """Some calls that take both branches; returns everything the program computes."""
+    """Call the function so that both branches are taken; return all results."""
     torch.manual_seed(0)
     results = []
     for _ in range(times):
@@ -76,7 +77,7 @@ def same(one, other):
 
 
 def dump(folder, function, run, backend="eager", **options):
-    """Compile and run inside prepare_debug; returns (results, record, compiled function)."""
+    """Compile and run inside prepare_debug; return (results, record, compiled function)."""
     torch._dynamo.reset()
     prepare = options.pop("prepare", {})
     compiled = torch.compile(function, backend=backend, **options)
@@ -87,7 +88,7 @@ def dump(folder, function, run, backend="eager", **options):
 
 
 class KernelsByCompileId(logging.Handler):
-    """Reads torch's trace on its own: compile id -> texts of the modules that Inductor made or loaded for it."""
+    """Read torch's trace independently of depyf: compile id -> texts of the modules that Inductor generated or loaded."""
 
     def __init__(self):
         super().__init__()
@@ -108,7 +109,7 @@ class KernelsByCompileId(logging.Handler):
 
 
 def assert_kernels_belong_to_their_graphs(folder, record, kernels):
-    """Each kernel file holds a module that torch made under the compile id of its graph, and none is missing."""
+    """Assert that each kernel file holds a module that torch logged under its graph's compile id, and none is missing."""
     files = defaultdict(list)
     for graph in record.graphs:
         for part in graph.kernels:
@@ -120,12 +121,12 @@ def assert_kernels_belong_to_their_graphs(folder, record, kernels):
 
 
 def stage_files(record):
-    """The files of each graph without its number, which counts on within one process."""
+    """Return the files of each graph without its number, which keeps increasing within a process."""
     return [[part.file.split(".", 1)[1] for part in graph.stages + graph.kernels] for graph in record.graphs]
 
 
 def module_from(path, text):
-    """A module with that text, in a file: functions without one are compiled in a roundabout way by some torches."""
+    """Return a module with that text from a file, because some torch versions compile functions without a file differently."""
     Path(path).write_text(text)
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     module = importlib.util.module_from_spec(spec)
@@ -139,7 +140,7 @@ def assert_all_parse(folder):
 
 
 def statement_lines(path, inside=None):
-    """First lines of the statements inside functions of a file; `inside` names the function."""
+    """Return the first lines of the statements in the functions of a file, or only in the function `inside`."""
     lines = []
     for node in ast.walk(ast.parse(Path(path).read_text())):
         if isinstance(node, ast.FunctionDef) and inside in (None, node.name):
@@ -148,7 +149,7 @@ def statement_lines(path, inside=None):
 
 
 class Breakpoints(bdb.Bdb):
-    """A debugger without a terminal: remembers where it stopped, and the locals there."""
+    """A debugger without a terminal that records where it stopped, and the locals there."""
 
     def __init__(self):
         super().__init__()
@@ -170,17 +171,16 @@ def breakpoints(*places):
         problem = debugger.set_break(str(path), line)
         assert problem is None, problem
     debugger.reset()
-    import sys
-
+    before = sys.gettrace()  # of a coverage run
     sys.settrace(debugger.trace_dispatch)
     try:
         yield debugger
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
 
 
 def session(folder, program):
-    """Run `program` in a context; returns the record, after the checks that hold for every program."""
+    """Run `program` inside prepare_debug, check what holds for every program, return the record."""
     torch._dynamo.reset()
     with depyf.prepare_debug(str(folder)):
         program()

@@ -1,4 +1,4 @@
-"""What the tests of the decompiler share: source of one function -> its decompilation, proved or not."""
+"""Decompile the function that a source text defines, and assert on the result."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from depyf.decompiler.pipeline import Decompilation, decompile_frame
 
 
 def function_code(source: str) -> CodeType:
-    """The code of the one function that `source` defines."""
+    """Return the code of the one function that `source` defines."""
     module = compile(textwrap.dedent(source), "<test>", "exec", dont_inherit=True)
     (code,) = [const for const in module.co_consts if isinstance(const, CodeType)]
     return code
 
 
 def decompiled(source: str) -> Decompilation:
-    """What becomes of that function."""
+    """Decompile the one function that `source` defines."""
     return decompile_frame(function_code(source), constant_globals=None)
 
 
 def assert_proved(source: str, rung: str = "idioms") -> Decompilation:
-    """The function comes back as text that is proved equal, by the given rung of the ladder."""
+    """Assert that the function comes back as text proved equal, by the given rung."""
     result = decompiled(source)
     assert result.proved, f"{result.verdict}\n{result.source}"
     assert result.rung == rung, result.source
@@ -29,6 +29,6 @@ def assert_proved(source: str, rung: str = "idioms") -> Decompilation:
 
 
 def assert_same_text(source: str) -> None:
-    """The function comes back as it was written."""
+    """Assert that the function comes back as it was written."""
     source = textwrap.dedent(source).strip()
     assert assert_proved(source).source.strip() == source

@@ -1,4 +1,4 @@
-"""Text -> `ast` -> our tree -> text -> `ast`: the printer's round trip. Not a test itself; run it to check files.
+"""The printer's round trip: text -> `ast` -> our tree -> text -> `ast`. Run it to check files:
 
 python tests/support/printer_roundtrip.py FILE_OR_FOLDER ...
 """
@@ -20,7 +20,7 @@ from depyf.decompiler import syntax
 from depyf.decompiler.printer import SyntaxLimits, print_source
 from depyf.decompiler.syntax.literals import Unspellable
 
-# What the interpreter that runs this can read; a docstring's indentation is compared as the parser sees it.
+# The syntax of the running interpreter; docstrings are compared with their indentation, as parsed.
 RUNNING = SyntaxLimits.of(sys.version_info[:2])
 AS_PARSED = SyntaxLimits(**{**RUNNING.__dict__, "docstrings_are_dedented": False})
 
@@ -34,7 +34,7 @@ OPERATORS = {
 
 
 def convert(value: Any) -> Any:
-    """Our tree for an `ast` tree, by the names of classes and fields."""
+    """Convert an `ast` tree to our tree by the names of classes and fields."""
     if isinstance(value, list):
         return [convert(item) for item in value]
     if not isinstance(value, ast.AST):
@@ -52,7 +52,7 @@ def convert(value: Any) -> Any:
 
 
 def normal(node: Any) -> str:
-    """A text that two `ast` trees share if they mean the same: nested `and` is flat, string pieces joined."""
+    """Return a text that is equal for equivalent `ast` trees: nested `and` flattened, string pieces joined."""
     if isinstance(node, ast.Constant):
         if type(node.value) is int and node.value.bit_length() > 4096:
             return hex(node.value)
@@ -83,7 +83,7 @@ def flat_values(node: ast.BoolOp) -> Iterator[ast.AST]:
 
 
 def joined(values: List[ast.expr]) -> Iterator[str]:
-    """The pieces of an f-string; neighbouring constants are one, empty ones none."""
+    """Yield the pieces of an f-string, adjacent constants joined and empty ones dropped."""
     text = ""
     for value in values:
         if isinstance(value, ast.Constant):
@@ -98,7 +98,7 @@ def joined(values: List[ast.expr]) -> Iterator[str]:
 
 
 def check(source: str, width: Any = None) -> str:
-    """The text that the printer makes of `source`; raises AssertionError unless it parses to the same tree."""
+    """Print the parsed `source`; raise AssertionError unless the text parses to the same tree."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(source)
@@ -123,7 +123,7 @@ def python_files(paths: List[str]) -> Iterator[str]:
 
 
 def read(path: str) -> Any:
-    """The text of a Python file, or None if it is not Python to this interpreter."""
+    """Return the text of a Python file, or None if this interpreter cannot parse it."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Programs of many processes, run by the tests of `test_processes`: `python process_programs.py NAME FOLDER`."""
+"""Multi-process programs for `test_processes`: `python process_programs.py NAME FOLDER`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import depyf
 
 
 class Net(torch.nn.Module):
-    """Two buckets of DistributedDataParallel (a bucket is 1 MB at least), so that DDP splits the graph in two."""
+    """Large enough for two buckets of DistributedDataParallel (1 MB each), so that DDP splits the graph in two."""
 
     def __init__(self):
         super().__init__()
@@ -52,7 +52,7 @@ def summed_over_ranks(x):
 
 
 def ddp(folder):
-    """DistributedDataParallel on all ranks; one rank gets another batch, one breaks a graph, one swaps the order."""
+    """Run DistributedDataParallel on all ranks; one gets another batch size, one breaks a graph, one swaps the order."""
     dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.manual_seed(0)
@@ -69,7 +69,7 @@ def ddp(folder):
 
 
 def two(folder):
-    """All ranks compile the same: a function with a collective, and one that breaks."""
+    """Compile the same on all ranks: a function with a collective and a graph break."""
     dist.init_process_group("gloo")
     with depyf.prepare_debug(folder):
         summed = torch.compile(summed_over_ranks, backend="aot_eager")(torch.full((3,), dist.get_rank() + 1.0))
@@ -78,7 +78,7 @@ def two(folder):
 
 
 def hang(folder):
-    """Rank 0 waits in a collective that rank 1 never calls."""
+    """Hang: rank 0 waits in a collective that rank 1 never calls."""
     dist.init_process_group("gloo")
     with depyf.prepare_debug(folder):
         torch.compile(other, backend="eager")(torch.ones(3))
@@ -96,7 +96,7 @@ def _late_rank(number, folder, port):
 
 
 def spawn(folder):
-    """Children that learn their rank only inside the context; the parent is in it, too, and has none."""
+    """Spawn children that get their rank inside the context; the parent has a context and no rank."""
     import socket
 
     import torch.multiprocessing as mp
@@ -110,7 +110,7 @@ def spawn(folder):
 
 
 def workers(folder):
-    """Inductor's pools of worker processes, of both kinds, are started inside the context and end with the program."""
+    """Start both kinds of Inductor's worker pools inside the context; they end with the program."""
     from torch._inductor import config
     from torch._inductor.async_compile import AsyncCompile
 
@@ -137,7 +137,7 @@ class _Compiling(torch.utils.data.Dataset):
 
 
 def fork(folder):
-    """Forked children: one that compiles, one that does not, one that is gone at once, workers of a DataLoader."""
+    """Fork children: one that compiles, one that does not, one that calls os._exit, workers of a DataLoader."""
     with depyf.prepare_debug(folder):
         torch.compile(_first, backend="eager")(torch.ones(3))
         forking = multiprocessing.get_context("fork")
@@ -161,7 +161,7 @@ def _first(x):
 
 
 def many(folder):
-    """Compiles a few functions, says so, and waits to be killed."""
+    """Compile a few functions, print `ready`, and wait to be killed."""
     with depyf.prepare_debug(folder):
         for number in range(5):
             text = f"def function_{number}(x):\n    x = x + {number}\n    torch._dynamo.graph_break()\n    return x * 2\n"

@@ -1,4 +1,4 @@
-"""Where the checkout is."""
+"""Paths of the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the torch that is installed does, where that differs from version to version; read from torch itself."""
+"""Behaviour of the installed torch where versions differ, probed in torch itself."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torch._functorch import aot_autograd
 TORCH = tuple(int(number) for number in torch.__version__.split(".")[:2])
 # torch 2.9: aot_eager interprets its graphs node by node; 2.13: it calls their forward
 AOT_EAGER_INTERPRETS = "Interpreter(fx_g).boxed_run" in inspect.getsource(debugging.boxed_nop)
-# torch 2.13: why Dynamo gave a frame up names the graph break that it met first; 2.9 does not
+# torch 2.13: the reason of a skipped frame includes the first graph break; 2.9: it does not
 NAMES_FIRST_BREAK = "graph break in loop" in inspect.getsource(symbolic_convert)
-# torch 2.13: a guard on a type names it; 2.9 prints its id alone
+# torch 2.13: a guard on a type prints its name; 2.9: only its id
 NAMES_TYPES = "type=" in inspect.getsource(guards.GuardBuilder.TYPE_MATCH)
-# torch 2.13: a graph that is found in AOTAutograd's cache skips the pre-grad passes; 2.9 and 2.11 run them before they look
+# torch 2.13: a hit in AOTAutograd's cache skips the pre-grad passes; 2.9 and 2.11 run them before the lookup
 SKIPS_PRE_GRAD = "pre_grad_passes" in inspect.signature(aot_autograd.aot_module_simplified).parameters

@@ -8,6 +8,6 @@ def test_every_opcode_that_a_compiler_writes_is_supported() -> None:
 
     from depyf.decompiler import Decompiler
 
-    # above 255 are names inside the compiler; INSTRUMENTED ones the interpreter writes into code that is being traced
+    # opcodes above 255 exist only inside the compiler; INSTRUMENTED ones only in code that is being traced
     written = {name for name, code in dis.opmap.items() if code < 256 and not name.startswith("INSTRUMENTED_")}
     assert written <= set(Decompiler.supported_opnames())

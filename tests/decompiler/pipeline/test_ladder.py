@@ -1,4 +1,4 @@
-"""The ladder of the pipeline: a rung that fails leads to the next, and its failure is kept."""
+"""The pipeline falls back to the next rung when one fails, and records the failure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from depyf.decompiler.pipeline import decompile_frame
 
 
-def test_one_function_that_needs_another_rung_does_not_spoil_its_module(monkeypatch):
+def test_a_function_that_needs_a_lower_rung_leaves_the_rest_of_its_module_readable(monkeypatch):
     from depyf.decompiler import pipeline
 
     structure = pipeline.structure
@@ -24,7 +24,7 @@ def test_one_function_that_needs_another_rung_does_not_spoil_its_module(monkeypa
     assert result.source.startswith(source.partition("    def hard")[0])
 
 
-def test_a_failure_inside_a_stage_is_kept_for_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_a_stage_is_recorded_for_a_bug_report(monkeypatch: pytest.MonkeyPatch) -> None:
     from depyf.decompiler import pipeline
 
     def broken(*args: object, **kwargs: object) -> None:

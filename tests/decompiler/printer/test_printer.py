@@ -1,4 +1,4 @@
-"""Correctness of the printer: its text means exactly the tree. How the text looks is tested elsewhere."""
+"""Correctness of the printer: its text parses back to the tree. Layout is tested in test_printer_cosmetics.py."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_parentheses_keep_the_meaning(line):
 
 
 def random_expression(rng, depth):
-    """Any expression at all, with no regard to what it could mean."""
+    """Return a random expression tree, meaningful or not."""
     if depth == 0 or rng.random() < 0.1:
         return rng.choice(
             [A, B, s.Constant(-1), s.Constant(2), s.Constant(-1.5), s.Constant("k'"), s.Constant((1, -2))]
@@ -115,7 +115,7 @@ def random_expression(rng, depth):
 
 
 def flat(node):
-    """The tree as the parser gives it back: chains flat, constants taken apart, neighbouring text joined."""
+    """Normalize a tree as the parser does: flatten chains, split constants, join adjacent text."""
     for name in node.__slots__:
         value = getattr(node, name)
         if isinstance(value, (list, tuple)) and name != "value":
@@ -237,7 +237,7 @@ ODD_NAN = struct.unpack("<d", (0x7FF8000000000001).to_bytes(8, "little"))[0]
 
 
 @pytest.mark.parametrize("value", [ODD_NAN, object(), int, frozenset([1]), frozenset(), [1], type("I", (int,), {})(3)])
-def test_what_no_text_spells_is_refused_not_approximated(value):
+def test_values_that_no_source_spells_are_refused_not_approximated(value):
     with pytest.raises(Unspellable):
         text_of(s.Constant(value))
     assert text_of(s.Placeholder("constant_1", value)) == "constant_1"
@@ -297,7 +297,7 @@ def test_fstrings_keep_odd_constants_inside_fields_or_refuse(odd):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_four_fstrings_can_nest_in_any_python(depth):
+def test_four_nested_fstrings_are_printed_for_every_python(depth):
     string = X
     for _ in range(depth):
         string = s.JoinedStr([s.Constant("-"), s.FormattedValue(string)])
@@ -367,7 +367,7 @@ def test_docstrings_that_the_compiler_dedents_come_back_identical():
         source = text_of(s.FunctionDef("f", s.arguments(), [s.Expr(s.Constant(value)), s.Return()]), dedented)
         if sys.version_info >= (3, 13):
             raw = compile(f"def f(): {value!r}", "", "exec").co_consts[0].co_consts[0]
-            if raw == value:  # else no docstring has this value
+            if raw == value:  # otherwise no docstring can have this value
                 namespace = {}
                 exec(source, namespace)
                 assert namespace["f"].__doc__ == value, source
@@ -408,7 +408,7 @@ def test_depth_costs_no_recursion(name, width):
     assert max_depth(large) == (1 if name == "elif" else 0)
 
 
-def test_a_chain_of_two_thousand_terms_compiles_to_what_it_says():
+def test_a_chain_of_two_thousand_terms_compiles_to_its_value():
     total = chain("sum", 2000).value
     try:
         assert value_of(total, x=0, a=1) == 2000
@@ -425,10 +425,10 @@ def test_blocks_nest_deeper_than_pythons_stack():
     assert text_of(statement, indent=1).endswith(" " * 3000 + "pass\n")
 
 
-# ---- what only some Pythons can read
+# ---- syntax that only some Pythons have
 
 
-def test_syntax_that_the_target_lacks_is_refused_or_written_around():
+def test_syntax_that_the_target_lacks_is_refused_or_avoided():
     odd_decorator = s.FunctionDef("f", s.arguments(), [], [s.Subscript(A, s.Constant(0))])
     with pytest.raises(Unspellable):
         text_of(odd_decorator, SyntaxLimits.of((3, 8)))

@@ -1,4 +1,4 @@
-"""How the printer's text looks: what a reader would miss. That it means the right thing is tested elsewhere."""
+"""Layout of the printer's text: parentheses, blank lines, line breaks. Correctness is tested in test_printer.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def text_of(node, features=ANY, **options):
     return print_source(node, features=features, **options).text
 
 
-def looks(node, wanted, features=ANY, **options):
+def assert_text(node, wanted, features=ANY, **options):
     assert text_of(node, features, **options) == dedent(wanted).lstrip("\n")
 
 
@@ -62,7 +62,7 @@ EXPRESSIONS = [
 
 
 @pytest.mark.parametrize(("node", "wanted"), EXPRESSIONS, ids=[wanted for _, wanted in EXPRESSIONS])
-def test_no_parenthesis_too_many(node, wanted):
+def test_no_superfluous_parentheses(node, wanted):
     assert text_of(node) == wanted
 
 
@@ -110,7 +110,7 @@ def test_statements_are_written_as_a_person_would(node, wanted):
 
 def test_else_if_is_elif_unless_a_comment_stands_between():
     inner = s.If(B, [s.Break()], [s.Continue()])
-    looks(
+    assert_text(
         s.If(A, [s.Pass()], [inner]),
         """
         if a:
@@ -121,7 +121,7 @@ def test_else_if_is_elif_unless_a_comment_stands_between():
             continue
         """,
     )
-    looks(
+    assert_text(
         s.If(A, [], [s.Comment("why"), s.If(B, [s.Break()])]),
         """
         if a:
@@ -136,7 +136,7 @@ def test_else_if_is_elif_unless_a_comment_stands_between():
 
 def test_compound_statements():
     handlers = [s.ExceptHandler(s.Tuple([A, B]), "e", [s.Raise()]), s.ExceptHandler(None, None, [])]
-    looks(
+    assert_text(
         s.AsyncFunctionDef(
             "f",
             s.arguments(args=[s.arg("x", A), s.arg("y")], defaults=[B], kwonlyargs=[s.arg("z", A)], kw_defaults=[C]),
@@ -176,7 +176,7 @@ def test_compound_statements():
 
 
 def test_a_tuple_is_not_taken_for_two_context_managers():
-    looks(s.With([s.withitem(number((1, 2)))], []), "with ((1, 2)):\n    pass\n")
+    assert_text(s.With([s.withitem(number((1, 2)))], []), "with ((1, 2)):\n    pass\n")
 
 
 def test_match_and_except_star():
@@ -190,7 +190,7 @@ def test_match_and_except_star():
             [],
         ),
     ]
-    looks(
+    assert_text(
         s.TryStar([s.Match(s.Tuple([A, B]), cases)], [s.ExceptHandler(A, None, [])]),
         """
         try:
@@ -209,10 +209,10 @@ def test_match_and_except_star():
     )
 
 
-def test_definitions_stand_apart_with_the_comments_above_them():
+def test_definitions_are_separated_by_blank_lines_above_their_comments():
     method = s.FunctionDef("m", s.arguments(), [])
     inner = s.ClassDef("C", [A], [s.keyword("metaclass", B)], [s.Expr(number("Doc.")), method, method])
-    looks(
+    assert_text(
         s.Module([s.Expr(number("Doc.")), s.Import([s.alias("a")]), s.Comment("about C"), inner, s.Comment("end")]),
         '''
         """Doc."""
@@ -237,7 +237,7 @@ def test_definitions_stand_apart_with_the_comments_above_them():
 
 def test_docstrings_keep_their_lines():
     value = 'First "line".\n\n    Second\\ line "quoted"'
-    looks(
+    assert_text(
         s.FunctionDef("f", s.arguments(), [s.Expr(number(value))]),
         '''
         def f():
@@ -246,7 +246,7 @@ def test_docstrings_keep_their_lines():
             Second\\\\ line "quoted\\""""
         ''',
     )
-    looks(
+    assert_text(
         s.FunctionDef("f", s.arguments(), [s.Expr(number("First.\n\nSecond.\n"))]),
         '''
         def f():
@@ -261,7 +261,7 @@ def test_docstrings_keep_their_lines():
 
 def test_comments_are_comments_whatever_they_contain():
     node = s.If(A, [s.Comment("one\n# two\n\nthree\0"), s.Pass(trailing="last\nline")], trailing="# header")
-    looks(
+    assert_text(
         node,
         """
         if a:  # header
@@ -278,7 +278,7 @@ def test_a_comment_at_the_top_never_names_an_encoding():
     assert text_of(s.Module([s.Comment("encoding: none"), s.Pass()])) == "# encoding : none\npass\n"
 
 
-def test_each_line_knows_the_bytecode_it_came_from():
+def test_each_line_maps_to_the_bytecode_it_came_from():
     body = [
         s.Comment("one\ntwo", origin=1),
         s.If(A, [s.Pass(origin=3)], [s.If(B, [s.Pass(origin=5)], origin=4)], origin=2),
@@ -303,7 +303,7 @@ def test_each_line_knows_the_bytecode_it_came_from():
 
 def test_long_lines_break_inside_brackets_only():
     call = s.Call(s.Name("function"), [s.Name("argument"), s.Call(A, [s.Name("inner"), s.List([X, X])])])
-    looks(
+    assert_text(
         s.Module([s.Assign([X], call), s.Return(s.BoolOp("and", [call, s.BoolOp("or", [A, B])]))]),
         """
         x = function(
@@ -321,7 +321,7 @@ def test_long_lines_break_inside_brackets_only():
         width=30,
     )
     names = [s.alias("first_name"), s.alias("second_name")]
-    looks(
+    assert_text(
         s.ImportFrom("module", names),
         """
         from module import (
@@ -335,7 +335,7 @@ def test_long_lines_break_inside_brackets_only():
     assert text_of(s.Expr(string), width=10).count("\n") == 1
 
 
-def test_a_long_list_of_deleted_names_does_not_run_out_of_the_window() -> None:
+def test_a_long_list_of_deleted_names_stays_within_the_width() -> None:
     names = [s.Name("a" * 12), s.Name("b" * 12), s.Name("c" * 12)]
     text = text_of(s.Delete(names), width=30)
     assert max(map(len, text.splitlines())) <= 30

@@ -1,4 +1,4 @@
-"""Handlers that only restore the variables of a comprehension: Dynamo drops them where it cuts one in two."""
+"""Handlers that only restore comprehension variables: Dynamo drops them when a graph break splits the comprehension."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions 
 
 
 @inlined
-def test_only_a_code_without_handlers_may_lack_the_one_that_restores() -> None:
+def test_only_code_without_any_handler_may_lack_the_restoring_one() -> None:
     whole = function_code("def f(x, i):\n    r = [x(i) for i in x]\n    return r, i")
     bare = whole.replace(co_exceptiontable=b"")
     assert prove(bare, whole).assumptions == (Assumption.NOT_SEEN_IN_TRACEBACKS,)
@@ -23,7 +23,7 @@ def test_only_a_code_without_handlers_may_lack_the_one_that_restores() -> None:
 
 
 def program(*handler: Op, outer: int = -1) -> Program:
-    """`f(i)` under a handler, which begins with these ops at index 3."""
+    """Return a program of `iter(i)` protected by a handler that starts at index 3 with these ops."""
     ops = [Op("LOAD_LOCAL", "i"), Op("GET_ITER", handler=0), Op("RETURN"), *handler]
     ops[-1].handler = outer
     return Program(tuple(ops), (Handler(3, 2, False),), (lambda i: i).__code__, (3, 12))
@@ -32,7 +32,7 @@ def program(*handler: Op, outer: int = -1) -> Program:
 RESTORING = [Op("SWAP", 2), Op("POP"), Op("SWAP", 2), Op("STORE_LOCAL", "i"), Op("RERAISE", 0)]
 
 
-def test_a_handler_that_only_puts_variables_back_is_as_if_it_were_not_there() -> None:
+def test_a_handler_that_only_restores_variables_is_ignored() -> None:
     bare = without_restoring_handlers(program(*RESTORING))
     assert bare is not None and not bare.handlers
     assert all(op.handler < 0 for op in bare.ops)
@@ -49,10 +49,10 @@ def test_a_handler_that_only_puts_variables_back_is_as_if_it_were_not_there() ->
     ],
     ids=["stores a global", "reads a global", "keeps the exception", "handles it", "swallows it"],
 )
-def test_a_handler_that_does_more_counts(handler: list[Op]) -> None:
+def test_a_handler_with_any_other_effect_is_kept(handler: list[Op]) -> None:
     assert without_restoring_handlers(program(*handler)) is None
 
 
-def test_a_handler_that_leads_to_itself_counts() -> None:
+def test_a_handler_that_protects_itself_is_kept() -> None:
     ops = [Op(op.kind, op.arg) for op in RESTORING]
     assert without_restoring_handlers(program(*ops, outer=0)) is None

@@ -1,4 +1,4 @@
-"""Wrong decompilations, made by hand: each must be refuted, or a wrong answer would be shown as proved."""
+"""Hand-written wrong decompilations: each must be refuted, or users would be shown a wrong text as proved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from depyf.decompiler.prove import Grade, prove
 
 
 def function_code(source: str) -> CodeType:
-    """The code of the one function that `source` defines (its defaults are outside of it)."""
+    """Return the code of the one function that `source` defines (without its defaults)."""
     module = compile(textwrap.dedent(source), "<test>", "exec")
     (code,) = [const for const in module.co_consts if isinstance(const, CodeType)]
     return code
@@ -298,7 +298,7 @@ MUTANTS = {
 }
 
 
-def test_another_order_of_the_names_that_locals_lists_is_not_accepted() -> None:
+def test_a_different_order_of_locals_is_refuted_where_the_function_lists_them() -> None:
     original = "def f(c):\n if c: x = 1\n else: y = 2\n x = 3; y = 4\n return list(locals())"
     flipped = "def f(c):\n if not c: y = 2\n else: x = 1\n x = 3; y = 4\n return list(locals())"
     assert not prove(function_code(original), function_code(flipped)).holds

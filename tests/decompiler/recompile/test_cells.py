@@ -1,4 +1,4 @@
-"""Code with its cells in another order does the same: what Dynamo asks of a replacement."""
+"""Reordering cells, which Dynamo requires of replacement code, keeps the behaviour."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def changed(function: Callable[..., Any], cells: Tuple[str, ...], free: Tuple[st
     return FunctionType(code, globals(), "f", None, tuple(closure[name] for name in free) or None)
 
 
-def test_own_cells_in_another_order() -> None:
+def test_own_cells_in_another_order_hold_the_same_values() -> None:
     own, _ = around()
     cells = own.__code__.co_cellvars  # type: ignore[attr-defined]
     assert changed(own, tuple(reversed(cells)), ())(1, 2) == own(1, 2)
 
 
-def test_free_variables_in_another_order() -> None:
+def test_free_variables_in_another_order_hold_the_same_values() -> None:
     _, free = around()
     assert changed(free, (), ("c", "b"))(1, 2) == free(1, 2) == (2, 1, "b", "c")
 

@@ -91,7 +91,7 @@ def test_every_instruction_keeps_its_line_in_all_three_table_formats(runs, first
     assert decode_lnotab(encode_lnotab(runs, first), first, 2 * len(expected)) == expected
 
 
-def test_relabelled_code_has_the_lines_asked_for_and_the_same_instructions():
+def test_relabelled_code_has_the_requested_lines_and_the_same_instructions():
     code = sample.__code__
     offsets = [instruction.offset for instruction in dis.get_instructions(code)]
     lines = [(offset, 10 + 7 * position) for position, offset in enumerate(offsets)]
@@ -132,7 +132,7 @@ def test_lines_are_optional_and_an_empty_map_still_gives_a_valid_code_object():
     assert {line for _, line in dis.findlinestarts(new)} == {1}
 
 
-def test_moved_and_adopting_code_takes_its_inner_functions_along():
+def test_nested_functions_move_with_the_code_around_them():
     source = "def f(a):\n    return (lambda: a)\n"
     spread = "\n\n# note\ndef f(\n    a,\n):\n    # why\n    return (lambda: a)\n"
     here, there = ({}, {})

@@ -1,4 +1,4 @@
-"""Coroutines, async loops and generators come back as they were written, else users of asyncio read disassembly."""
+"""Coroutines, async loops and generators come back as source, not as disassembly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions and simple statements: what a reader would lose, or read wrongly, if one of them did not come back."""
+"""Expressions and simple statements come back as they were written."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_comes_back_as_it_was_written(title: str) -> None:
     assert_same_text(SAME_TEXT[title])
 
 
-def test_a_function_that_looks_at_its_names_keeps_those_of_dropped_code() -> None:
+def test_a_function_that_reads_its_names_keeps_those_of_dropped_code() -> None:
     result = assert_proved("""
         def f(a):
             if 0:
@@ -248,7 +248,7 @@ def test_a_function_that_looks_at_its_names_keeps_those_of_dropped_code() -> Non
         """,
     ],
 )
-def test_conditions_on_several_lines_that_are_tested_once_more_are_expressions(source: str) -> None:
+def test_conditions_on_several_lines_that_are_tested_again_stay_expressions(source: str) -> None:
     assert_proved(source)
 
 
@@ -256,7 +256,7 @@ def test_conditions_on_several_lines_that_are_tested_once_more_are_expressions(s
 
 
 @pytest.mark.parametrize("source", ["x; y", "x = 1; x; import os; os.sep", "1", "x and y"])
-def test_what_was_typed_at_a_prompt_is_one_line_that_still_shows_its_values(source: str) -> None:
+def test_interactive_code_keeps_printing_its_values_on_one_line(source: str) -> None:
     result = decompile_frame(compile(source, "<stdin>", "single"), constant_globals=None)
     assert result.proved, result.verdict
     note, text = result.source.splitlines()
@@ -273,7 +273,7 @@ def with_constant(value: object) -> CodeType:
     return code.replace(co_consts=tuple(value if const == b"stand-in" else const for const in code.co_consts))
 
 
-def test_an_object_among_the_constants_is_named_at_the_top_and_refused_where_the_text_must_run() -> None:
+def test_an_object_constant_is_described_at_the_top_and_refused_where_the_text_must_run() -> None:
     code = with_constant(object())
     lines = depyf.decompile(code).splitlines()
     assert lines[:2] == [
@@ -296,7 +296,7 @@ def test_a_nan_keeps_its_sign_bit(negative: bool) -> None:
 SENTINEL = object()
 
 
-def test_defaults_that_have_a_name_or_a_display_can_be_run_again() -> None:
+def test_defaults_with_a_name_or_a_literal_can_be_executed() -> None:
     def function(a=SENTINEL, b=[1, (2, {})], *, c=len, d=dict, e=test_a_nan_keeps_its_sign_bit):  # noqa: B006
         return a, b, c, d, e
 

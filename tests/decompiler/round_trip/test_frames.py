@@ -1,4 +1,4 @@
-"""Frames as Dynamo makes them, and what their texts must keep."""
+"""Frames as Dynamo generates them: names, defaults, lifetimes and line numbers survive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def call_with_empty_keywords(function, args):
     return function(*args, **{})
 
 
-def test_a_function_that_rebinds_a_variable_around_it_is_shown_as_valid_python() -> None:
+def test_a_function_with_nonlocal_is_shown_as_valid_python() -> None:
     text = depyf.decompile(outer())
     compile(text, "shown", "exec")
     assert "nonlocal count" in text
@@ -54,7 +54,7 @@ def test_a_method_that_reads_a_global_of_its_own_name_still_reads_the_global() -
         assert lines[result.code.co_firstlineno - 1].strip() == f"def {method.__name__}(self):"
 
 
-def test_an_empty_keyword_mapping_does_not_stand_in_the_way_of_a_proof() -> None:
+def test_a_call_with_an_empty_keyword_mapping_is_proved() -> None:
     assert decompile_frame(call_with_empty_keywords.__code__).proved
 
 
@@ -74,12 +74,12 @@ def test_a_default_that_no_text_can_spell_is_named_and_explained() -> None:
 
 
 @pytest.mark.parametrize("bad", [print, len, int, object(), 3, "text", None, type("Empty", (), {})])
-def test_what_has_no_bytecode_is_a_clear_type_error(bad: object) -> None:
+def test_an_object_without_bytecode_is_a_clear_type_error(bad: object) -> None:
     with pytest.raises(TypeError, match="no Python bytecode"):
         depyf.decompile(bad)
 
 
-def test_tensors_that_dynamo_frees_early_are_freed_as_early(tmp_path) -> None:
+def test_tensors_that_dynamo_frees_early_are_not_kept_alive(tmp_path) -> None:
     torch = pytest.importorskip("torch")
 
     def run() -> list[int]:
@@ -120,7 +120,7 @@ def test_tensors_that_dynamo_frees_early_are_freed_as_early(tmp_path) -> None:
     assert shown == plain
 
 
-def test_a_function_inside_that_only_hands_a_free_variable_on_leaves_a_text_that_is_python():
+def test_a_nested_function_that_only_passes_a_free_variable_on_gives_valid_python():
     between = 1
 
     def outer(x):
@@ -137,7 +137,7 @@ def test_a_function_inside_that_only_hands_a_free_variable_on_leaves_a_text_that
 
 
 @pytest.mark.parametrize("length", range(80, 100))
-def test_lines_are_those_of_the_text_also_where_a_scope_around_it_makes_it_narrower(length: int) -> None:
+def test_line_numbers_match_the_text_when_an_enclosing_scope_narrows_it(length: int) -> None:
     name = "x" * (length - 60)
     arguments = ", ".join(["first_argument", "second_argument", "third_argument", name])
     text = f"""
@@ -157,19 +157,19 @@ def around(count):
     assert list(result.code.co_lines()) == list(shown.co_lines())
 
 
-def test_code_that_a_frame_makes_a_function_of_says_where_its_text_is() -> None:
+def test_a_code_constant_is_annotated_with_the_place_of_its_source() -> None:
     def made(function):
         return function(1001, 1002)
 
     step = outer().__code__
-    given = {1001: step, 1002: globals()}  # constants of the frame, as Dynamo puts them there
+    given = {1001: step, 1002: globals()}  # constants of the frame, as Dynamo adds them
     code = made.__code__.replace(co_consts=tuple(given.get(const, const) for const in made.__code__.co_consts))
     text = decompile_frame(code).source
     assert f"is the code of outer.<locals>.step, whose text is at {__file__}:{step.co_firstlineno}\n" in text
     assert f"is the dictionary of the global variables of {__name__}\n" in text
 
 
-def test_a_frame_whose_inner_function_is_a_closure_over_an_unused_variable_is_a_file_that_compiles():
+def test_a_nested_closure_over_an_unused_variable_gives_a_file_that_compiles():
     def make(variable):
         def frame(x):
             def rest(y):
@@ -186,7 +186,7 @@ def test_a_frame_whose_inner_function_is_a_closure_over_an_unused_variable_is_a_
     compile(result.source, "frame", "exec", dont_inherit=True)
 
 
-def test_what_torch_2_15_does_before_a_graph_has_names_that_tell():
+def test_the_prologue_of_torch_2_15_has_descriptive_names():
     def original(x):
         return x + 1
 

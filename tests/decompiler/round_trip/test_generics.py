@@ -12,7 +12,7 @@ from depyf.decompiler.pipeline import decompile_frame
 
 
 def same(source: str) -> None:
-    """The module comes back as it was written, proved."""
+    """Assert that the module comes back as it was written, and is proved."""
     source = textwrap.dedent(source).strip()
     result = decompile_frame(compile(source, "<module>", "exec", dont_inherit=True), constant_globals=None)
     assert result.proved, f"{result.verdict}\n{result.source}"

@@ -1,4 +1,4 @@
-"""Loops, try and with in each other: control flow that the compiler rearranges."""
+"""Nested loops, try and with: control flow that the compiler rearranges."""
 
 from __future__ import annotations
 
@@ -929,5 +929,5 @@ def test_is_proved(source: str) -> None:
         """,
     ],
 )
-def test_what_the_compiler_copied_is_said_once(source: str) -> None:
+def test_code_that_the_compiler_copied_appears_once(source: str) -> None:
     assert_same_text(source)

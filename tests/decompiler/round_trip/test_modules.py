@@ -11,7 +11,7 @@ from depyf.decompiler.pipeline import decompile_frame
 
 
 def text_of(source: str) -> str:
-    """The text of a module, proved."""
+    """Return the text of a module; assert that it is proved."""
     code = compile(textwrap.dedent(source), "<module>", "exec", dont_inherit=True)
     result = decompile_frame(code, constant_globals=None)
     assert result.proved, f"{result.verdict}\n{result.source}"
@@ -19,7 +19,7 @@ def text_of(source: str) -> str:
 
 
 def same(source: str) -> None:
-    """The module comes back as it was written."""
+    """Assert that the module comes back as it was written."""
     assert text_of(source).strip() == textwrap.dedent(source).strip()
 
 
@@ -85,7 +85,7 @@ def test_annotations_under_the_future_import_are_text_again():
     )
 
 
-def test_a_function_alone_writes_annotations_of_the_future_import_as_strings():
+def test_a_function_shown_alone_has_future_annotations_as_strings():
     source = "from __future__ import annotations\ndef f():\n    def g(x: int): pass\n    return g\n"
     module = compile(source, "<module>", "exec", dont_inherit=True)
     (code,) = [const for const in module.co_consts if isinstance(const, CodeType)]
@@ -94,7 +94,7 @@ def test_a_function_alone_writes_annotations_of_the_future_import_as_strings():
     assert result.code is not None and result.code.co_flags == code.co_flags
 
 
-def test_private_names_read_as_they_were_written():
+def test_private_names_are_shown_unmangled():
     same(
         """
         class _C:
@@ -319,7 +319,7 @@ def test_code_that_is_evaluated(source):
 @pytest.mark.parametrize("source", ["x\n", "x = 1\n", "None\n", "for i in y:\n    i\n    f(i)\n"])
 def test_interactive_code_prints_its_expressions(source):
     result = decompile_frame(compile(source, "<stdin>", "single"), constant_globals=None)
-    text = result.source.split("expressions.\n")[-1]  # below the comment that says so
+    text = result.source.split("expressions.\n")[-1]  # below a comment that names the mode
     assert result.proved and text == source
 
 

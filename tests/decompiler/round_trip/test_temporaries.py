@@ -1,4 +1,4 @@
-"""DEPYF_REMOVE_TEMP=0 shows each value that the bytecode keeps on its stack under a name, and nothing is lost by it."""
+"""DEPYF_REMOVE_TEMP=0 gives every stack value a name; the text is still proved."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_text_with_temporaries_is_proved_and_computes_the_same(function, arg
         assert names[function.__name__](*copied) == function(*arguments)
 
 
-def test_each_statement_has_one_operation_and_each_name_is_given_up(monkeypatch):
+def test_each_statement_has_one_operation_and_each_temporary_is_deleted(monkeypatch):
     monkeypatch.setenv("DEPYF_REMOVE_TEMP", "0")
     text = decompile(in_order)
     (function,) = ast.parse(text).body
@@ -64,7 +64,7 @@ def test_each_statement_has_one_operation_and_each_name_is_given_up(monkeypatch)
     assert text.count("del __temp_") >= 3
 
 
-def test_any_other_value_means_that_they_are_removed(monkeypatch):
+def test_any_other_value_of_the_switch_removes_temporaries(monkeypatch):
     for value in ("1", "", "yes"):
         monkeypatch.setenv("DEPYF_REMOVE_TEMP", value)
         assert "__temp_" not in decompile(nested)

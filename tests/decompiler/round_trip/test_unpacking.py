@@ -1,4 +1,4 @@
-"""Unpacking where not every element is wanted."""
+"""Unpacking that drops some elements."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_is_proved(source: str) -> None:
     assert_proved(source)
 
 
-def test_a_global_that_no_source_can_spell() -> None:
+def test_a_global_with_an_unspellable_name_is_still_read() -> None:
     code = function_code("def f(x): return stand_in.show(x)")
     code = code.replace(co_names=tuple("@pytest_ar" if name == "stand_in" else name for name in code.co_names))
     result = decompile_frame(code, constant_globals=None)

@@ -9,7 +9,7 @@ from depyf.decompiler import syntax as s
 A, B, C = s.Name("a"), s.Name("b"), s.Name("c")
 
 
-def test_trees_compare_by_shape_and_bits_whatever_their_origins():
+def test_equal_trees_may_have_different_origins_but_not_different_constants():
     assert s.same(s.Return(A, origin=1), s.Return(s.Name("a"), origin=2))
     assert s.same(s.Call(A, [B]), s.Call(A, (B,)))
     for one, other in [(1, True), (1, 1.0), (0.0, -0.0), ((1,), (True,)), ("a", b"a")]:

@@ -10,7 +10,7 @@ import pytest
 from depyf.torch_hooks.disk.claims import JOURNAL, Claim, is_claimed
 
 
-def test_a_claim_is_given_once_and_ends_with_the_process_that_holds_it(tmp_path):
+def test_a_folder_is_claimed_once_and_released_when_the_process_ends(tmp_path):
     fcntl = pytest.importorskip("fcntl")
     assert fcntl
     program = f"""

@@ -1,4 +1,4 @@
-"""The disk is full, the folder is gone, threads compile at once: one warning at most, and right results."""
+"""Full disk, deleted folder, concurrent threads: at most one warning, and right results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def warnings_of_ours(caplog):
 
 
 def run_until_it_breaks(folder, breaks):
-    """Compile one function, let `breaks` happen, compile another; what both compute."""
+    """Compile one function, call `breaks`, compile another, and check the results of both."""
     torch._dynamo.reset()
     with depyf.prepare_debug(str(folder)) as context:
         first = torch.compile(tools.straight, backend="eager")(torch.ones(2, 2), torch.ones(2, 2))
@@ -38,21 +38,21 @@ def run_until_it_breaks(folder, breaks):
     return context
 
 
-def assert_told_once(caplog, context, reason):
+def assert_one_warning(caplog, context, reason):
     (warning,) = warnings_of_ours(caplog)
     assert warning.levelno == logging.WARNING and reason in warning.getMessage()
     assert "Your program runs on" in warning.getMessage() and "report" not in warning.getMessage()
     assert any("could not be written: " + reason in line for line in context.record.problems)
 
 
-def test_a_folder_that_vanishes_is_one_warning_and_the_program_goes_on(tmp_path, caplog, capsys):
+def test_a_folder_that_vanishes_is_one_warning_and_the_program_continues(tmp_path, caplog, capsys):
     context = run_until_it_breaks(tmp_path / "d", lambda: shutil.rmtree(tmp_path / "d"))
-    assert_told_once(caplog, context, os.strerror(errno.ENOENT))
-    assert not (tmp_path / "d").exists(), "who removed it does not get it back"
+    assert_one_warning(caplog, context, os.strerror(errno.ENOENT))
+    assert not (tmp_path / "d").exists(), "a folder that the user removed is not made again"
     assert "could not be written" in capsys.readouterr().err
 
 
-def test_a_full_disk_is_one_warning_and_what_is_there_is_whole(tmp_path, caplog):
+def test_a_full_disk_is_one_warning_and_leaves_no_partial_file(tmp_path, caplog):
     folder = tmp_path / "d"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
@@ -64,12 +64,12 @@ def test_a_full_disk_is_one_warning_and_what_is_there_is_whole(tmp_path, caplog)
         pytest.skip("a small file system cannot be mounted here")
     try:
         context = run_until_it_breaks(folder, lambda: fill(folder))
-        assert_told_once(caplog, context, os.strerror(errno.ENOSPC))
+        assert_one_warning(caplog, context, os.strerror(errno.ENOSPC))
         os.remove(folder / "filling")
         tools.assert_all_parse(folder)
         names = {path.name for path in folder.iterdir()}
         assert "__transformed_code_0_for_straight.py" in names and ".depyf-draft" not in names
-        assert len(from_json((folder / "manifest.json").read_text()).frames) == 1, "as of the first frame"
+        assert len(from_json((folder / "manifest.json").read_text()).frames) == 1, "the manifest of the first frame"
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 
@@ -96,7 +96,7 @@ def test_a_disk_that_is_full_when_ranks_are_compared_is_one_warning(tmp_path, ca
     assert warning.levelno == logging.WARNING and os.strerror(errno.ENOSPC) in warning.getMessage()
 
 
-def test_a_limit_on_the_size_of_files_is_one_warning_and_the_program_goes_on(tmp_path):
+def test_a_limit_on_the_size_of_files_is_one_warning_and_the_program_continues(tmp_path):
     resource = pytest.importorskip("resource")
     assert resource
     program = f"""
@@ -116,7 +116,7 @@ with depyf.prepare_debug({str(tmp_path / "d")!r}):
     assert not [path for path in (tmp_path / "d").iterdir() if path.suffix == ".py"]
 
 
-def test_threads_that_compile_at_once_leave_every_frame_under_its_name(tmp_path):
+def test_threads_that_compile_at_once_lose_no_frame(tmp_path):
     torch._dynamo.reset()
     text = "".join(
         f"def thread_{number}(x):\n    x = x + {number}\n    torch._dynamo.graph_break()\n    return x * {number}\n"
@@ -151,7 +151,7 @@ def test_threads_that_compile_at_once_leave_every_frame_under_its_name(tmp_path)
         assert (tmp_path / "d" / f"full_code_for_thread_{number}_0.py").exists()
 
 
-def test_a_second_context_in_the_same_folder_adds_to_the_story_of_a_function(tmp_path):
+def test_a_second_context_in_the_same_folder_adds_to_the_full_code_of_a_function(tmp_path):
     torch._dynamo.reset()
     compiled = torch.compile(tools.toy_example, backend="eager")
     for size in (10, 11):
@@ -162,10 +162,10 @@ def test_a_second_context_in_the_same_folder_adds_to_the_story_of_a_function(tmp
     assert len(context.record.frames_of("toy_example_0")) == 2
     text = (tmp_path / "d" / stories[0]).read_text()
     assert "__transformed_code_0_for_toy_example" in text and "__transformed_code_1_for_toy_example" in text
-    assert len(context.record.functions) == 3, "toy_example and its two rests"
+    assert len(context.record.functions) == 3, "toy_example and its two resume functions"
 
 
-def test_an_earlier_folder_of_this_process_goes_on_without_what_the_user_removed(tmp_path):
+def test_an_earlier_folder_of_this_process_continues_without_files_that_the_user_removed(tmp_path):
     dump(tmp_path / "d", tools.straight, lambda f: [f(torch.ones(2, 2), torch.ones(2, 2))])
     shutil.rmtree(tmp_path / "d")
     _, record, _ = dump(tmp_path / "d", tools.straight, lambda f: [f(torch.ones(3, 3), torch.ones(3, 3))])

@@ -1,4 +1,4 @@
-"""File names: safe on every file system, short, stable, and never two things under one name."""
+"""File names: valid on every file system, short, stable and unique."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOSTILE = ["<lambda>", "größe", "a/b", "..", "../../etc/passwd", "con", "nul.t
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
-def test_hostile_names_give_files_that_every_file_system_takes(name, tmp_path):
+def test_hostile_names_give_file_names_that_are_valid_on_every_file_system(name, tmp_path):
     stem = file_stem(name)
     assert stem == file_stem(name) and 0 < len(stem.encode()) <= 130
     assert not set(stem) & set('<>:"/\\|?* \n') and not stem.endswith(".") and stem.isprintable()
@@ -40,7 +40,7 @@ def test_a_function_with_a_name_in_another_script_is_found_by_its_name(name):
     assert file_stem(name + "<locals>").startswith(name)
 
 
-def test_where_file_names_are_ascii_only_so_are_ours(monkeypatch):
+def test_file_names_are_ascii_where_the_file_system_requires_it(monkeypatch):
     def encode(name):
         return name.encode("ascii")
 
@@ -50,7 +50,7 @@ def test_where_file_names_are_ascii_only_so_are_ours(monkeypatch):
     assert file_stem("forward") == "forward"
 
 
-def test_names_that_differ_in_case_only_do_not_meet_where_case_does_not_count(tmp_path):
+def test_names_that_differ_only_in_case_do_not_collide_on_case_insensitive_file_systems(tmp_path):
     folder = OutputFolder(str(tmp_path), Problems())
     names = [
         f"full_code_for_{name}_{folder.number(f'full_code_for_{name}_{{}}.py')}.py" for name in ("Net", "net", "Net")

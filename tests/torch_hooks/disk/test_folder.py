@@ -1,4 +1,4 @@
-"""The output folder: names that every file system takes, later sessions, files of earlier runs."""
+"""The output folder: file names, later sessions, files of earlier runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from capture_tools import dump, run_toy
 import depyf
 
 
-def test_odd_function_names_give_file_names_that_every_file_system_takes(tmp_path):
+def test_odd_function_names_give_file_names_that_are_valid_on_every_file_system(tmp_path):
     torch._dynamo.reset()
     namespace = {}
     long = "f" * 300
@@ -27,7 +27,7 @@ def test_odd_function_names_give_file_names_that_every_file_system_takes(tmp_pat
             torch.compile(function, backend="eager")(torch.ones(2))
     names = os.listdir(tmp_path / "d")
     assert "__transformed_code_0_for_lambda.py" in names
-    assert "__transformed_code_0_for_größe.py" in names, "found by the name that the user gave it"
+    assert "__transformed_code_0_for_größe.py" in names, "the user finds it by its name"
     assert all(len(name.encode()) < 200 and not set(name) & set('<>:"/\\|?*') for name in names)
     assert sum(name.startswith("__transformed_code") for name in names) == 3
     tools.assert_all_parse(tmp_path / "d")
@@ -42,7 +42,7 @@ def test_a_second_session_in_the_same_folder_continues_the_first(tmp_path):
     assert [frame.file for frame in record.frames] == [f"__transformed_code_{n}_for_straight.py" for n in (0, 1)]
 
 
-def test_files_of_an_earlier_run_do_not_stay_behind(tmp_path):
+def test_files_of_an_earlier_run_are_removed(tmp_path):
     folder = tmp_path / "d"
     dump(folder, tools.toy_example, run_toy)
     timings = json.loads((folder / "timings.json").read_text())

@@ -1,4 +1,4 @@
-"""The journal of a session that did not end: everything before the cut is recovered."""
+"""The journal recovers the session of a killed program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FUNCTION = FunctionRecord("f_0", "f", "f", "f.py", 1, "def f(): pass\n", "file")
 FRAME = FrameRecord("0/0", "f_0", 0, "__transformed_code_0_for_f.py", "def f(): pass\n", "replaced", "PROVED")
 
 
-def test_a_journal_that_was_cut_off_tells_everything_before_the_cut():
+def test_a_truncated_journal_recovers_everything_before_the_cut():
     lines = [
         line(header={"process": "p", "run": "r", "rank": 1, "world_size": 2}),
         line(compiling="0/0", what="f (f.py:1)"),
@@ -27,7 +27,7 @@ def test_a_journal_that_was_cut_off_tells_everything_before_the_cut():
     record = replay(SessionRecord(), text)
     assert record.functions == (FUNCTION,) and record.frames == (FRAME,) and len(record.graphs) == 1
     assert record.compiling == ("g (f.py:9) [1/0]",) and not record.complete and record.rank == 1
-    assert replay(record, text) == record, "what the manifest holds already is not told twice"
+    assert replay(record, text) == record, "records that the manifest already holds are not added again"
     assert from_json(to_json(record)) == record == from_json(to_json(record, compact=True))
     assert header_of(text)["run"] == "r" and list(file_names(text)) == [FRAME.file]
     for cut in range(len(text)):

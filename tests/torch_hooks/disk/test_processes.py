@@ -1,4 +1,4 @@
-"""Programs of many processes: whose files are whose, and where ranks compiled different things."""
+"""Multi-process programs: one folder per process, and differences between ranks."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def names_in(folder):
 
 
 def assert_whole(folder):
-    """Nothing but what the manifest lists, and all of that."""
+    """Assert that the folder holds exactly the files that its manifest lists."""
     assert names_in(folder) == set(record_in(folder).files) | {"manifest.json"}
     assert_all_parse(folder)
 
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="this torch has no torch.distributed")
 class TestRanks:
-    def test_four_ranks_write_their_own_folders_and_every_difference_is_told(self, tmp_path):
-        (tmp_path / "rank_7").mkdir()  # of nobody's: not ours to remove
+    def test_four_ranks_write_their_own_folders_and_every_difference_is_reported(self, tmp_path):
+        (tmp_path / "rank_7").mkdir()  # a folder of an unknown program must not be removed
         out, err = run(*TORCHRUN, 4, PROGRAMS, "ddp", tmp_path)
         assert len({line.split()[2] for line in out.splitlines() if line.startswith("grad")}) == 1, "DDP still works"
         assert {path.name for path in tmp_path.iterdir()} == {
@@ -80,7 +80,7 @@ class TestRanks:
             assert_whole(folder)
             assert record_in(folder).rank == rank and record_in(folder).world_size == 4
             split = [path for path in folder.glob("*.Forward_graph.1.py")]
-            assert split, "both graphs that DDP made of one are there"
+            assert split, "both halves of the graph that DDP split are there"
         merged = record_in(tmp_path)
         assert [(process.folder, process.rank, process.complete) for process in merged.processes] == [
             (f"rank_{rank}", rank, True) for rank in range(4)
@@ -97,13 +97,13 @@ class TestRanks:
         broken = by_kind["graph breaks", "shift"]
         assert broken.text.startswith("Rank 2 alone: shift breaks the graph at ") and "print" in broken.text
         assert ("graph", "shift") in by_kind and ("order", "") in by_kind
-        told = (tmp_path / "ranks.txt").read_text()
-        assert all(one.function in told and one.place in told for one in merged.differences)
-        assert all(view.what in told for one in merged.differences if one.function for view in one.views)
-        assert all(one.text in told for one in merged.differences if not one.function)
-        assert broken.text in err and err.count("side by side") == 1, "the last to leave says it once"
+        comparison = (tmp_path / "ranks.txt").read_text()
+        assert all(one.function in comparison and one.place in comparison for one in merged.differences)
+        assert all(view.what in comparison for one in merged.differences if one.function for view in one.views)
+        assert all(one.text in comparison for one in merged.differences if not one.function)
+        assert broken.text in err and err.count("side by side") == 1, "only the last rank prints the comparison"
 
-    def test_two_ranks_that_compile_the_same_end_clean_with_one_manifest_that_says_so(self, tmp_path):
+    def test_two_equal_ranks_end_with_one_manifest_without_differences(self, tmp_path):
         out, err = run(*TORCHRUN, 2, PROGRAMS, "two", tmp_path)
         assert sorted(line for line in out.splitlines() if line.startswith("sum")) == [
             "sum 0 [7.0, 7.0, 7.0]", "sum 1 [7.0, 7.0, 7.0]"
@@ -122,31 +122,31 @@ class TestRanks:
             assert not record.problems and all(frame.installed == "replaced" for frame in record.frames)
         assert err.count("All 2 ranks compiled the same.") == 1 and "Traceback" not in err
         run_id = read_leftover(str(tmp_path / "rank_0")).run
-        assert merge_at_exit(str(tmp_path), run_id, 0.0) is None, "two that leave at once do it once"
+        assert merge_at_exit(str(tmp_path), run_id, 0.0) is None, "two ranks that end at once merge only once"
         os.utime(tmp_path / "rank_1" / "manifest.json")
-        assert merge_at_exit(str(tmp_path), run_id, 0.0) is not None, "a rank has written since"
+        assert merge_at_exit(str(tmp_path), run_id, 0.0) is not None, "a rank wrote after the merge"
 
-    def test_a_job_that_hangs_is_killed_and_then_tells_which_collective_differs(self, tmp_path, capsys):
+    def test_a_killed_job_that_hung_reports_which_collective_differs(self, tmp_path, capsys):
         process = start(*TORCHRUN, 2, PROGRAMS, "hang", tmp_path)
         try:
             wait_for(lambda: all('"frame":1' in journal(tmp_path / f"rank_{rank}") for rank in (0, 1)), process)
             assert main(["finish", str(tmp_path)]) == 0  # while it hangs
-            looked = record_in(tmp_path)
-            assert [(one.rank, one.complete) for one in looked.processes] == [(0, False), (1, False)]
-            assert (tmp_path / "rank_0" / "depyf_journal.jsonl").exists(), "a live process is left alone"
+            while_hanging = record_in(tmp_path)
+            assert [(one.rank, one.complete) for one in while_hanging.processes] == [(0, False), (1, False)]
+            assert (tmp_path / "rank_0" / "depyf_journal.jsonl").exists(), "the folder of a live process is not changed"
         finally:
             kill_all(process, tmp_path)
         capsys.readouterr()
         assert main(["finish", str(tmp_path)]) == 0
-        said = capsys.readouterr().out
-        assert "Rank 1 captured other collectives in version 0 of reduced: none; rank 0: all_reduce" in said
+        printed = capsys.readouterr().out
+        assert "Rank 1 captured other collectives in version 0 of reduced: none; rank 0: all_reduce" in printed
         merged = record_in(tmp_path)
         assert merged.differences[0].kind == "collectives" and merged.differences[0].function == "reduced"
         for rank in (0, 1):
             assert_whole(tmp_path / f"rank_{rank}")
             assert (tmp_path / f"rank_{rank}" / "full_code_for_reduced_0.py").exists()
 
-    def test_a_rank_that_is_known_only_inside_the_context_names_the_folder(self, tmp_path):
+    def test_a_rank_assigned_inside_the_context_names_the_folder(self, tmp_path):
         _, err = run(sys.executable, PROGRAMS, "spawn", tmp_path)
         merged = record_in(tmp_path)
         assert [(one.folder, one.rank, one.frames) for one in merged.processes] == [
@@ -160,7 +160,7 @@ class TestRanks:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_worker_processes_of_inductor_leave_nothing_behind_and_the_program_ends(tmp_path):
+def test_worker_processes_of_inductor_leave_no_folders_and_do_not_keep_the_program_running(tmp_path):
     out, err = run(sys.executable, PROGRAMS, "workers", tmp_path)
     assert out == "ended\n" and "Traceback" not in err
     assert not [path for path in tmp_path.iterdir() if path.is_dir()], "no worker compiled a frame"
@@ -183,12 +183,12 @@ def test_forked_children_have_folders_of_their_own_and_the_parent_keeps_its_own(
     for name in ("process_1", "process_3"):
         assert_whole(tmp_path / name)
         assert [frame.function for frame in record_in(tmp_path / name).frames] == ["other_0"]
-    assert "depyf_journal.jsonl" in names_in(tmp_path / "process_2"), "gone without a word, as if killed"
+    assert "depyf_journal.jsonl" in names_in(tmp_path / "process_2"), "os._exit skips all clean-up, like a kill"
     assert main(["finish", str(tmp_path)]) == 0
     assert_whole(tmp_path / "process_2")
 
 
-def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_in(tmp_path, capsys):
+def test_a_killed_program_leaves_a_readable_folder_that_no_other_program_wrote_to(tmp_path, capsys):
     process = start(sys.executable, PROGRAMS, "many", tmp_path)
     try:
         assert process.stdout.readline() == "ready\n"
@@ -202,7 +202,7 @@ def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_
         process.communicate()
     assert_all_parse(tmp_path)
     assert not record_in(tmp_path).complete and len(record_in(tmp_path).frames) == 4, (
-        "of four times as many it is written anew"
+        "the manifest is rewritten when the number of frames has quadrupled"
     )
     for line in (tmp_path / "depyf_journal.jsonl").read_text().splitlines():
         json.loads(line)
@@ -217,7 +217,7 @@ def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_
     assert_whole(tmp_path)
     torch._dynamo.reset()
     (tmp_path / "mine.txt").write_text("mine")
-    processes.forget_homes()  # as another process would: nothing of the killed one stays, nor of its neighbour
+    processes.forget_homes()  # as another process would: removes the files of both the killed program and its neighbour
     with depyf.prepare_debug(tmp_path):
         torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
     assert names_in(tmp_path) == set(record_in(tmp_path).files) | {"manifest.json", "mine.txt"}
@@ -225,7 +225,7 @@ def test_a_killed_program_leaves_a_folder_that_opens_and_that_nobody_else_wrote_
     assert not (tmp_path / "process_1").exists()
 
 
-def test_ranks_of_an_earlier_run_do_not_stay_beside_those_of_this_one(tmp_path, monkeypatch, capsys):
+def test_ranks_of_an_earlier_run_are_removed(tmp_path, monkeypatch, capsys):
     def one_rank(run_name, rank, world_size):
         monkeypatch.setattr(processes, "this_run", lambda: run_name)
         monkeypatch.setattr(processes, "_TOKEN", f"{run_name} {rank}")
@@ -238,15 +238,15 @@ def test_ranks_of_an_earlier_run_do_not_stay_beside_those_of_this_one(tmp_path, 
 
     torch._dynamo.reset()
     assert [one_rank("first", rank, 3).name for rank in range(3)] == ["rank_0", "rank_1", "rank_2"]
-    said = capsys.readouterr().err
-    assert said.count("side by side") == 1 and "All 3 ranks compiled the same." in said, "when all have left"
+    printed = capsys.readouterr().err
+    assert printed.count("side by side") == 1 and "All 3 ranks compiled the same." in printed, "after all ranks have ended"
     assert len(record_in(tmp_path).processes) == 3
     (tmp_path / "rank_2" / "mine.txt").write_text("mine")
     time.sleep(0.01)
     assert [one_rank("second", rank, 2).name for rank in range(2)] == ["rank_0", "rank_1"]
     assert [one.folder for one in record_in(tmp_path).processes] == ["rank_0", "rank_1"]
     assert names_in(tmp_path / "rank_2") == {"mine.txt"}
-    assert one_rank("third", 0, 1) == tmp_path, "a world of one has no ranks"
+    assert one_rank("third", 0, 1) == tmp_path, "a single process has no rank folders"
     assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "timings.json", "rank_2"}
     assert record_in(tmp_path).processes == ()
 
@@ -261,7 +261,7 @@ def test_a_program_that_gives_each_rank_its_folder_finds_the_files_in_it(tmp_pat
 
 
 @pytest.mark.parametrize("place", [".", "rank_0", "process_1"])
-def test_files_of_other_programs_are_never_taken_for_ours(tmp_path, place):
+def test_files_of_other_programs_are_never_overwritten_or_removed(tmp_path, place):
     (tmp_path / place).mkdir(exist_ok=True)
     theirs = {"manifest.json": '{"files": ["data.bin"]}', "data.bin": "data", "timings.json": "{}", "ranks.txt": "1"}
     for name, text in theirs.items():
@@ -287,11 +287,11 @@ def wait_for(condition, process):
             return
         assert process.poll() is None, process.communicate()
         time.sleep(0.1)
-    raise AssertionError("it never came to that")
+    raise AssertionError("the condition was never met")
 
 
 def kill_all(process, folder):
-    """The ranks are in sessions of their own, so that torchrun can kill them."""
+    """Kill torchrun and its ranks, which run in process sessions of their own."""
     for rank in (0, 1):
         text = journal(folder / f"rank_{rank}")
         if text:

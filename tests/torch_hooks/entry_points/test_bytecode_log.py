@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture
 def bytecode_log():
-    """The messages of torch's bytecode log, which is on."""
+    """Switch torch's bytecode log on and return the list of its messages."""
     from torch._dynamo.convert_frame import bytecode_log
 
     messages: list[str] = []
@@ -66,7 +66,7 @@ def test_installing_twice_logs_once_and_uninstall_restores(bytecode_log):
     assert len(decompiled(bytecode_log)) == 1
 
 
-def test_a_failure_inside_leaves_the_program_alone(bytecode_log, monkeypatch):
+def test_a_failure_while_decompiling_does_not_reach_the_program(bytecode_log, monkeypatch):
     from depyf.torch_hooks.entry_points import bytecode_log as module
 
     def broken(*args):

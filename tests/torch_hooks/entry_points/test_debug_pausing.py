@@ -1,4 +1,4 @@
-"""debug(): whether anybody could answer at the pause, and what happens when nobody can."""
+"""debug() pauses only where a person or a debugger can respond."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def nobody_there(monkeypatch):
+def no_terminal(monkeypatch):
     monkeypatch.delenv("PYTHONBREAKPOINT", raising=False)
     monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
@@ -52,7 +52,7 @@ def test_a_program_in_the_background_of_its_terminal_does_not_pause(monkeypatch)
     assert not debug.can_pause()
 
 
-def test_switched_off_breakpoints_pause_nowhere_and_say_nothing(monkeypatch, capsys):
+def test_switched_off_breakpoints_do_not_pause_and_print_nothing(monkeypatch, capsys):
     pytest.importorskip("torch")
     monkeypatch.setenv("PYTHONBREAKPOINT", "0")
     with debug.debug():
@@ -90,7 +90,7 @@ def test_coverage_is_no_debugger(monkeypatch):
 
 
 @pytest.mark.parametrize("connected", [True, False])
-def test_debugpy_counts_once_a_client_is_there(monkeypatch, connected):
+def test_debugpy_counts_once_a_client_is_connected(monkeypatch, connected):
     debugpy = types.SimpleNamespace(is_client_connected=lambda: connected)
     monkeypatch.setitem(sys.modules, "debugpy", debugpy)
     assert debug.can_pause() is connected
@@ -120,7 +120,7 @@ def run(program: str, **kwargs) -> subprocess.CompletedProcess:
 
 
 @pytest.mark.parametrize("stdin", [subprocess.DEVNULL, subprocess.PIPE], ids=["end of input", "a pipe"])
-def test_without_a_terminal_the_program_goes_on_and_a_new_shape_compiles_nothing(stdin):
+def test_without_a_terminal_the_program_continues_and_a_new_shape_compiles_nothing(stdin):
     pytest.importorskip("torch")
     done = run(PROGRAM, stdin=stdin, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -128,7 +128,7 @@ def test_without_a_terminal_the_program_goes_on_and_a_new_shape_compiles_nothing
     assert done.stdout == "compiled inside: 0\ncompiled after: 1\n"
 
 
-def test_the_users_own_exception_passes_and_compiling_is_possible_again():
+def test_an_exception_of_the_program_passes_and_compiling_works_again():
     torch = pytest.importorskip("torch")
     import depyf
 
@@ -141,7 +141,7 @@ def test_the_users_own_exception_passes_and_compiling_is_possible_again():
     assert torch._dynamo.utils.counters["frames"]["ok"] == before + 1
 
 
-def test_inside_prepare_debug_it_is_a_clear_error(monkeypatch):
+def test_debug_inside_an_active_prepare_debug_is_a_clear_error(monkeypatch):
     pytest.importorskip("torch")
     import depyf
 

@@ -41,7 +41,7 @@ RUNNING_STAGE = {"eager": "Captured_Graph", "aot_eager": "Forward_graph", "induc
 
 
 class Terminal:
-    """A program with a terminal of its own, and a person who types."""
+    """A program on a pseudo-terminal, with commands typed into it."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.ours, theirs = pty.openpty()
@@ -55,7 +55,7 @@ class Terminal:
         self.seen = ""
 
     def read_until(self, pattern: str, seconds: float = 120) -> str:
-        """The text up to `pattern`, from where the last reading ended."""
+        """Return the output since the last call, up to `pattern`."""
         deadline = time.monotonic() + seconds
         while not re.search(pattern, self.seen):
             assert time.monotonic() < deadline, f"no {pattern!r} in:\n{self.seen}"
@@ -71,7 +71,7 @@ class Terminal:
         return text
 
     def type(self, command: str) -> str:
-        """Enter a pdb command; the answer, up to the next prompt."""
+        """Type a pdb command and return the output up to the next prompt."""
         os.write(self.ours, (command + "\n").encode())
         return self.read_until(r"\(Pdb\) ")
 
@@ -83,7 +83,7 @@ class Terminal:
 
 
 def become_foreground() -> None:
-    """Make the terminal on stdin the controlling terminal of a session of our own."""
+    """Make the terminal on stdin the controlling terminal of a new session."""
     os.setsid()
     import fcntl
     import termios
@@ -98,7 +98,7 @@ def has_compiler() -> bool:
 
 
 def line_of(file: Path, pattern: str) -> int:
-    """Number of the first line of `file` that matches and is no comment."""
+    """Return the number of the first line of `file` that matches and is no comment."""
     for number, line in enumerate(file.read_text().splitlines(), start=1):
         if re.search(pattern, line) and not line.lstrip().startswith("#"):
             return number
@@ -106,7 +106,7 @@ def line_of(file: Path, pattern: str) -> int:
 
 
 def running_graph(folder: Path, backend: str) -> Path:
-    """The file of the entry frame's graph whose code the backend runs."""
+    """Return the file of the entry frame's graph that the backend runs."""
     files = sorted(folder.glob("__compiled_fn_*"), key=lambda path: int(re.findall(r"\d+", path.name)[0]))
     return next(path for path in files if RUNNING_STAGE[backend] in path.name)
 
@@ -153,7 +153,7 @@ def test_breakpoints_in_the_frame_and_in_the_running_graph_are_hit(tmp_path, bac
         terminal.close()
 
 
-def test_pdb_says_at_the_pause_what_to_do(tmp_path):
+def test_pdb_prints_instructions_at_the_pause(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import depyf\nwith depyf.debug():\n    print('INSIDE')\n")
     terminal = Terminal([sys.executable, str(program)])

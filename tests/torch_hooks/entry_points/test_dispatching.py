@@ -38,7 +38,7 @@ def test_the_compiled_code_is_called_without_its_guards():
     assert scaled(torch.ones(3)).tolist() == [3, 3, 3]
     (code,) = scaled.compiled_codes
     assert code is not Scaled.forward.__code__ and any(name.startswith("__compiled_fn") for name in code.co_names)
-    scaled.factor = 5  # a guard would notice
+    scaled.factor = 5  # a guard would fail
     assert scaled(torch.ones(3)).tolist() == [3, 3, 3]
     assert scaled.compiled_callable(torch.ones(3)).tolist() == [6, 6, 6]
     assert len(scaled.compiled_codes) == 2
@@ -65,7 +65,7 @@ def test_an_exception_inside_leaves_the_original_in_place():
         scaled.dispatch_to_code(7)
 
 
-def test_the_object_dies_when_nobody_holds_it_and_its_hook_goes():
+def test_an_unreferenced_wrapper_is_freed_and_its_hook_removed():
     hooks = torch._dynamo.convert_frame._bytecode_hooks
     gc.collect()
     before = len(hooks)

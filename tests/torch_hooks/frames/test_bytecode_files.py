@@ -1,4 +1,4 @@
-"""The bytecode of each frame, stored for other tools to load."""
+"""The bytecode files of each frame can be loaded by other tools."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_bytecode_files_load_with_plain_pickle_and_with_dill(tmp_path):
     assert same(run_toy(revived), run_toy(tools.toy_example))
 
 
-def test_bytecode_with_constants_that_pickle_cannot_hold_is_stored_all_the_same():
+def test_bytecode_with_unpicklable_constants_is_stored():
     import pickle
 
     code = tools.straight.__code__

@@ -1,4 +1,4 @@
-"""What Dynamo leaves to plain Python is told: in the manifest, in the story of the function, in the summary."""
+"""Functions that Dynamo skips are in the manifest, in the full code file and in the summary, with the reason."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ needs_reasons = pytest.mark.skipif(
         ("wrong", "failed", "Attempting to broadcast"),
     ],
 )
-def test_a_function_that_dynamo_leaves_to_python_says_why_in_manifest_and_story(seen, name, kind, words):
+def test_a_skipped_function_has_its_reason_in_manifest_and_full_code(seen, name, kind, words):
     function = seen.function(name)
     assert kind in SKIP_KINDS
     assert any(skip.kind == kind and words in skip.reason.replace("_", " ") + skip.reason for skip in function.skips), (
@@ -149,13 +149,13 @@ def test_a_function_that_dynamo_leaves_to_python_says_why_in_manifest_and_story(
     compile(story, name, "exec")
 
 
-def test_the_exception_of_a_failed_compilation_is_not_called_eager_running(seen):
+def test_a_failed_compilation_is_not_reported_as_running_eagerly(seen):
     story = (seen.folder / seen.function("wrong").full_code_file).read_text()
     assert "it runs as it is" not in story and "the program got the exception" in story
 
 
 @needs_reasons
-def test_past_the_limit_the_dispatcher_says_that_no_more_is_compiled(seen):
+def test_past_the_recompile_limit_the_dispatcher_shows_that_nothing_more_is_compiled(seen):
     function = seen.function("recompiled_too_often")
     story = (seen.folder / function.full_code_file).read_text()
     assert len(seen.record.frames_of(function.key)) == 2
@@ -176,14 +176,14 @@ def test_a_break_has_its_reason_the_calls_that_led_there_and_the_hints_of_torch(
 
 
 @needs_reasons
-def test_functions_of_libraries_are_listed_and_get_no_story(seen):
+def test_skipped_functions_of_libraries_are_listed_without_a_full_code_file(seen):
     names = {frame.name: frame for frame in seen.record.skipped_frames}
     assert names["dedent"].file == textwrap.__file__ and names["sub"].skip.kind == "skip list"
     assert not any("torch/_dynamo/" in frame.file for frame in seen.record.skipped_frames)
     assert "dedent" not in {function.name for function in seen.record.functions}
 
 
-def test_the_summary_names_what_might_have_been_compiled(tmp_path, capsys):
+def test_the_summary_names_skipped_functions_that_the_user_could_get_compiled(tmp_path, capsys):
     torch._dynamo.reset()
     with depyf.prepare_debug(tmp_path):
         compiled(break_in_a_loop)(torch.ones(2))
@@ -195,7 +195,7 @@ def test_the_summary_names_what_might_have_been_compiled(tmp_path, capsys):
     assert "open first: " in error and "full_code_for_calls_disabled_0.py" in error
 
 
-def test_without_the_hook_the_trace_still_tells_what_gave_no_frame(tmp_path, monkeypatch):
+def test_without_the_hook_skips_are_read_from_the_trace(tmp_path, monkeypatch):
     real = private_hooks.find
     monkeypatch.setattr(private_hooks, "find", lambda name: None if name == "skip_reasons" else real(name))
     torch._dynamo.reset()
@@ -217,21 +217,21 @@ def test_without_the_hook_the_trace_still_tells_what_gave_no_frame(tmp_path, mon
     }
 
 
-def test_torch_gets_its_own_function_back(tmp_path):
+def test_the_hooked_function_of_torch_is_restored(tmp_path):
     before = private_hooks.find("skip_reasons")
     with depyf.prepare_debug(tmp_path):
         pass
     assert private_hooks.find("skip_reasons") is before
 
 
-def test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it():
+def test_a_callback_during_the_call_of_a_compiled_function_is_not_mistaken_for_it():
     import weakref
 
     from depyf.torch_hooks.frames.skip_hook import is_entry
 
     wrapper = {"__name__": "torch._dynamo.eval_frame"}
     exec("def compile_wrapper(fn, ask):\n    return ask(sys._getframe())\nimport sys\n", wrapper)
-    function = test_a_callback_that_runs_while_torch_calls_a_compiled_function_is_not_taken_for_it
+    function = test_a_callback_during_the_call_of_a_compiled_function_is_not_mistaken_for_it
     for code, expected in ((function.__code__, True), (weakref.WeakKeyDictionary.copy.__code__, False)):
         assert wrapper["compile_wrapper"](function, lambda frame, code=code: is_entry(code, frame)) is expected
     module = torch.nn.ReLU()

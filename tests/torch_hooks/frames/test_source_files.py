@@ -1,4 +1,4 @@
-"""The text of a function as its file has it, whatever its lines look like."""
+"""The source of a function is read from its file completely and exactly."""
 
 from __future__ import annotations
 
@@ -86,16 +86,16 @@ def codes() -> Iterator[list[CodeType]]:
 
 
 def test_a_function_is_shown_from_its_first_line_to_its_last(codes: list[CodeType]) -> None:
-    told = {}
+    has_text = {}
     for code in codes:
         text = source_files.definition_of(code)
         expected = textwrap.dedent("".join(inspect.getblock(FILE.splitlines(keepends=True)[code.co_firstlineno - 1 :])))
         assert text in ("", expected), code.co_name
-        told[code.co_name] = bool(text)
-    assert told == {
+        has_text[code.co_name] = bool(text)
+    assert has_text == {
         "plain": True,
         "with_a_comment_at_the_margin": True,
-        "with_many_parameters": False,  # for these it takes a tokenizer to tell where they end
+        "with_many_parameters": False,  # the end of these is found only by a tokenizer
         "with_text": False,
         "on_one_line": True,
         "method": False,

@@ -1,4 +1,4 @@
-"""What Inductor's autotuning tried, listed beside the kernels."""
+"""Candidates of Inductor's autotuning are listed beside the kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Choice:
         self.name, self.description = name, description
 
 
-def test_what_autotuning_tried_is_a_list_apart_from_the_kernels_and_the_times_are_in_timings(tmp_path):
+def test_autotuning_candidates_are_listed_apart_from_kernels_and_timed_in_timings_json(tmp_path):
     select_algorithm = pytest.importorskip("torch._inductor.select_algorithm")
     if not hasattr(select_algorithm, "get_algorithm_selector_cache"):
         pytest.skip("this torch has no place to register for it")

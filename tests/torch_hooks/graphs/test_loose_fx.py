@@ -7,7 +7,7 @@ import torch
 from capture_tools import dump
 
 
-def test_fx_code_that_belongs_to_no_graph_is_left_out_unless_asked_for(tmp_path):
+def test_fx_code_that_belongs_to_no_graph_is_left_out_by_default(tmp_path):
     def run(compiled):
         keep.append(torch.fx.symbolic_trace(lambda x: x * 3 + 1))
         assert keep[-1](torch.ones(1)).item() == 4

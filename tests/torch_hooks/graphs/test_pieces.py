@@ -9,7 +9,7 @@ from capture_tools import first_line, session, stages
 pytestmark = pytest.mark.usefixtures("own_inductor_cache")
 
 
-def test_what_holds_the_pieces_of_a_split_graph_together_is_linked_and_the_graph_before_is_not(tmp_path):
+def test_the_module_that_calls_the_pieces_of_a_split_graph_is_linked_instead_of_the_unsplit_graph(tmp_path):
     from torch.fx.passes.split_module import split_module
 
     def backend(graph_module, example_inputs):
@@ -37,7 +37,7 @@ def test_what_holds_the_pieces_of_a_split_graph_together_is_linked_and_the_graph
     assert "not run by this backend; what runs is" in first_line(tmp_path, graph.stages[1])
 
 
-def test_the_pieces_of_a_graph_that_ddp_splits_are_told_apart_and_all_linked(tmp_path):
+def test_each_piece_of_a_graph_that_ddp_splits_has_its_own_linked_files(tmp_path):
     import torch.distributed as dist
 
     if not dist.is_available() or dist.is_initialized():

@@ -1,4 +1,4 @@
-"""Programs that look at Dynamo's bytecode through hooks of their own find what they find without depyf."""
+"""Bytecode hooks of other libraries receive and return the same code as without depyf."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def function(x):
 
 
 def hooked(hooks):
-    """Register the hooks; returns the function that takes them off."""
+    """Register the hooks; return a function that removes them."""
     from torch._dynamo.convert_frame import register_bytecode_hook
 
     handles = [register_bytecode_hook(hook) for hook in hooks]
@@ -43,7 +43,7 @@ def opcodes(code):
     return [(instruction.opname, instruction.arg) for instruction in dis.get_instructions(code)]
 
 
-def test_hooks_registered_later_see_dynamos_own_code(tmp_path):
+def test_hooks_registered_later_receive_dynamos_own_code(tmp_path):
     without, with_depyf, own = [], [], []
     off = hooked([of_another_module(without)])
     compile_it()
@@ -58,11 +58,11 @@ def test_hooks_registered_later_see_dynamos_own_code(tmp_path):
         off()
     assert opcodes(with_depyf[0][1]) == opcodes(without[0][1])
     assert [frame.installed for frame in session.record.frames] == ["replaced"]
-    # the module that entered the context sees what depyf made of it
+    # hooks of the module that entered the context receive depyf's code
     assert os.path.dirname(own[0].co_filename) == str(tmp_path / "d")
 
 
-def test_what_another_hook_gives_back_is_what_is_decompiled_and_run(tmp_path):
+def test_the_code_returned_by_another_hook_is_decompiled_and_run(tmp_path):
     def other(x):
         return x - 1
 
@@ -75,7 +75,7 @@ def test_what_another_hook_gives_back_is_what_is_decompiled_and_run(tmp_path):
     assert session.record.frames[0].installed == "replaced"
 
 
-def test_a_hook_that_gives_the_original_back_has_its_text_run_and_not_compiled_again(tmp_path):
+def test_a_hook_that_returns_the_original_code_runs_it_without_another_compilation(tmp_path):
     def compiled_as_often_as():
         seen = []
 

@@ -1,4 +1,4 @@
-"""What a user finds in the folder, and whether it is true."""
+"""The files that prepare_debug writes, and whether their contents are true."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from depyf.record.saved_form import from_json
 pytestmark = pytest.mark.usefixtures("own_inductor_cache")
 
 
-def test_toy_example_leaves_frames_graphs_and_the_whole_story(tmp_path):
+def test_the_toy_example_leaves_frames_graphs_and_full_code(tmp_path):
     results, record, _ = dump(tmp_path / "d", tools.toy_example, run_toy)
     assert same(results, run_toy(tools.toy_example))
     tools.assert_all_parse(tmp_path / "d")
@@ -44,16 +44,16 @@ def test_toy_example_leaves_frames_graphs_and_the_whole_story(tmp_path):
     assert all(frame.installed in ("replaced", "relabelled") for frame in record.frames)
 
 
-def test_no_random_id_no_address_and_no_path_of_the_folder_in_any_file(tmp_path):
+def test_no_file_contains_a_random_id_an_address_or_the_path_of_the_folder(tmp_path):
     dump(tmp_path / "d", tools.toy_example, run_toy, prepare={"log_bytecode": True})
     for path in (tmp_path / "d").iterdir():
         content = path.read_bytes()
         assert str(tmp_path).encode() not in content, path
         if path.name != "timings.json":
-            assert b"0x7" not in content and not tools_random_id(content), path
+            assert b"0x7" not in content and not contains_random_id(content), path
 
 
-def tools_random_id(content):
+def contains_random_id(content):
     import re
 
     return re.search(rb"_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_", content)
@@ -111,7 +111,7 @@ def test_lambdas_closures_and_files_with_odd_names_give_valid_modules(tmp_path):
     assert "\nlambda x: x + 2\n" in story
 
 
-def test_what_the_session_did_not_see_and_what_dynamo_left_alone_is_told(tmp_path, capsys):
+def test_functions_compiled_before_the_session_or_skipped_by_dynamo_are_reported(tmp_path, capsys):
     def breaks(x):
         x = x + 1
         print("once")

@@ -1,4 +1,4 @@
-"""Random programs, changed a little: what is called the same must do the same when it runs."""
+"""Random programs and small changes of them: those proved equal must behave equally when run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from depyf.decompiler.prove import prove
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_proved_runs_the_same(seed: int) -> None:
+def test_programs_that_are_proved_equal_run_the_same(seed: int) -> None:
     warnings.simplefilter("ignore")
     proved = 0
     for number in range(12):
@@ -38,8 +38,8 @@ def test_what_is_proved_runs_the_same(seed: int) -> None:
     assert proved > 5
 
 
-def test_the_record_of_a_run_tells_programs_apart() -> None:
-    """Else the test above would show nothing."""
+def test_the_log_of_a_run_differs_for_different_programs() -> None:
+    """Without this, the test above would pass vacuously."""
     a = random_pairs.compiled(ast.parse("def f(a, b, x):\n y = g(a)\n h(y)\n del y\n h(b)"))
     for wrong in ("y = g(a)\n h(y)\n h(b)\n del y", "y = g(b)\n h(y)\n del y\n h(b)", "h(g(a))\n h(b)"):
         b = random_pairs.compiled(ast.parse(f"def f(a, b, x):\n {wrong}"))

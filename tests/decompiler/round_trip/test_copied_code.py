@@ -1,4 +1,4 @@
-"""Code that the compiler writes more than once: tests of loops, ends, clean-up. The text says it once."""
+"""Code that the compiler duplicates (loop tests, exits, clean-up) appears once in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only proved text is installed in the running program, and only where Dynamo takes it."""
+"""Only proved text is installed in the running program, and only if Dynamo accepts it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ONES = (torch.ones(2, 2), torch.ones(2, 2))
 
 
 def run_with(monkeypatch, folder, grade, parameters="a, b", with_code=True):
-    """Compile `straight` with a decompiler that gives one answer: a text that calls the graph of the frame."""
+    """Compile `straight` with a fake decompiler that returns a fixed text which calls the frame's graph."""
 
     def decompile_frame(code, *, reference=None, filename="<depyf>", renames=None, hints=None):
         real, graph = next(item for item in renames.items() if item[1].startswith("__compiled_fn"))
@@ -73,7 +73,7 @@ def test_a_proof_without_code_installs_nothing(tmp_path, monkeypatch):
     assert record.frames[0].installed == "relabelled" and record.frames[0].grade == "UNPROVED"
 
 
-def test_code_with_other_parameters_is_not_handed_to_dynamo(tmp_path, monkeypatch):
+def test_code_with_other_parameters_is_not_installed(tmp_path, monkeypatch):
     results, record, _ = run_with(monkeypatch, tmp_path / "d", "PROVED", parameters="b, a")
     assert tools.same(results, [tools.straight(*ONES)])
     assert record.frames[0].installed == "relabelled"

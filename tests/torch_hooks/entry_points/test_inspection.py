@@ -1,4 +1,4 @@
-"""What was compiled before anyone looked can still be shown: `depyf.inspect`, and `prepare_debug` at its end."""
+"""Functions compiled before the session can still be shown: `depyf.inspect`, and the end of `prepare_debug`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_versions_guards_graphs_and_resume_functions_are_found_without_a_session
         assert graph.running_files and graph.running_files[0] in inspection.texts
 
 
-def test_the_repr_is_an_overview_and_the_text_the_whole_story():
+def test_the_repr_is_an_overview_and_the_text_the_full_code():
     inspection = depyf.inspect(compiled_toy())
     overview = repr(inspection).splitlines()
     assert (
@@ -104,7 +104,7 @@ def test_the_repr_is_an_overview_and_the_text_the_whole_story():
     ],
     ids=["function", "code", "compiled", "partial of compiled", "partial"],
 )
-def test_whatever_stands_for_a_function_is_understood(target):
+def test_every_form_of_a_compiled_function_is_accepted(target):
     compiled = torch.compile(scaled, backend="eager")
     compiled(torch.ones(3), 2)
     inspection = depyf.inspect(target(compiled))
@@ -112,7 +112,7 @@ def test_whatever_stands_for_a_function_is_understood(target):
     assert "factor == 2" in repr(inspection)
 
 
-def test_modules_methods_and_objects_are_understood():
+def test_modules_methods_and_callable_objects_are_accepted():
     optimized = torch.compile(Half(), backend="eager")
     optimized(torch.ones(2, 3))
     in_place = Half()
@@ -124,29 +124,29 @@ def test_modules_methods_and_objects_are_understood():
         found = names(depyf.inspect(target))
         assert found[0] == "forward" and found[1].startswith("torch_dynamo_resume_in_forward"), target
     assert names(depyf.inspect(called)) == ["__call__"]
-    assert names(depyf.inspect(torch.nn.Sequential(torch.nn.ReLU(), Half())))[:1] == ["forward"], "modules inside count"
+    assert names(depyf.inspect(torch.nn.Sequential(torch.nn.ReLU(), Half())))[:1] == ["forward"], "submodules are included"
 
 
-def test_without_a_target_everything_that_lives_is_shown():
+def test_without_a_target_every_live_compiled_function_is_shown():
     assert repr(depyf.inspect()) == str(depyf.inspect()) == "nothing that torch.compile made lives in this process"
     compiled_toy()
     torch.compile(scaled, backend="eager")(torch.ones(3), 2)
     assert {"toy_example", "scaled"} <= set(names(depyf.inspect()))
 
 
-def test_a_function_that_was_never_compiled_says_so():
+def test_a_function_that_was_never_compiled_is_reported_as_such():
     inspection = depyf.inspect(never_compiled)
     assert repr(inspection).endswith(": no compiled version") and not inspection.frames
     assert "Dynamo compiled no version of it." in str(inspection) and "return x" in str(inspection)
 
 
 @pytest.mark.parametrize("target", [3, None, len, torch.add, int])
-def test_what_holds_no_python_code_is_an_error_of_the_users(target):
+def test_an_object_without_python_code_is_a_user_error(target):
     with pytest.raises(UserError, match="give it a function"):
         depyf.inspect(target)
 
 
-def test_nothing_is_compiled_linked_or_changed_by_looking():
+def test_inspecting_compiles_links_and_changes_nothing():
     compiled = compiled_toy()
     before = [entry.code for entry in torch._dynamo.eval_frame._debug_get_cache_entry_list(tools.toy_example.__code__)]
     first, second = depyf.inspect(compiled), depyf.inspect(compiled)
@@ -182,7 +182,7 @@ def test_a_later_context_shows_what_was_compiled_before_it(tmp_path, capsys):
     last = tools.statement_lines(forward, "forward")[-1]
     with tools.breakpoints((forward, last)) as debugger:
         tools.run_toy(compiled, grad=True)
-    assert debugger.hits, "graphs are linked after the fact"
+    assert debugger.hits, "graphs compiled earlier are linked"
 
 
 def test_a_later_context_without_any_compilation_inside_is_not_empty(tmp_path):
@@ -196,7 +196,7 @@ def test_a_later_context_without_any_compilation_inside_is_not_empty(tmp_path):
     assert again["0/0"] == "" and len(second.record.frames) == 5
 
 
-def test_what_an_earlier_context_linked_is_shown_with_its_file(tmp_path):
+def test_code_linked_by_an_earlier_context_is_shown_with_its_file(tmp_path):
     with depyf.prepare_debug(tmp_path / "first") as first:
         compiled_toy()
     with depyf.prepare_debug(tmp_path / "second") as second:
@@ -206,7 +206,7 @@ def test_what_an_earlier_context_linked_is_shown_with_its_file(tmp_path):
     assert "linked there earlier" in (tmp_path / "second" / "full_code_for_toy_example_0.py").read_text()
 
 
-def test_kernels_are_found_in_the_cache_of_inductor_and_the_stages_that_are_gone_are_named(tmp_path):
+def test_kernels_are_read_from_inductors_cache_and_missing_stages_are_named(tmp_path):
     compiled = torch.compile(tools.straight, backend="inductor")
     compiled(torch.ones(3, 4), torch.ones(4))
     (graph,) = depyf.inspect(compiled).graphs

@@ -1,4 +1,4 @@
-"""except* comes back as except*, whatever its clauses do."""
+"""except* comes back as except*, whatever its clauses contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code generators write and no compiler does: calls between a value and its use, bare iterators, odd names."""
+"""Bytecode that only code generators emit: calls between a value and its use, bare iterators, odd names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from depyf.decompiler.pipeline import decompile_frame
 
 
 def patched(source: str, opname: str, *instead: str) -> CodeType:
-    """The code of a function with one instruction, its caches included, overwritten by others."""
+    """Return the code of a function with one instruction (and its caches) overwritten by others."""
     code = function_code(source)
     (offset,) = [i.offset for i in dis.get_instructions(code) if i.opname == opname]
     raw = bytearray(code.co_code)
@@ -26,7 +26,7 @@ def patched(source: str, opname: str, *instead: str) -> CodeType:
 
 
 class Logged:
-    """Notes when it goes."""
+    """Log when it is freed."""
 
     def __init__(self, log: list[str], name: str) -> None:
         self.log, self.name = log, name
@@ -35,7 +35,7 @@ class Logged:
         self.log.append(f"{self.name} is gone")
 
 
-def test_a_value_waits_on_the_stack_while_something_else_runs_and_is_gone_before_the_result_is_unpacked() -> None:
+def test_a_value_left_on_the_stack_during_a_call_is_freed_before_the_result_is_unpacked() -> None:
     code = patched("def f(make, between, use):\n    x, = use(make() + between())\n    return x", "BINARY_OP", "POP_TOP", "NOP")
     result = decompile_frame(code, reference=code)
     assert result.proved, result.source
@@ -57,7 +57,7 @@ def test_a_value_waits_on_the_stack_while_something_else_runs_and_is_gone_before
     assert run(code) == run(result.code) == ["between", "value is gone", "unpacked"]
 
 
-def test_an_iterator_that_no_loop_runs_over_is_made_by_the_builtin_itself() -> None:
+def test_an_iterator_outside_a_loop_is_made_by_the_builtin_iter() -> None:
     code = patched("def f(x):\n    return -x", "UNARY_NEGATIVE", "GET_ITER")
     result = decompile_frame(code)
     assert result.proved, result.verdict
@@ -69,7 +69,7 @@ def test_an_iterator_that_no_loop_runs_over_is_made_by_the_builtin_itself() -> N
 
 
 @pytest.mark.skipif(not hasattr(function_code("def f(): pass"), "co_qualname"), reason="code has no qualified name here")
-def test_a_nested_function_keeps_whatever_qualified_name_it_has() -> None:
+def test_a_nested_function_keeps_its_qualified_name() -> None:
     code = function_code("def f(x):\n    def g():\n        return 1\n    return g, x")
     consts = [c.replace(co_qualname="elsewhere.g") if isinstance(c, CodeType) else c for c in code.co_consts]
     code = code.replace(co_consts=tuple(consts))
@@ -79,11 +79,11 @@ def test_a_nested_function_keeps_whatever_qualified_name_it_has() -> None:
     assert FunctionType(result.code, {})(0)[0].__qualname__ == "elsewhere.g"
 
 
-def test_an_in_place_operation_whose_result_is_handed_on_works_on_a_temporary() -> None:
+def test_an_in_place_operation_on_a_stack_value_works_on_a_temporary() -> None:
     code = function_code("def f(a, b):\n    a += b()\n    return a")
     raw = bytearray(code.co_code)
     operation = next(i.offset for i in dis.get_instructions(code) if i.opname == "BINARY_OP")
-    for i in dis.get_instructions(code):  # the store and the read after it go, the result stays on the stack
+    for i in dis.get_instructions(code):  # drop the store and the load after it: the result stays on the stack
         if i.offset > operation and i.opname in ("STORE_FAST", "LOAD_FAST", "STORE_FAST_LOAD_FAST"):
             raw[i.offset : i.offset + 2] = bytes([dis.opmap["NOP"], 0])
     code = code.replace(co_code=bytes(raw))
@@ -95,14 +95,14 @@ def test_an_in_place_operation_whose_result_is_handed_on_works_on_a_temporary() 
         assert FunctionType(run, {})(given, lambda: [2]) is given and given == [1, 2]
 
 
-def test_a_parameter_whose_name_no_source_can_spell_names_the_value_that_is_handed_to_it() -> None:
+def test_a_parameter_with_an_unspellable_name_still_receives_its_argument() -> None:
     code = patched("def f(make, between):\n    return __resume_at_30_2(make() + between())", "BINARY_OP", "POP_TOP", "NOP")
     result = decompile_frame(code, reference=code, hints={"__resume_at_30_2": ("@py_assert0",)})
     assert result.proved, result.verdict
     assert "return __resume_at_30_2(py_assert0)" in result.source
 
 
-def test_a_loop_that_goes_on_with_an_iterator_it_did_not_make_is_proved_assuming_that_it_is_one() -> None:
+def test_a_loop_over_a_given_iterator_is_proved_assuming_that_it_is_an_iterator() -> None:
     code = patched("def f(it, use):\n    for x in it:\n        use(x)", "GET_ITER", "NOP")
     result = decompile_frame(code)
     assert result.proved, result.verdict
@@ -110,26 +110,26 @@ def test_a_loop_that_goes_on_with_an_iterator_it_did_not_make_is_proved_assuming
     assert "its `__iter__` gives itself" in str(result.verdict)
 
 
-def test_a_dict_whose_keys_run_code_is_made_before_what_comes_after_it() -> None:
+def test_a_dict_whose_keys_run_code_is_built_before_later_effects() -> None:
     source = "def f(make, between, use):\n    return use({(1, 2.5): make(), 'a': 1} + between())"
     result = decompile_frame(patched(source, "BINARY_OP", "POP_TOP", "NOP"))
     assert result.proved, result.verdict
     assert result.source.index("{(1, 2.5): make(), 'a': 1}") < result.source.index("between()")
 
 
-def test_a_variable_that_is_cleared_where_it_has_no_value_is_read_as_one_that_never_gets_one() -> None:
+def test_clearing_an_unset_variable_is_decompiled_as_a_variable_that_is_never_set() -> None:
     result = decompile_frame(patched("def f(r):\n    i = None\n    return r, i", "LOAD_CONST", "PUSH_NULL"))
     assert result.proved, result.verdict
     assert result.source.strip() == "def f(r):\n    if False:\n        i = None\n    return r, i"
 
 
-def test_a_variable_that_is_cleared_where_it_has_a_value_is_not_shown_as_if_nothing_happened() -> None:
+def test_clearing_a_set_variable_is_not_dropped() -> None:
     result = decompile_frame(patched("def f(i):\n    i = None\n    return i", "LOAD_CONST", "PUSH_NULL"))
     assert not result.proved
 
 
-def one_that_no_source_says(source: str, name: str) -> CodeType:
-    """The code of a function with one inside that updates a dict in place, as code generators do."""
+def with_an_unspellable_function(source: str, name: str) -> CodeType:
+    """Return code with a nested function that updates a dict in place, as code generators do."""
     code = function_code(source)
     (inner,) = [const for const in code.co_consts if isinstance(const, CodeType) and const.co_name == name]
     raw = bytearray(inner.co_code)
@@ -139,7 +139,7 @@ def one_that_no_source_says(source: str, name: str) -> CodeType:
     return code.replace(co_consts=tuple([changed if const is inner else const for const in code.co_consts]))
 
 
-def test_a_function_inside_that_no_source_says_is_listed_and_kept_and_the_rest_is_source() -> None:
+def test_an_unspellable_nested_function_is_listed_and_the_rest_is_source() -> None:
     source = """
         def f(given, k):
             def update(a, b):
@@ -148,7 +148,7 @@ def test_a_function_inside_that_no_source_says_is_listed_and_kept_and_the_rest_i
                 return -a
             return update({}, given), other(k)
     """
-    code = one_that_no_source_says(source, "update")
+    code = with_an_unspellable_function(source, "update")
     result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.rung == "listings inside"
@@ -161,7 +161,7 @@ def test_a_function_inside_that_no_source_says_is_listed_and_kept_and_the_rest_i
         decompile(code, strict=True)
 
 
-def test_of_two_values_that_are_used_the_other_way_round_only_the_first_needs_a_name() -> None:
+def test_of_two_values_used_in_reverse_order_only_the_first_gets_a_name() -> None:
     code = function_code("def f(make, find):\n    x = make() + find()\n    return x")
     raw = bytearray(code.co_code)
     start = next(i.offset for i in dis.get_instructions(code) if i.opname == "BINARY_OP")
@@ -177,7 +177,7 @@ def test_of_two_values_that_are_used_the_other_way_round_only_the_first_needs_a_
 
 
 def rewritten(source: str, at: str, *instead: tuple[str, int], before: int = 0) -> CodeType:
-    """The code of a function with instructions overwritten, from `before` ones before the last one of a name on."""
+    """Return code with instructions overwritten, starting `before` instructions before the last `at`."""
     code = function_code(source)
     raw = bytearray(code.co_code)
     offset = max(i.offset for i in dis.get_instructions(code) if i.opname == at) - 2 * before
@@ -186,7 +186,7 @@ def rewritten(source: str, at: str, *instead: tuple[str, int], before: int = 0) 
     return code.replace(co_code=bytes(raw))
 
 
-def test_a_module_that_is_imported_where_it_is_used_is_imported_in_the_same_way() -> None:
+def test_an_import_where_the_module_is_used_is_kept_as_that_import() -> None:
     code = rewritten("def f():\n    import math\n    return math.pi", "IMPORT_NAME", ("BUILD_TUPLE", 0), before=1)
     result = decompile_frame(code)
     assert result.proved, result.verdict
@@ -238,7 +238,7 @@ def test_a_function_over_cells_of_another_function_and_one_of_its_own() -> None:
     assert FunctionType(result.code, {})(CellType(7))() == FunctionType(code, {})(CellType(7))() == (7, 1)
 
 
-def test_a_call_of_something_else_with_the_same_keywords_is_not_taken_for_a_function() -> None:
+def test_a_call_with_the_keywords_of_function_creation_is_not_mistaken_for_it() -> None:
     source = "def f(given):\n    x = 1\n    def g():\n        return x\n    return g"
     code = decompile_frame(rewritten(source, "BUILD_TUPLE", ("LOAD_FAST", 0), ("NOP", 0), before=1)).code
     assert code is not None
@@ -249,7 +249,7 @@ def test_a_call_of_something_else_with_the_same_keywords_is_not_taken_for_a_func
     assert sorted(FunctionType(other, {})(())) == ["closure", "code", "globals"]
 
 
-def test_strings_that_were_made_elsewhere_are_joined_as_the_f_string_would_have_joined_them() -> None:
+def test_strings_formatted_earlier_are_joined_as_the_f_string_would() -> None:
     code = function_code("def f(first, x):\n    return f'{first}-{x}'")
     raw = bytearray(code.co_code)
     formats = [i.offset for i in dis.get_instructions(code) if i.opname in ("FORMAT_VALUE", "FORMAT_SIMPLE")]
@@ -266,7 +266,7 @@ def test_strings_that_were_made_elsewhere_are_joined_as_the_f_string_would_have_
 
 
 @pytest.mark.skipif("CONVERT_VALUE" not in dis.opmap, reason="conversion and formatting are one instruction")
-def test_a_conversion_that_no_format_follows_is_made_by_the_builtin_itself() -> None:
+def test_a_conversion_without_a_format_calls_the_builtin() -> None:
     code = patched("def f(x):\n    return f'{x!r}'", "FORMAT_SIMPLE", "NOP")
     result = decompile_frame(code)
     assert result.proved, result.verdict
@@ -275,7 +275,7 @@ def test_a_conversion_that_no_format_follows_is_made_by_the_builtin_itself() -> 
     assert FunctionType(result.code, {"repr": None})("a") == "'a'"
 
 
-def test_names_that_no_source_can_spell_are_put_back_inside_a_class_as_well() -> None:
+def test_unspellable_names_are_restored_inside_a_class() -> None:
     code = function_code("def f():\n    class C:\n        def g(self, x):\n            at_x = x\n            return at_x\n    return C")
 
     def renamed(code: CodeType) -> CodeType:
@@ -289,12 +289,12 @@ def test_names_that_no_source_can_spell_are_put_back_inside_a_class_as_well() ->
 
 
 @pytest.mark.parametrize("name", ["class", "None", "a b", "resume_in_<lambda>_at_3", "é"])
-def test_a_function_whose_name_no_source_can_say_is_shown_under_another_and_keeps_its_own(name: str) -> None:
+def test_a_function_with_an_unspellable_name_is_shown_under_another_and_keeps_its_own(name: str) -> None:
     code = function_code("def f(x):\n    def g():\n        return x\n    return [g]").replace(co_name=name)
     assert decompile_frame(code).proved
     raw = bytearray(code.co_code)
     for i in dis.get_instructions(code):
-        if i.argval in ("g", ("g", "g")):  # the store and the read go, the function stays on the stack
+        if i.argval in ("g", ("g", "g")):  # drop the store and the load: the function stays on the stack
             raw[i.offset : i.offset + 2] = bytes([dis.opmap["NOP"], 0])
     consts = [const.replace(co_name=name) if isinstance(const, CodeType) else const for const in code.co_consts]
     code = code.replace(co_code=bytes(raw), co_consts=tuple(consts))
@@ -305,7 +305,7 @@ def test_a_function_whose_name_no_source_can_say_is_shown_under_another_and_keep
     assert [made.__name__ for made in FunctionType(result.code, {})(1)] == [name]
 
 
-def test_a_private_function_inside_a_method_is_defined_under_the_name_that_the_method_uses() -> None:
+def test_a_private_function_inside_a_method_is_defined_under_its_mangled_name() -> None:
     class Some:
         def method(self, x):  # type: ignore[no-untyped-def]
             def __inner(y):  # type: ignore[no-untyped-def]
@@ -321,7 +321,7 @@ def test_a_private_function_inside_a_method_is_defined_under_the_name_that_the_m
     assert FunctionType(result.code, {})(None, 1)[1].__name__ == "__inner"
 
 
-def test_many_pairs_whose_keys_run_code_go_into_a_dict_in_the_order_in_which_they_did() -> None:
+def test_many_pairs_whose_keys_run_code_keep_their_order() -> None:
     parts = "".join(f"    k({number % 19})\n    x\n" for number in range(21))
     code = function_code(f"def f(k, x):\n{parts}    return -x")
     raw = bytearray(code.co_code)

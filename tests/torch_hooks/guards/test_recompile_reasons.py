@@ -1,4 +1,4 @@
-"""Each recompile says which guard of which version failed, who asked for it, and the values then and now."""
+"""Each recompile shows the failed guard, the version it belongs to, its line, and the values then and now."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def of_a_dictionary(values):
 
 @pytest.fixture(scope="module")
 def why(tmp_path_factory):
-    """name -> (condition, then, now, line within the function) of the first guard that failed."""
+    """Map a name to (condition, then, now, line within the function) of the first failed guard."""
     folder = tmp_path_factory.mktemp("recompiles") / "d"
     found = {}
 
@@ -104,7 +104,7 @@ def why(tmp_path_factory):
         ("keys", "len(values) == 1", "1", "2", None),
     ],
 )
-def test_the_guard_that_failed_the_values_then_and_now_and_the_line_that_asked(why, name, condition, then, now, line):
+def test_a_recompile_shows_the_failed_guard_with_both_values_and_its_line(why, name, condition, then, now, line):
     assert why[name] == ("0/0", condition, then, now, line)
 
 
@@ -115,13 +115,13 @@ def test_a_switch_of_torch_that_changed_is_named_with_both_values(why):
     assert then in ("torch.is_grad_enabled()", ""), "torch 2.9 does not print its global state"
 
 
-def test_the_story_tells_it_beside_the_version(why):
+def test_the_full_code_shows_the_reason_beside_the_version(why):
     head = why["story"].split("compiled version 2 of 2")[1].split("file:")[0]
     assert "why:    0/0 did not fit: n == 2" in head and "then 2, now 3" in head
-    assert "asked for by test_recompiles.py:" in head and "if n is not None:" in head
+    assert "asked for by test_recompile_reasons.py:" in head and "if n is not None:" in head
 
 
-def test_words_that_torch_may_use_one_day_are_kept_as_they_are():
+def test_an_unknown_wording_of_torch_is_kept_verbatim():
     variables = Variables(local={"x": 1}, of_module={})
     (failed,) = read_failed_guards("3/1: the moon is full", variables)
     assert (failed.version, failed.condition, failed.then, failed.now) == ("3/1", "the moon is full", "", "")
@@ -143,13 +143,13 @@ def test_words_that_torch_may_use_one_day_are_kept_as_they_are():
         ("L['n'] <= L['unknown']", "n is 3"),
     ],
 )
-def test_the_values_in_a_condition_that_computes_are_told(condition, now):
+def test_the_values_inside_a_computed_condition_are_shown(condition, now):
     (failed,) = read_failed_guards(f"0/0: {condition}", Variables(local={"n": 3, "m": 5}, of_module={}))
     assert failed.now == now
 
 
 @pytest.mark.parametrize(("n", "condition", "of_sizes"), [(1, "2 <= n", True), (7, "n <= 4", False)])
-def test_of_a_range_the_bound_that_failed_is_told_with_who_asked_for_it(n, condition, of_sizes):
+def test_the_failed_bound_of_a_range_is_shown_with_its_origin(n, condition, of_sizes):
     aside = "user code shown is first use of this value, due to 0/1 specialization in the framework"
     text = f"0/0: 2 <= L['n'] <= 4  # a  # m.py:1 in f ({aside}) and b  # m.py:2 in f (x.py:3 in g)"
     (failed,) = read_failed_guards(text, Variables(local={"n": n}, of_module={}))
@@ -157,7 +157,7 @@ def test_of_a_range_the_bound_that_failed_is_told_with_who_asked_for_it(n, condi
     assert failed.location.code == ("a" if of_sizes else "b")
 
 
-def test_another_backend_is_told_without_the_advice_that_torch_adds():
+def test_a_changed_backend_is_reported_without_the_advice_of_torch():
     text = (
         "0/0: BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: "
         "Wrapper (id=0x7f0). New backend: {} (id=0x7f1). If this is unexpected, wrap your backend in ..."
@@ -173,7 +173,7 @@ def test_another_backend_is_told_without_the_advice_that_torch_adds():
 
 @pytest.fixture(scope="module")
 def often(tmp_path_factory):
-    """folder of a function that was compiled twelve times, for an int that is another one each time."""
+    """Return the folder of a function compiled twelve times, for a different int each time."""
     folder = tmp_path_factory.mktemp("often") / "d"
 
     def scaled(x, n):
@@ -189,7 +189,7 @@ def often(tmp_path_factory):
     return folder
 
 
-def test_many_versions_that_fail_for_one_reason_are_told_together_and_not_version_by_version(often):
+def test_many_versions_that_fail_for_one_reason_are_one_line(often):
     record = from_json((often / "manifest.json").read_text())
     last = [frame for frame in record.frames if frame.compile_id == "0/11"][0]
     (failed,) = last.failed_guards
@@ -201,30 +201,30 @@ def test_many_versions_that_fail_for_one_reason_are_told_together_and_not_versio
     assert head.count("why:") == 1 and "nor did 0/0 to 0/9 (then 9, 8, 7, 6 ... 0)" in head
 
 
-def test_a_resume_function_with_many_names_is_called_by_one_of_them(often):
+def test_a_resume_function_with_many_names_is_shown_under_one(often):
     story = (often / "full_code_for_scaled_0.py").read_text()
     assert "It has 12 names, one for each version of its caller:\n#   __resume_at_" in story
     assert max(map(len, story.splitlines())) < 150
     names = [one for frame in from_json((often / "manifest.json").read_text()).frames for one in frame.resumes]
     assert len({one.name for one in names}) == 12
-    assert all(story.count(one.name) >= 3 for one in names), "where it is called, the fact beside it, the dispatcher"
+    assert all(story.count(one.name) >= 3 for one in names), "in the call, in the note beside it, in the dispatcher"
 
 
 @pytest.mark.parametrize(
-    ("versions", "said"),
+    ("versions", "named"),
     [
         (("0/1", "0/0"), "0/0"),
         (("0/9", "0/8", "0/7", "0/2"), "0/2, 0/7 to 0/8"),
         (tuple(f"0/{number}" for number in range(40, 0, -2)), "0/2, 0/4, 0/6, 0/8, 0/10 ... 0/38 (19 versions)"),
     ],
 )
-def test_the_versions_that_failed_alike_are_named_in_few_words(versions, said):
+def test_versions_with_the_same_reason_are_named_as_ranges(versions, named):
     payload = json.dumps([f"{version}: L['n'] == {number}" for number, version in enumerate(versions)])
     (failed,) = read_failed_guards(payload, Variables(local={"n": 7}, of_module={}))
-    assert (failed.version, failed.others, failed.now) == (versions[0], said, "7")
+    assert (failed.version, failed.others, failed.now) == (versions[0], named, "7")
 
 
-def test_reasons_that_are_not_alike_stay_apart():
+def test_different_reasons_are_not_grouped():
     texts = (
         "0/3: tensor 'x' size mismatch at index 0. expected 3, actual 9",
         "0/2: tensor 'x' size mismatch at index 1. expected 3, actual 9",
@@ -236,7 +236,7 @@ def test_reasons_that_are_not_alike_stay_apart():
     assert not any(failed.others for failed in found)
 
 
-# ---------------------------------------------------------------- nothing of the user's runs
+# ---------------------------------------------------------------- no user code is run
 
 
 class Loud:
@@ -267,7 +267,7 @@ class Loud:
     "expression",
     ["loud.computed", "loud.missing", "len(loud)", "loud[0]", "loud()", "loud.__class__", "loud + 1", "(("],
 )
-def test_a_value_that_only_running_code_could_tell_is_left_out(expression):
+def test_a_value_that_needs_user_code_to_run_is_left_out(expression):
     with pytest.raises(Unreadable):
         read(expression, {"loud": Loud()}, {})
     assert describe("a" * 200) == repr("a" * 200)[:80] + "..."
@@ -275,7 +275,7 @@ def test_a_value_that_only_running_code_could_tell_is_left_out(expression):
     assert Loud.ran is False
 
 
-def test_values_are_found_where_modules_and_objects_keep_them():
+def test_values_inside_modules_and_objects_are_found():
     module = torch.nn.Sequential(torch.nn.Linear(2, 3))
     names = {"self": SimpleNamespace(module=module, table={"a": [1, 2]}), "L": 1}
     assert read("self.table['a'][1]", names, {}) == 2
@@ -285,14 +285,14 @@ def test_values_are_found_where_modules_and_objects_keep_them():
     assert describe(read("self.module", names, {})) == "another torch.nn.modules.container.Sequential"
 
 
-def test_a_mode_of_the_users_does_not_hear_that_shapes_are_read():
-    class Listening(torch.overrides.TorchFunctionMode):
+def test_reading_shapes_does_not_trigger_a_torch_function_mode_of_the_program():
+    class Recording(torch.overrides.TorchFunctionMode):
         def __torch_function__(self, function, types, args=(), kwargs=None):
-            heard.append(function)
+            called.append(function)
             return function(*args, **(kwargs or {}))
 
-    heard, x = [], torch.ones(3)
-    with Listening():
+    called, x = [], torch.ones(3)
+    with Recording():
         assert read("x.size()[0]", {"x": x}, {}) == 3
         assert describe(x) == "a tensor of torch.float32 (3,) on cpu"
-    assert not heard
+    assert not called

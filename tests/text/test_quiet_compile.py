@@ -1,4 +1,4 @@
-"""Texts are compiled and parsed without warnings, and without touching what the program was warned of."""
+"""Compiling and parsing text emits no warnings and leaves the program's warning registries alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from depyf.text.quiet_compile import compile_quietly, parse_quietly
 
 
-def test_texts_are_compiled_without_a_word_and_without_forgetting_what_was_said():
+def test_compiling_text_emits_no_warnings_and_resets_no_warning_registry():
     registry: dict = {}
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("default")

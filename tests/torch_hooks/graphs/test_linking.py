@@ -29,13 +29,13 @@ def test_breakpoints_in_frame_and_graph_are_hit_and_show_the_locals(tmp_path, ba
     hits = {name: values for name, _, values in debugger.hits}
     assert torch.equal(hits[frame.name]["a"], torch.ones(10))
     if backend == "aot_eager" and AOT_EAGER_INTERPRETS:
-        assert_said_to_be_interpreted(graph, record.graphs[0])
+        assert_marked_as_interpreted(graph, record.graphs[0])
         return
     assert any(torch.is_tensor(value) and value.shape == (10,) for value in hits[graph.name].values())
     assert {line for name, line, _ in debugger.hits if name == graph.name} == {places[1][1]}
 
 
-def assert_said_to_be_interpreted(path, graph):
+def assert_marked_as_interpreted(path, graph):
     assert path.name in graph.running_files and not graph.linked_files
     assert "node by node in an interpreter: breakpoints here are not hit" in path.read_text().splitlines()[0]
 
@@ -46,18 +46,18 @@ def test_breakpoints_in_the_backward_graph_are_hit(tmp_path):
     assert same(results, run(tools.toy_example))
     graph = tmp_path / "d" / f"{record.frames[0].graphs[0]}.Backward_graph.0.py"
     if AOT_EAGER_INTERPRETS:
-        assert_said_to_be_interpreted(graph, record.graphs[0])
+        assert_marked_as_interpreted(graph, record.graphs[0])
         return
     a = torch.ones(10, requires_grad=True)
     out = compiled(a, torch.ones(10)).sum()
     with torch.autograd.set_multithreading_enabled(False):
         with breakpoints((graph, statement_lines(graph)[-1])) as debugger:
             out.backward()
-    # autograd runs the backward of CPU graphs in the thread that asks for it
+    # autograd runs the backward of CPU graphs in the calling thread
     assert debugger.hits and a.grad is not None
 
 
-def test_inductor_kernels_are_linked_and_the_other_stages_say_that_they_do_not_run(tmp_path):
+def test_inductor_kernels_are_linked_and_other_stages_are_marked_as_not_running(tmp_path):
     folder = tmp_path / "d"
     run = lambda f: [f(torch.ones(3, 4), torch.ones(3, 4))]  # noqa: E731
     results, record, compiled = dump(folder, tools.straight, run, "inductor")
@@ -76,20 +76,20 @@ def test_inductor_kernels_are_linked_and_the_other_stages_say_that_they_do_not_r
     assert [name for name, _, _ in debugger.hits] == [kernel]
 
 
-def test_a_backward_that_never_ran_is_not_said_to_be_in_the_kernel_of_the_forward(tmp_path):
+def test_a_backward_that_never_ran_is_not_attributed_to_the_forward_kernel(tmp_path):
     run = lambda f: [f(torch.ones(3, 4, requires_grad=True), torch.ones(3, 4)).detach()]  # noqa: E731
     for backend in ("aot_eager", "inductor"):
         _, record, _ = dump(tmp_path / backend, tools.straight, run, backend)
         (graph,) = record.graphs
         parts = {part.stage: part for part in graph.stages}
         first = (tmp_path / backend / parts["Backward_graph"].file).read_text().splitlines()[0]
-        if not parts["Backward_graph"].linked:  # AOTAutograd makes its function, Inductor waits for the first call
+        if not parts["Backward_graph"].linked:  # aot_eager compiles the backward at once, Inductor at its first call
             assert first.endswith("Backward_graph: nothing that was made of it has run so far"), first
         assert backend == "aot_eager" or not parts["Backward_graph"].instead
         assert backend == "aot_eager" or parts["Forward_graph"].instead == (graph.kernels[0].file,)
 
 
-def test_two_functions_that_share_one_kernel_module_say_which_file_is_linked(tmp_path):
+def test_two_functions_that_share_one_kernel_module_name_the_linked_file(tmp_path):
     torch._dynamo.reset()
 
     def once(a, b):
@@ -108,7 +108,7 @@ def test_two_functions_that_share_one_kernel_module_say_which_file_is_linked(tmp
     assert kernels[0].file in (tmp_path / "d" / kernels[1].file).read_text().splitlines()[0]
 
 
-def test_a_later_session_in_another_folder_takes_the_links_over(tmp_path):
+def test_a_later_session_in_another_folder_takes_over_the_links(tmp_path):
     run = lambda f: [f(torch.ones(3, 4), torch.ones(3, 4))]  # noqa: E731
     for backend in ("eager", "inductor"):
         for name in ("one", "two"):
@@ -121,7 +121,7 @@ def test_a_later_session_in_another_folder_takes_the_links_over(tmp_path):
             assert len(debugger.hits) == 1, (backend, name)
 
 
-def test_a_graph_that_is_interpreted_is_not_said_to_have_breakpoints(tmp_path):
+def test_a_graph_that_is_interpreted_is_marked_as_without_breakpoints(tmp_path):
     torch = pytest.importorskip("torch")
     import capture_tools as tools
 

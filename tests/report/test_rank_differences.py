@@ -1,4 +1,4 @@
-"""Where ranks differ, on records made by hand: the words that a person with a hanging job reads."""
+"""Differences between ranks, on hand-made records: the text that the owner of a hanging job reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = "# first line\nclass GraphModule:\n    def forward(self, x):\n        {}\
 
 
 def session(rank, *compilations, complete=True, compiling=()):
-    """A record of compilations (function, operation of its graph, why it was compiled again, place of a break)."""
+    """Return a record of compilations, each (function, operation in its graph, recompile reason, line of a break)."""
     functions, frames, graphs, texts = {}, [], [], {}
     for number, (name, operation, why, place) in enumerate(compilations):
         functions[name] = FunctionRecord(f"{name}_0", name, name, "train.py", 1 + len(name), "", "file")
@@ -53,12 +53,12 @@ def differences(*sessions, world_size=None):
     return compare(records, {rank: texts for rank, (_, texts) in enumerate(sessions)}, world_size)
 
 
-def test_ranks_that_do_the_same_on_other_devices_are_the_same():
+def test_ranks_that_differ_only_in_the_device_are_equal():
     ranks = [session(rank, ("f", f"y = x.to('cuda:{rank}')  # line", "", 0)) for rank in range(3)]
     assert differences(*ranks) == ()
 
 
-def test_one_rank_that_compiles_again_is_told_with_the_guard_that_failed():
+def test_a_rank_that_recompiles_is_reported_with_the_failed_guard():
     plain = [session(rank, ("f", "y = x + 1", "", 0)) for rank in range(3)]
     again = session(3, ("f", "y = x + 1", "", 0), ("f", "y = x + 1", "0/0: this failed: x.size()[0] == 4", 0))
     (one,) = differences(*plain, again)
@@ -66,7 +66,7 @@ def test_one_rank_that_compiles_again_is_told_with_the_guard_that_failed():
     assert one.text == ("Rank 3 compiled f twice; ranks 0-2: once. Why, on rank 3: 0/0: this failed: x.size()[0] == 4")
 
 
-def test_other_collectives_come_first_and_name_what_each_rank_runs():
+def test_differing_collectives_come_first_with_what_each_rank_runs():
     one = session(0, ("g", "y = x", "", 7), ("f", "y = torch.ops._c10d_functional.all_reduce(x, 'sum', '0')", "", 0))
     other = session(1, ("g", "y = x", "", 0), ("f", "y = torch.ops._c10d_functional.all_gather_into_tensor(x)", "", 0))
     first, second = differences(one, other)
@@ -77,7 +77,7 @@ def test_other_collectives_come_first_and_name_what_each_rank_runs():
     assert second.kind == "graph breaks" and second.text == "Rank 0 alone: g breaks the graph at train.py:7: print"
 
 
-def test_another_graph_shows_the_first_line_that_differs():
+def test_a_differing_graph_shows_the_first_line_that_differs():
     (one,) = differences(session(0, ("f", "y = x + 1", "", 0)), session(1, ("f", "y = x + 2", "", 0)))
     assert (one.kind, [view.what for view in one.views]) == ("graph", ["y = x + 1", "y = x + 2"])
 
@@ -91,50 +91,50 @@ SIZED = """class GraphModule(torch.nn.Module):
 DOUBLED = '        y_1: "f32[{0}, 16][16, 1]cpu" = y * 2;  y = None\n'
 
 
-def apart(*texts):
+def first_difference_of(*texts):
     return first_difference([text.splitlines() for text in texts])
 
 
-def test_graphs_for_inputs_of_other_sizes_say_so_and_not_their_whole_signatures():
-    assert apart(SIZED.format(4, ""), SIZED.format(6, "")) == [
+def test_graphs_for_other_input_sizes_name_the_sizes_not_whole_signatures():
+    assert first_difference_of(SIZED.format(4, ""), SIZED.format(6, "")) == [
         "input L_x_: f32[4, 8][8, 1]cpu",
         "input L_x_: f32[6, 8][8, 1]cpu",
     ]
 
 
-def test_graphs_that_also_compute_something_else_show_the_first_operation_that_differs():
-    assert apart(SIZED.format(4, ""), SIZED.format(6, DOUBLED.format(6))) == [
+def test_graphs_that_compute_something_else_show_the_first_differing_operation():
+    assert first_difference_of(SIZED.format(4, ""), SIZED.format(6, DOUBLED.format(6))) == [
         "input L_x_: f32[4, 8][8, 1]cpu, then return (y,)",
         "input L_x_: f32[6, 8][8, 1]cpu, then y_1: f32[6, 16][16, 1]cpu = y * 2",
     ]
-    assert apart(SIZED.format(4, ""), SIZED.format(4, DOUBLED.format(4))) == [
+    assert first_difference_of(SIZED.format(4, ""), SIZED.format(4, DOUBLED.format(4))) == [
         "return (y,)",
         "y_1: f32[4, 16][16, 1]cpu = y * 2",
     ]
 
 
 def test_graphs_of_an_unknown_form_show_the_first_line_that_differs():
-    assert apart("a", "b") == ["a", "b"] and apart("a", "") == ["a", "(ends)"]
+    assert first_difference_of("a", "b") == ["a", "b"] and first_difference_of("a", "") == ["a", "(ends)"]
     long = "x" * 500
-    assert apart(f"y = f({long})", "y = g()") == [f"y = f({long})"[:200] + " ...", "y = g()"]
+    assert first_difference_of(f"y = f({long})", "y = g()") == [f"y = f({long})"[:200] + " ...", "y = g()"]
     other = 'def forward(self, a: "f32[1]"):', 'def forward(self, a: "f32[1]", b: "f32[1]"):'
-    assert apart(*other) == list(other)
+    assert first_difference_of(*other) == list(other)
 
 
-def test_another_order_is_told_where_the_ranks_part():
+def test_a_differing_order_is_reported_at_the_first_compilation_that_differs():
     calls = [("f", "y = x", "", 0), ("g", "y = x", "", 0), ("h", "y = x", "", 0)]
     (one,) = differences(session(0, *calls), session(1, calls[0], calls[2], calls[1]))
     assert one.kind == "order" and "compilation 2 of those they share: rank 0: g (version 0); rank 1: h" in one.text
 
 
-def test_ranks_that_were_killed_or_never_seen_are_told():
+def test_ranks_that_were_killed_or_left_no_record_are_listed():
     killed = session(0, ("f", "y = x", "", 0), complete=False, compiling=("g (train.py:9) [1/0]",))
     ended = differences(killed, (None, {}), session(2, ("f", "y = x", "", 0)), world_size=3)
     assert [one.kind for one in ended] == ["ended", "ended"]
     assert ended[0].text.startswith("Rank 1 left no record") and "was compiling g (train.py:9) [1/0]" in ended[1].text
 
 
-def test_the_text_for_people_has_each_rank_and_each_difference():
+def test_the_printed_text_has_each_rank_and_each_difference():
     found = differences(session(0, ("f", "y = x + 1", "", 0)), session(1, ("f", "y = x + 2", "", 0)))
     processes = [ProcessRecord(f"rank_{rank}", rank, frames=1, graphs=1) for rank in (0, 1)]
     text = render(processes, found)

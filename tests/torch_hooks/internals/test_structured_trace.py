@@ -1,4 +1,4 @@
-"""Events of torch's structured trace, whatever each torch calls them."""
+"""Events of torch's structured trace have one name for all torch versions."""
 
 from __future__ import annotations
 

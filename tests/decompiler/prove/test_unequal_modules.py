@@ -1,4 +1,4 @@
-"""Modules and classes that differ in one thing a program can see: the prover must tell each pair apart."""
+"""Modules and classes that differ in one visible thing must not be proved equal."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ if sys.version_info >= (3, 13):
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_are_told_apart(one, other):
+def test_modules_that_differ_visibly_are_not_proved_equal(one, other):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         codes = [compile(text, "<module>", "exec", dont_inherit=True) for text in (one, other)]

@@ -1,4 +1,4 @@
-"""Pairs that are the same program must be proved: else a right decompilation is thrown away."""
+"""Equal programs must be proved equal, or a correct decompilation would be discarded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from depyf.decompiler.prove import Assumption, Grade, prove
 
 
 def function_code(source: str) -> CodeType:
-    """The code of the one function that `source` defines."""
+    """Return the code of the one function that `source` defines."""
     module = compile(textwrap.dedent(source), "<test>", "exec")
     (code,) = [const for const in module.co_consts if isinstance(const, CodeType)]
     return code
@@ -138,7 +138,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("title", SAME)
-def test_the_same_program_written_differently_is_proved(title: str) -> None:
+def test_an_equal_program_written_differently_is_proved(title: str) -> None:
     first, second = SAME[title]
     a, b = function_code(first), function_code(second)
     for left, right in ((a, b), (b, a)):
@@ -147,7 +147,7 @@ def test_the_same_program_written_differently_is_proved(title: str) -> None:
         assert verdict.holds, str(verdict)
 
 
-def test_the_pairs_of_a_proof_map_the_original_to_the_copy() -> None:
+def test_the_pairs_of_a_proof_map_offsets_of_the_original_to_the_copy() -> None:
     a = function_code("def f(a):\n if not a: return g(1)\n return h(2)")
     b = function_code("def f(a):\n if a: return h(2)\n return g(1)")
     pairs = dict(prove(a, b).pairs)
@@ -167,15 +167,15 @@ def test_installed_globals_are_an_assumption_only_where_they_are_needed() -> Non
     assert prove(a, a.replace(co_name="f2"), constant_globals=installed).grade is Grade.PROVED
 
 
-def test_a_value_that_only_the_original_kept_in_a_temporary_may_go_earlier_and_that_is_said() -> None:
+def test_a_value_may_be_freed_before_a_temporary_of_the_original_freed_it_under_an_assumption() -> None:
     a = function_code("def f(x):\n tmp = g(x)\n h(tmp)\n k()\n return 1")
     b = function_code("def f(x):\n tmp = g(x)\n h(tmp)\n del tmp\n k()\n return 1")
     assert prove(a, b, own_names={"tmp"}).assumptions == (Assumption.EARLY_RELEASE,)
-    assert prove(a, b).grade is Grade.REFUTED, "the user's own names keep what they hold"
+    assert prove(a, b).grade is Grade.REFUTED, "values in the user's own variables must not be freed early"
     assert prove(b, a, own_names={"tmp"}).grade is Grade.REFUTED, "holding a value longer is never allowed"
 
 
-def test_a_frame_that_can_see_its_local_names_keeps_them() -> None:
+def test_a_frame_that_reads_its_local_names_must_keep_them() -> None:
     a = function_code("def f(x):\n tmp = x\n return locals()")
     b = function_code("def f(x):\n other = x\n return locals()")
     assert not prove(a, b, own_names={"tmp"}).holds
@@ -188,7 +188,7 @@ def test_long_straight_code_is_proved() -> None:
     assert prove(a, a.replace(co_consts=(*a.co_consts, None))).grade is Grade.PROVED
 
 
-def test_many_silent_branches_in_a_row_do_not_multiply() -> None:
+def test_a_row_of_branches_without_effects_takes_linear_time() -> None:
     lines = "".join(f" if a{i} is None: a{i} = D{i}\n" for i in range(40))
     flipped = "".join(f" if a{i} is not None: pass\n else: a{i} = D{i}\n" for i in range(40))
     head = "def f(" + ", ".join(f"a{i}" for i in range(40)) + "):\n"
@@ -215,21 +215,21 @@ IN_PLACE = {
     "a dict that holds itself": ("x = {}\n    x |= {'k': x}\n    return x", "x = {}\n    x['k'] = x\n    return x", True),
     "a dict of which another holds a copy": ("x = {}\n    x |= {'k': x}\n    return x", "return {'k': {}}", False),
     "a list of somebody else": ("a += [b]\n    return a", "a.extend([b])\n    return a", False),
-    "a set with one constant said twice": ("return {1, 1.0, True}", "return {1}", True),
+    "a set with one constant twice": ("return {1, 1.0, True}", "return {1}", True),
     "a set with another constant": ("return {1, 1.0, True}", "return {2}", False),
-    "known strings and formatted values": ("return ''.join((a, b))", "return f'{a}{b}'", False),
+    "constant strings and formatted values": ("return ''.join((a, b))", "return f'{a}{b}'", False),
     "strings joined by another": ("return ''.join((a, b))", "return '-'.join((a, b))", False),
 }
 
 
 @pytest.mark.parametrize("title", IN_PLACE)
-def test_what_is_done_in_place_to_a_container_made_here_is_known_and_to_no_other(title: str) -> None:
+def test_in_place_operations_are_computed_only_for_containers_made_in_the_frame(title: str) -> None:
     first, second, are_same = IN_PLACE[title]
     codes = [function_code(f"def f(a, b):\n    {body}") for body in (first, second)]
     assert prove(*codes).holds is are_same
 
 
-LOOKS = {
+READS_THE_FRAME = {
     "locals()": True,
     "vars()": True,
     "vars(x)": False,
@@ -250,19 +250,19 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize("expression", LOOKS)
-def test_a_frame_keeps_its_local_names_if_and_only_if_it_may_look_at_them(expression: str) -> None:
+@pytest.mark.parametrize("expression", READS_THE_FRAME)
+def test_local_names_must_match_exactly_where_the_frame_can_read_them(expression: str) -> None:
     a = function_code(f"def f(x):\n tmp = x\n return {expression}")
     b = function_code(f"def f(x):\n other = x\n return {expression}")
-    assert prove(a, b, own_names={"tmp"}).holds is not LOOKS[expression]
+    assert prove(a, b, own_names={"tmp"}).holds is not READS_THE_FRAME[expression]
 
 
-def test_a_builtin_that_is_used_once_more_without_arguments_looks_at_the_frame() -> None:
+def test_a_builtin_called_without_arguments_elsewhere_counts_as_reading_the_frame() -> None:
     source = "def f(x):\n look = vars\n {} = look(x)\n return look()"
     assert not prove(*(function_code(source.format(name)) for name in ("tmp", "other")), own_names={"tmp"}).holds
 
 
-def test_a_variable_that_is_stored_into_itself_may_be_left_alone_and_that_is_said() -> None:
+def test_dropping_a_store_of_a_variable_into_itself_is_proved_under_an_assumption() -> None:
     source = "def f(x):\n def g(): return x\n use(g)\n {}\n return use(g)"
     stores, leaves = function_code(source.format("x = x")), function_code(source.format("pass"))
     assert prove(stores, leaves).assumptions == (Assumption.SHARED_VARIABLES_BOUND,)

@@ -1,6 +1,6 @@
-"""Comprehensions that Dynamo cut in two where the graph broke: each goes on in a function of its own, without handlers.
+"""Comprehensions that a graph break splits: the rest runs in a resume function, without handlers.
 
-The codes are made as Dynamo makes them, from ordinary ones: what was put aside is pushed, the iterator is a parameter.
+The codes are derived from ordinary ones as Dynamo does: saved values are pushed, the iterator is a parameter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HEAD = "def f(x, given, it):\n    "
 
 
 def cut(body: str, *put_aside: str) -> CodeType:
-    """The code of a function that begins with a comprehension over `it`, cut where Dynamo cuts it."""
+    """Return the code of a function that begins with a comprehension over `it`, split where Dynamo splits it."""
     code = function_code(HEAD + body)
     raw = bytearray(code.co_code)
     start = next(i.offset for i in dis.get_instructions(code) if i.argval == "it")
@@ -49,7 +49,7 @@ CUT = {
 
 @inlined
 @pytest.mark.parametrize("title", CUT)
-def test_a_comprehension_that_a_graph_break_cut_comes_back_as_it_was_written(title: str) -> None:
+def test_a_comprehension_split_by_a_graph_break_comes_back_as_it_was_written(title: str) -> None:
     body, *put_aside = CUT[title]
     result = decompile_frame(cut(body, *put_aside))
     assert result.proved, result.verdict
@@ -59,7 +59,7 @@ def test_a_comprehension_that_a_graph_break_cut_comes_back_as_it_was_written(tit
 
 
 @inlined
-def test_the_variable_of_a_cut_comprehension_gets_the_value_back_that_it_had() -> None:
+def test_the_variable_of_a_split_comprehension_gets_its_earlier_value_back() -> None:
     code = cut("r = [x(i) for i in it]\n    return r, i\n    i = 0", "given")
     result = decompile_frame(code)
     assert result.proved, result.verdict
@@ -70,7 +70,7 @@ def test_the_variable_of_a_cut_comprehension_gets_the_value_back_that_it_had() -
 
 
 @inlined
-def test_a_comprehension_inside_a_try_still_has_to_put_its_variables_back() -> None:
+def test_a_comprehension_inside_a_try_must_still_restore_its_variables() -> None:
     source = "def f(x, i):\n    {}\n        r = [x(i) for i in x]\n    {}\n        r = i\n    return r, i"
     code = function_code(source.format("try:", "except ValueError:"))
     assert prove(code.replace(co_exceptiontable=b""), code).grade.name in ("REFUTED", "UNPROVED")
@@ -85,7 +85,7 @@ RESUME = """
 """
 
 
-def test_marks_that_dynamo_sets_for_itself_are_not_shown_in_resume_functions() -> None:
+def test_marker_variables_of_dynamo_are_hidden_in_resume_functions() -> None:
     result = decompile_frame(function_code(RESUME.format("")))
     assert result.proved, result.verdict
     assert [line.strip() for line in result.source.splitlines()[1:]] == ["y = ___stack0", "return y + x"]
@@ -97,7 +97,7 @@ def test_marks_that_dynamo_sets_for_itself_are_not_shown_in_resume_functions() -
     assert [const for const in outer.co_consts if isinstance(const, CodeType)][0] in result.code.co_consts
 
 
-def test_marks_that_the_function_itself_can_see_are_shown() -> None:
+def test_marker_variables_that_the_function_can_read_are_shown() -> None:
     for source in (RESUME.format(" + len(locals())"), "def f(a):\n" + RESUME.format(" + len(locals())") + "    return a"):
         result = decompile_frame(function_code(source))
         assert result.proved, result.verdict

@@ -1,6 +1,6 @@
-"""The last structured rung: what no nest of statements can say comes out as a state machine that is proved.
+"""The last structured rung: control flow that no nesting of statements expresses becomes a proved state machine.
 
-Compilers do not make such graphs, code generators do: here a jump is patched to lead into the middle of a loop.
+Compilers emit no such graphs, code generators do: here a jump is patched to enter the middle of a loop.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STATEMENT = "        first = c(x)"
 
 
 def into_the_loop() -> CodeType:
-    """The code of SOURCE with the jump over the else clause leading to the middle of the loop."""
+    """Return the code of SOURCE with the jump over the else clause redirected into the middle of the loop."""
     code = function_code(SOURCE)
     jump = next(i.offset for i in dis.get_instructions(code) if i.opname == "JUMP_FORWARD")
     middle = min(start for start, _, line in code.co_lines() if line == 1 + SOURCE.split("\n").index(STATEMENT))
@@ -43,7 +43,7 @@ def into_the_loop() -> CodeType:
     return code.replace(co_code=bytes(raw))
 
 
-def test_a_loop_that_is_entered_in_two_places() -> None:
+def test_a_loop_with_two_entries_is_a_proved_state_machine() -> None:
     code = into_the_loop()
     result = decompile_frame(code, constant_globals=None)
     assert result.proved, result.verdict
@@ -54,7 +54,7 @@ def test_a_loop_that_is_entered_in_two_places() -> None:
 
 
 def run(code: object, answer: bool) -> object:
-    """Call the function and note the calls that it makes."""
+    """Call the function and return the calls that it makes."""
     assert isinstance(code, CodeType)
     calls = []
 
@@ -73,11 +73,11 @@ def run(code: object, answer: bool) -> object:
 
 @pytest.fixture
 def only_machines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the rung of state machines is tried."""
+    """Disable every rung but state machines."""
     monkeypatch.setattr(pipeline, "RUNGS", tuple(rung for rung in pipeline.RUNGS if rung.is_machine))
 
 
-# Leaving a `finally` by break needs the loop itself; this is for the rungs before.
+# leaving a `finally` by break needs the loop itself, which a state machine does not have
 NOT_HERE = {
     "break and continue in a finally",
     "continue and break in a finally in a finally",
@@ -94,6 +94,6 @@ EVERYTHING: Dict[str, str] = {
 
 @pytest.mark.usefixtures("only_machines")
 @pytest.mark.parametrize("name", [name for name in EVERYTHING if name not in NOT_HERE])
-def test_every_statement_can_stand_in_a_machine(name: str) -> None:
+def test_every_kind_of_statement_works_inside_a_state_machine(name: str) -> None:
     result = decompile_frame(function_code(EVERYTHING[name]), constant_globals=None)
     assert result.proved, result.verdict

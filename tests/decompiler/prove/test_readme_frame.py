@@ -1,4 +1,4 @@
-"""Dynamo's own code against readable text: the frame of the README example, as torch 2.13 makes it on CPython 3.11."""
+"""Prove readable texts of the README example's frame, as torch 2.13 generates it on CPython 3.11."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def toy_example(a, b):
 
 
 def compiled(source: str) -> CodeType:
-    """The code of the one function that `source` defines."""
+    """Return the code of the one function that `source` defines."""
     (code,) = [c for c in compile(source, "<test>", "exec").co_consts if isinstance(c, CodeType)]
     return code
 
 
 def frame() -> CodeType:
-    """Dynamo's 179 instructions."""
+    """Return the frame, 179 instructions of Dynamo's."""
     return compiled("def toy_example(a, b): pass").replace(
         co_code=FRAME,
         co_names=NAMES,
@@ -67,12 +67,12 @@ def frame() -> CodeType:
 
 
 def installed(name: str) -> bool:
-    """The names that Dynamo puts into the globals."""
+    """Return whether Dynamo installs this name in the globals."""
     return name.startswith(("__compiled_fn_", "__resume_at_", "__import_"))
 
 
 def proof(source: str, own: Set[str] = OWN) -> Verdict:
-    """The verdict on `source` as a decompilation of the frame."""
+    """Return the verdict on `source` as a decompilation of the frame."""
     return prove(frame(), compiled(source), constant_globals=installed, own_names=own)
 
 
@@ -114,5 +114,5 @@ def test_a_wrong_text_of_the_readme_frame_is_refuted(title: str) -> None:
     assert proof(READABLE.replace(old, new)).grade is Grade.REFUTED
 
 
-def test_the_names_of_a_user_may_not_vanish() -> None:
+def test_a_text_that_drops_a_name_of_the_user_is_refuted() -> None:
     assert not proof(READABLE, own=set()).holds

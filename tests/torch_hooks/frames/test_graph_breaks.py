@@ -1,9 +1,9 @@
-"""Why Dynamo broke a graph or gave a frame up, in its own words without what surrounds them."""
+"""Reasons of graph breaks and skipped frames, extracted from Dynamo's messages."""
 
 from __future__ import annotations
 
 
-def test_what_a_backend_raised_is_told_and_not_only_that_it_raised():
+def test_the_exception_of_a_backend_is_part_of_the_reason():
     from depyf.torch_hooks.frames.graph_breaks import failure_reason, reason_in
 
     assert reason_in("backend='mine' raised:\nValueError: no such shape") == (

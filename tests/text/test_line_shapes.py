@@ -1,4 +1,4 @@
-"""A text that is too long to be compiled each time is Python exactly when the few lines looked at are."""
+"""A long text is valid Python exactly if its deduplicated lines are, which are faster to compile."""
 
 import random
 
@@ -23,7 +23,7 @@ def graph(layers=120):
     return HEAD + "\n".join(lines) + "\n        return (addmm_0,)\n"
 
 
-def test_a_graph_of_many_layers_is_known_to_be_python_from_a_few_lines():
+def test_a_graph_of_many_layers_is_checked_by_compiling_a_few_lines():
     text = graph()
     assert is_module(text) and len(thinned(text)[0].splitlines()) < 12
 
@@ -43,20 +43,20 @@ def test_a_graph_of_many_layers_is_known_to_be_python_from_a_few_lines():
     ],
 )
 @pytest.mark.parametrize("at", [2, 100, 250])
-def test_one_wrong_line_among_hundreds_is_seen(broken, at):
+def test_one_wrong_line_among_hundreds_is_found(broken, at):
     lines = graph().split("\n")
     lines[at:at] = [broken]
     assert not is_module("\n".join(lines))
 
 
-def test_a_wrong_line_is_seen_inside_brackets_and_after_text_on_many_lines():
+def test_a_wrong_line_is_found_inside_brackets_and_after_multi_line_strings():
     assert not is_module(graph() + "x = (\n    1,\n    2\n    3,\n)\n" + "y = 1\n" * 900)
     assert is_module(graph() + "x = (\n    1,\n    2,\n)\n" + "y = 1\n" * 900)
     assert not is_module('x = """\n' + "y = 1 1\n" * 900 + '"""\n' + "y = 1 1\n")
     assert is_module('x = """\n' + "y = 1 1\n" * 900 + '"""\n')
 
 
-def test_texts_that_were_cut_and_mixed_at_random_are_judged_as_the_compiler_does():
+def test_randomly_cut_and_mixed_texts_are_judged_as_by_the_compiler():
     chance = random.Random(0)
     text = graph(40)
     wrong = 0

@@ -1,4 +1,4 @@
-"""Frames of real programs whose texts were once not proved: each must run from its file."""
+"""Frames that earlier versions of depyf could not prove: each must run from its file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Named(torch.nn.Module):
     [(lambda: break_under_three_managers, 2), (Nested, 2), (Copying, 1), (Named, 1)],
     ids=["a break under three context managers", "a value twice in a list", "a cell", "a large dict"],
 )
-def test_every_frame_is_replaced_and_does_the_same(make, count, tmp_path):
+def test_every_frame_runs_from_its_text_with_the_same_results(make, count, tmp_path):
     torch.manual_seed(0)
     program, arguments = make(), [torch.ones(2, 2)] * count
     expected = program(*arguments)
@@ -73,7 +73,7 @@ def test_every_frame_is_replaced_and_does_the_same(make, count, tmp_path):
 
 
 class Counting:
-    """Variables of a closure that a compiled function changes, several at once."""
+    """A closure whose compiled function changes several of its variables at once."""
 
     @staticmethod
     def make():
@@ -135,7 +135,7 @@ NESTED = [
 
 @pytest.mark.parametrize("nested", [False, True], ids=["", "breaks in nested calls are resumed there"])
 @pytest.mark.parametrize("dynamic", [None, True], ids=["", "dynamic"])
-def test_what_a_frame_changes_and_hands_on_is_replaced_and_the_same(nested, dynamic, tmp_path):
+def test_frames_that_change_shared_objects_run_from_their_text_with_the_same_results(nested, dynamic, tmp_path):
     expected = [make()(torch.ones(3)) for make in NESTED]
     torch._dynamo.reset()
     config = torch._dynamo.config
@@ -147,7 +147,7 @@ def test_what_a_frame_changes_and_hands_on_is_replaced_and_the_same(nested, dyna
     assert repr(results) == repr(expected)
 
 
-def test_a_variable_that_a_function_inside_shares_is_not_said_to_be_itself(tmp_path):
+def test_a_variable_shared_with_a_nested_function_is_not_stored_into_itself(tmp_path):
     def program(x):
         def inner():
             return x + 1

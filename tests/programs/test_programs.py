@@ -1,4 +1,4 @@
-"""Programs that use more of torch than a compiled function: what they leave in the folder is complete and filed right."""
+"""Programs that use more of torch than one compiled function: their files are complete and filed under the right graph."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def with_own_autograd(x):
 @pytest.mark.parametrize(
     "function", [with_cond, with_checkpoint, with_transforms, with_regions, with_own_autograd], ids=lambda f: f.__name__
 )
-def test_graphs_with_graphs_inside_run_from_their_files(tmp_path, function):
+def test_graphs_that_contain_graphs_run_from_their_files(tmp_path, function):
     def run(function):
         x = torch.linspace(-1, 1, 4, requires_grad=True)
         out = function(x)
@@ -75,7 +75,7 @@ def test_graphs_with_graphs_inside_run_from_their_files(tmp_path, function):
         assert part.linked or AOT_EAGER_INTERPRETS and "node by node" in first_line(tmp_path / "d", part)
 
 
-def test_a_backward_that_only_waits_to_be_compiled_is_not_said_to_run(tmp_path):
+def test_a_backward_that_is_not_compiled_yet_is_not_reported_as_running(tmp_path):
     x = torch.linspace(-1, 1, 4, requires_grad=True)
     record = session(tmp_path, lambda: torch.compile(lambda x: x.sin() * 2, backend="aot_eager")(x))
     (graph,) = record.graphs
@@ -87,7 +87,7 @@ def test_a_backward_that_only_waits_to_be_compiled_is_not_said_to_run(tmp_path):
     assert first_line(tmp_path, backward).endswith("nothing that was made of it has run so far")
 
 
-def test_modules_compiled_one_by_one_share_a_story_with_a_version_for_each_kind_of_input(tmp_path):
+def test_modules_compiled_one_by_one_share_a_full_code_file_with_a_version_per_kind_of_input(tmp_path):
     class Block(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -147,12 +147,12 @@ def test_an_exported_graph_is_not_filed_under_a_compiled_one_with_the_same_id(tm
     assert not compiled.without_frame
     assert "sin" in (tmp_path / compiled.stages[0].file).read_text()
     assert "cos" in (tmp_path / exported.stages[0].file).read_text()
-    if len(record.frames) == 1:  # torch 2.9 makes a frame for what it exports, too
+    if len(record.frames) == 1:  # torch 2.9 also generates a frame for an export
         assert exported.name == "__compiled_fn_exported_0"
         assert first_line(tmp_path, exported.stages[0]).endswith("no frame calls it: torch.export captured it")
 
 
-def test_what_a_failing_backend_was_given_is_on_disk(tmp_path, capsys):
+def test_the_graph_given_to_a_failing_backend_is_on_disk(tmp_path, capsys):
     def backend(graph_module, example_inputs):
         raise RuntimeError("not today")
 
@@ -168,7 +168,7 @@ def test_what_a_failing_backend_was_given_is_on_disk(tmp_path, capsys):
     assert graph.stages[0].file in next(tmp_path.glob("full_code_for_lambda_*.py")).read_text()
 
 
-def test_what_is_compiled_without_dynamo_has_files_and_is_linked(tmp_path):
+def test_graphs_compiled_without_dynamo_have_files_and_are_linked(tmp_path):
     if not hasattr(torch._inductor, "standalone_compile"):
         pytest.skip("this torch has no standalone_compile")
     results = []
@@ -189,7 +189,7 @@ def test_what_is_compiled_without_dynamo_has_files_and_is_linked(tmp_path):
         assert graph.kernels[0].linked and graph.without_frame == "it was compiled without Dynamo"
 
 
-def test_a_backward_compiled_in_the_session_joins_its_forward_compiled_before(tmp_path):
+def test_a_backward_compiled_in_the_session_is_filed_with_its_earlier_forward(tmp_path):
     torch._dynamo.reset()
     x = torch.ones(3, 4, requires_grad=True)
     out = torch.compile(tools.straight, backend="inductor")(x, torch.ones(3, 4))
@@ -202,7 +202,7 @@ def test_a_backward_compiled_in_the_session_joins_its_forward_compiled_before(tm
     assert post_grad.made_for == "backward" and post_grad.instead == (graph.kernels[1].file,)
 
 
-def test_compiled_autograd_shows_what_it_handed_to_dynamo_beside_what_dynamo_made_of_it(tmp_path):
+def test_compiled_autograd_has_its_own_graph_beside_the_one_that_dynamo_captured(tmp_path):
     linear = torch.nn.Linear(4, 4)
     x = torch.ones(2, 4, requires_grad=True)
 
@@ -223,7 +223,7 @@ def test_compiled_autograd_shows_what_it_handed_to_dynamo_beside_what_dynamo_mad
 # ---------------------------------------------------------------- what Dynamo makes for itself
 
 
-def test_the_rest_of_a_function_that_shares_variables_is_told_with_it(tmp_path):
+def test_the_resume_function_of_a_closure_is_in_the_full_code_of_the_closure(tmp_path):
     def made(scale):
         def shares(x):
             y = x * scale
@@ -241,11 +241,11 @@ def test_the_rest_of_a_function_that_shares_variables_is_told_with_it(tmp_path):
     assert (whole.name, rest.resume_of) == ("shares", whole.key)
     story = (tmp_path / "d" / whole.full_code_file).read_text()
     assert "What is left of shares after a graph break." in story and story.count("compiled version 1 of 1") == 2
-    torch_tells = depyf.inspect(function)
-    assert [one.resume_of is not None for one in torch_tells.functions] == [False, True]
+    from_inspect = depyf.inspect(function)
+    assert [one.resume_of is not None for one in from_inspect.functions] == [False, True]
 
 
-def test_a_module_that_dynamo_imports_where_it_returns_it_leaves_the_frame_replaced(tmp_path):
+def test_a_frame_that_returns_an_imported_module_is_replaced(tmp_path):
     def with_module(x):
         return torch.get_device_module(), x + 1
 
@@ -255,8 +255,8 @@ def test_a_module_that_dynamo_imports_where_it_returns_it_leaves_the_frame_repla
     assert torch.equal(results[0][1], torch.full((3,), 2.0))
 
 
-def test_functions_that_share_variables_go_on_after_a_break_inside_the_inner_one(tmp_path):
-    """Torch makes the rest of each function over the cells of the others; 2.11 has such frames only with a switch on."""
+def test_closures_resume_correctly_after_a_break_in_the_inner_function(tmp_path):
+    """Resume functions share cells with other frames; torch 2.11 generates such frames only with nested_graph_breaks."""
 
     def outer(x):
         total = x + 1

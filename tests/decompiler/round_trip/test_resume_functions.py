@@ -1,4 +1,4 @@
-"""The functions that Dynamo makes to go on after a graph break: entered in the middle of what the user wrote."""
+"""Resume functions, which continue in the middle of the user's function after a graph break."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 
 def resumed(function: Callable[..., object], *args: object) -> Dict[str, CodeType]:
-    """The codes of the resume functions of a function, by name and number."""
+    """Return the codes of the resume functions of a function, by name and number."""
     from torch._dynamo.convert_frame import register_bytecode_hook
 
     found: Dict[str, CodeType] = {}
@@ -41,13 +41,13 @@ def breaks_inside_a_with(x):
     return x.sin()
 
 
-def test_a_resume_function_inside_a_with_is_statements_and_no_state_machine() -> None:
+def test_a_resume_function_inside_a_with_is_structured_code_not_a_state_machine() -> None:
     (code,) = resumed(breaks_inside_a_with, torch.ones(3)).values()
     result = decompile_frame(code, constant_globals=None)
     assert result.proved, result.verdict
     assert result.rung == "idioms"
     assert "state" not in result.source
-    # what comes after the user's `with` is said once, after what Dynamo does with an exception that is swallowed
+    # code after the user's `with` appears once, after Dynamo's handling of a swallowed exception
     assert result.source.count("x = x * 2") == result.source.count("x.sin()") == 1
 
 
@@ -63,7 +63,7 @@ def breaks_inside_three_withs(x):
     return x.clone()
 
 
-def test_what_follows_each_of_several_withs_is_said_after_it_and_a_flag_tells_whether_it_was_left_as_usual() -> None:
+def test_code_after_each_of_several_withs_appears_once_guarded_by_a_flag() -> None:
     (code,) = resumed(breaks_inside_three_withs, torch.ones(3)).values()
     result = decompile_frame(code, constant_globals=None)
     assert result.proved, result.verdict
@@ -109,7 +109,7 @@ def breaks_in_a_call_for_a_place(x):
     return calls(x) if calls(x).sum() > 0 else places, places.items
 
 
-def test_resume_functions_that_hand_on_to_those_of_inner_frames_let_go_of_what_they_hand_on() -> None:
+def test_a_resume_function_frees_what_it_passes_to_the_resume_function_of_an_inner_frame() -> None:
     config = torch._dynamo.config
     if not hasattr(config, "nested_graph_breaks"):
         pytest.skip("breaks in nested calls are not resumed there")

@@ -1,4 +1,4 @@
-"""Guards as torch 2.9 prints them, without types and values, can be read as well."""
+"""Guards of torch 2.9, which are printed without types and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Dynamo's frames read: names that tell, and nothing said that a person would not say."""
+"""Dynamo's frames get descriptive names and no superfluous statements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    """The frame of a module with parameters, compiled for shapes that change."""
+    """Return the text of the frame of a module with parameters, compiled with dynamic shapes."""
     from torch._dynamo.convert_frame import register_bytecode_hook
 
     class Layer(torch.nn.Module):
@@ -38,15 +38,15 @@ def test_values_taken_out_of_a_dictionary_have_the_names_of_their_keys(text: str
     assert "bias = parameters['bias']" in text
 
 
-def test_a_temporary_of_dynamos_that_is_an_argument_is_called_by_the_arguments_name(text: str) -> None:
+def test_a_temporary_that_holds_an_argument_has_the_name_of_the_argument(text: str) -> None:
     assert "call_size(x, 0)" in text
     assert ":=" not in text
 
 
-def test_temporaries_go_in_one_statement(text: str) -> None:
+def test_temporaries_are_deleted_in_one_statement(text: str) -> None:
     assert [line.split()[0] for line in text.splitlines()].count("del") <= 1
 
 
-def test_what_dynamo_keeps_in_every_frame_has_a_name_and_names_are_made_of_names_that_tell(text: str) -> None:
+def test_values_that_dynamo_adds_to_every_frame_have_descriptive_names(text: str) -> None:
     assert "pregraph_timer = " in text
     assert "tmp_" not in text

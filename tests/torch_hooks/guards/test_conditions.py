@@ -1,4 +1,4 @@
-"""Guards as a person reads them: true conditions, no ids, and the line that asked for each."""
+"""Guards as readable conditions: true, without ids, with the line of the program that caused each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from depyf.torch_hooks.guards.conditions import Leaf, spoken
 from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.guards.tree import describe_guards
 
-# ---------------------------------------------------------------- one line of torch's at a time
+# ---------------------------------------------------------------- single lines of torch's guard text
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ INSIDE = " (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
         ),
     ],
 )
-def test_each_bound_of_a_size_has_its_own_line_and_torchs_aside_on_sizes_0_and_1_is_not_pasted_in(printed, expected):
+def test_each_bound_of_a_size_is_one_condition_without_the_remark_on_sizes_0_and_1(printed, expected):
     guards = describe_guards(f"+- LAMBDA_GUARD: {printed}", f.__code__)
     found = [(one.condition, one.location.line, one.location.code, one.of_sizes) for one in guards]
     assert found == expected
     assert all(one.location.file == "src/m.py" and one.location.function == "f" for one in guards)
 
 
-def test_two_ways_to_one_object_are_not_shown_as_a_comparison_with_itself():
-    ((words, is_python),) = said("OBJECT_ALIASING", "G['torch'].a is __import__('torch').a")
+def test_an_aliasing_guard_is_not_shown_as_a_comparison_with_itself():
+    ((words, is_python),) = conditions_for("OBJECT_ALIASING", "G['torch'].a is __import__('torch').a")
     assert words == "torch.a is one object, on whichever of two ways torch comes to it" and not is_python
-    assert said("OBJECT_ALIASING", "L['a'] is L['b']") == [("a is b", True)]
+    assert conditions_for("OBJECT_ALIASING", "L['a'] is L['b']") == [("a is b", True)]
 
 
-def test_an_optimizer_that_must_still_live_is_named_as_such_and_its_id_is_nowhere():
+def test_a_guard_that_an_optimizer_is_alive_has_no_id():
     name = "G['__optimizer_140356497080080_140356408064288_c6']()"
     tree = f"+- RootGuardManager\n| +- GuardManager: source={name}, type=<class 'int'>\n| | +- NOT_NONE: {name} is not None"
     (guard,) = describe_guards(tree, f.__code__)
@@ -92,7 +92,7 @@ def test_an_optimizer_that_must_still_live_is_named_as_such_and_its_id_is_nowher
     assert guard.expression == "G['__optimizer_..._..._c6']()"
 
 
-def said(kind: str, text: str, source: str = "", type_name: str = "") -> list[tuple[str, bool]]:
+def conditions_for(kind: str, text: str, source: str = "", type_name: str = "") -> list[tuple[str, bool]]:
     return [(one.text, one.is_python) for one in conditions_of(Leaf(kind, text, source, type_name))]
 
 
@@ -121,8 +121,8 @@ def said(kind: str, text: str, source: str = "", type_name: str = "") -> list[tu
         ("SOMETHING_NEW", "L['a'].shiny == 3", "a.shiny == 3"),
     ],
 )
-def test_conditions_that_python_can_say(kind, text, expected):
-    ((condition, is_python),) = said(kind, text)
+def test_conditions_are_python_expressions_where_possible(kind, text, expected):
+    ((condition, is_python),) = conditions_for(kind, text)
     assert is_python
     if expected is not None:
         assert condition == expected
@@ -145,20 +145,20 @@ def test_conditions_that_python_can_say(kind, text, expected):
         ("EQUALS_MATCH", "L['x'] == Weird(\n  0x7f1234567890)"),
     ],
 )
-def test_what_python_cannot_say_is_put_in_words_without_ids(kind, text):
-    ((condition, is_python),) = said(kind, text)
+def test_conditions_that_are_no_expression_are_described_without_ids(kind, text):
+    ((condition, is_python),) = conditions_for(kind, text)
     assert not is_python
     assert "\n" not in condition
     assert not re.search(r"\d{6,}|0x", condition)
 
 
-def test_a_module_is_named():
+def test_a_guard_on_a_module_names_it():
     text = f"___check_obj_id(G['m'], {id(math)}), type=<class 'module'>"
-    assert said("ID_MATCH", text) == [("m is sys.modules['math']", True)]
+    assert conditions_for("ID_MATCH", text) == [("m is sys.modules['math']", True)]
 
 
 def test_equality_includes_the_type_because_torch_checks_it():
-    assert said("EQUALS_MATCH", "L['n'] == 1", "L['n']", "int") == [("type(n) is int and n == 1", True)]
+    assert conditions_for("EQUALS_MATCH", "L['n'] == 1", "L['n']", "int") == [("type(n) is int and n == 1", True)]
 
 
 TENSOR = (
@@ -168,7 +168,7 @@ TENSOR = (
 
 
 def test_a_tensor_is_described_dimension_by_dimension():
-    assert said("TENSOR_MATCH", TENSOR, "L['a']", "torch.nn.parameter.Parameter") == [
+    assert conditions_for("TENSOR_MATCH", TENSOR, "L['a']", "torch.nn.parameter.Parameter") == [
         (
             "type(a) is torch.nn.Parameter and a.dtype is torch.float16 and a.device == torch.device('cuda', 1) "
             "and a.requires_grad is True and a.dim() == 2 and a.size(1) == 4 and a.stride() == (4, 1)",
@@ -177,15 +177,15 @@ def test_a_tensor_is_described_dimension_by_dimension():
     ]
 
 
-def test_unusual_dispatch_keys_are_told():
-    conditions = said("TENSOR_MATCH", TENSOR.replace("AutogradCUDA", "AutogradCUDA, Negative"), "L['a']")
+def test_unusual_dispatch_keys_are_shown():
+    conditions = conditions_for("TENSOR_MATCH", TENSOR.replace("AutogradCUDA", "AutogradCUDA, Negative"), "L['a']")
     assert conditions[1] == (
         "a has the dispatch keys CUDA, BackendSelect, ADInplaceOrView, AutogradCUDA, Negative",
         False,
     )
 
 
-# ---------------------------------------------------------------- a printed tree
+# ---------------------------------------------------------------- printed guard trees
 
 TREE = """
 TREE_GUARD_MANAGER:
@@ -222,11 +222,11 @@ def test_a_printed_tree_becomes_records_in_the_order_of_the_parameters():
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "+- ", "| | +- X: ", "\x00\n| +- GuardManager: source="])
-def test_text_in_no_known_form_yields_what_can_be_read(text):
+def test_an_unknown_form_of_guards_yields_what_is_readable(text):
     describe_guards(text, f.__code__)
 
 
-# ---------------------------------------------------------------- torch itself
+# ---------------------------------------------------------------- guards of a compiled function
 
 
 class Color(enum.Enum):
@@ -312,7 +312,7 @@ def test_the_conditions_hold_for_the_arguments_they_were_made_for(compiled_guard
         (9, lambda torch: {"q": 1}),
     ],
 )
-def test_one_of_them_fails_when_dynamo_would_recompile(compiled_guards, index, other):
+def test_a_condition_fails_when_dynamo_would_recompile(compiled_guards, index, other):
     torch, values, guards = compiled_guards
     changed = list(values)
     changed[index] = other(torch)
@@ -341,7 +341,7 @@ def test_text_of_the_structured_trace_gives_the_same_as_the_live_manager(compile
     ("shortened", "full"),
     [("mp/project/model.py", "/tmp/project/model.py"), ("other.py", "other.py"), ("x/model.py", "x/model.py")],
 )
-def test_file_names_that_torch_cut_are_made_whole_again(shortened, full):
+def test_file_names_that_torch_shortened_are_completed(shortened, full):
     from depyf.torch_hooks.guards.origins import _full_name
 
     assert _full_name(shortened, "/tmp/project/model.py") == full
@@ -388,13 +388,13 @@ def test_file_names_that_torch_cut_are_made_whole_again(shortened, full):
         ("ODD", "not any(hasattr({}, f'_dynamo_{{mark}}_indices') for mark in ('dynamic', 'weak_dynamic'))"),
     ],
 )
-def test_a_guard_reads_the_same_whether_others_of_its_form_were_read_before_or_not(source, kind, text):
+def test_a_guard_reads_the_same_with_a_cold_and_a_warm_cache_of_forms(source, kind, text):
     leaf = Leaf(kind, text.format(source), source, "torch.Tensor")
     conditions_of(Leaf(kind, text.format("L['before']"), "L['before']", "torch.Tensor"))
     assert conditions_of(leaf) == spoken(leaf)
 
 
-def test_parts_of_modules_are_spelled_as_their_user_does_wherever_torch_looks_for_them() -> None:
+def test_parameters_and_submodules_are_spelled_as_attributes_wherever_torch_reads_them() -> None:
     assert readable("L['self']._modules['lin']._parameters['weight']") == "self.lin.weight"
     assert readable("L['self'].__dict__['_modules']['lin']._parameters['weight']") == "self.lin.weight"
     assert readable("L['self'].__dict__['_modules']['0'].__dict__") == "self[0].__dict__"
