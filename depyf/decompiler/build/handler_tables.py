@@ -1,4 +1,7 @@
-"""The tables of handlers: which function executes each micro-op, and each node of the region tree."""
+"""The tables of handlers: which function executes each micro-op, and each node of the region tree.
+
+A new micro-op gets its handler in FUNCTION (docs/recipes.md, "A new opcode").
+"""
 
 from __future__ import annotations
 
