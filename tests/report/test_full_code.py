@@ -535,7 +535,9 @@ def test_a_break_inside_a_library_names_the_line_of_the_program_that_called_it()
 def test_skipped_generators_of_libraries_are_counted_not_named():
     skip = (SkipRecord("generator", "no"),)
     own = function_named("mine", skips=skip)
-    others = [function_named(f"typing_{number}", file="/usr/lib/python3.11/typing.py", skips=skip) for number in range(7)]
+    others = [
+        function_named(f"typing_{number}", file="/usr/lib/python3.11/typing.py", skips=skip) for number in range(7)
+    ]
     text = summary(SessionRecord(functions=(*others, own), frames=(compiled("mine", "0/0"),)), "d")
     assert "typing" not in text and "compiled: toy_example (toy.py:1)" in text
     assert "7 functions more left to Python" in text

@@ -124,7 +124,7 @@ def test_modules_methods_and_callable_objects_are_accepted():
         found = names(depyf.inspect(target))
         assert found[0] == "forward" and found[1].startswith("torch_dynamo_resume_in_forward"), target
     assert names(depyf.inspect(called)) == ["__call__"]
-    assert names(depyf.inspect(torch.nn.Sequential(torch.nn.ReLU(), Half())))[:1] == ["forward"], "submodules are included"
+    assert names(depyf.inspect(torch.nn.Sequential(torch.nn.ReLU(), Half())))[:1] == ["forward"], "submodules too"
 
 
 def test_without_a_target_every_live_compiled_function_is_shown():
