@@ -3,8 +3,8 @@
     python tools/house.py            write docs/house.md
     python tools/house.py --check    exit 1 when docs/house.md is not what the source gives
 
-The order and the allowed directions of import stand in ROOMS, by hand. Everything else is read from the source: a
-module's line on the map is the first sentence of its docstring. `tests/house/` holds the source to it.
+ROOMS is written by hand: the rooms in order, and what each may import. Everything else is read from the source; the
+line of a module on the map is the first paragraph of its docstring. `tests/house/` compares the source with it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _GRAPH = (*_PROGRAM, "depyf.decompiler.flow", "depyf.decompiler.undo", "depyf.de
 _DATA = ("depyf.problems", "depyf.record", "depyf.report")
 _FILES = ("depyf.torch_hooks.internals", "depyf.torch_hooks.disk")
 
-# room -> the rooms that it may import, besides itself; a room is a package, or a module that stands alone.
-# The order is that in which one frame walks through the house.
+# room -> the rooms that it may import, besides itself; a room is a package, or a module that is in none.
+# A room may import only rooms that are listed before it.
 ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.version": (),
     "depyf.errors": (),
@@ -56,8 +56,8 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     ),
     # The prover shares the decoder with the stages that it judges, and nothing that writes the text.
     "depyf.decompiler.prove": (*_PROGRAM, "depyf.decompiler.decode", "depyf.decompiler.simplify"),
-    "depyf.decompiler.pipeline": (*_BOTTOM, "depyf.decompiler.*"),
     "depyf.decompiler.code_search": ("depyf.errors", "depyf.text", "depyf.decompiler.bytecode"),
+    "depyf.decompiler.pipeline": (*_BOTTOM, "depyf.decompiler.*"),
     "depyf.decompiler": ("depyf.errors", "depyf.decompiler.*"),
     "depyf.record": ("depyf.text",),
     "depyf.report": ("depyf.problems", "depyf.record", "depyf.text"),
@@ -93,7 +93,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
 
 
 def modules() -> Dict[str, Path]:
-    """Every module of the package by its dotted name."""
+    """Return the path of every module of the package by its dotted name."""
     found = {}
     for path in sorted((ROOT / "depyf").rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -102,7 +102,7 @@ def modules() -> Dict[str, Path]:
 
 
 def room_of(module: str) -> str:
-    """The innermost room that the module stands in; empty where there is none."""
+    """Return the innermost room that holds the module; empty if none does."""
     parts = module.split(".")
     for length in range(len(parts), 0, -1):
         room = ".".join(parts[:length])
@@ -111,19 +111,19 @@ def room_of(module: str) -> str:
     return ""
 
 
-# Packages whose modules all stand in rooms of their own: only their __init__ is meant by the name.
+# Packages whose modules are all in rooms of their own: as a room, the name means their __init__ alone.
 _OUTER = ("depyf", "depyf.decompiler", "depyf.torch_hooks")
 
 
 def may_import(room: str, target: str) -> bool:
-    """Whether a module of `room` may import one of the room `target`."""
+    """Return whether a module of `room` may import one of the room `target`."""
     allowed = ROOMS[room]
     package = ".".join(target.split(".")[:2])
     return target == room or target in allowed or f"{package}.*" in allowed
 
 
 def imports_of(path: Path, known: Dict[str, Path]) -> Iterator[Tuple[str, int]]:
-    """(module of depyf, line) for each import in the file, also inside functions and for type checkers only."""
+    """Yield (module of depyf, line) for each import in the file, those in functions and for type checkers included."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names if alias.name.split(".")[0] == "depyf")
@@ -137,7 +137,7 @@ def imports_of(path: Path, known: Dict[str, Path]) -> Iterator[Tuple[str, int]]:
 
 
 def against_the_direction() -> List[str]:
-    """The imports that ROOMS does not allow, one line each."""
+    """Return the imports that ROOMS does not allow, one line each."""
     known = modules()
     found = []
     for module, path in known.items():
@@ -148,7 +148,7 @@ def against_the_direction() -> List[str]:
 
 
 def import_cycles() -> List[str]:
-    """Modules that import each other, directly or through others: `a -> b -> a`."""
+    """Return the modules that import each other, directly or through others: `a -> b -> a`."""
     known = modules()
     edges: Dict[str, Set[str]] = {name: {to for to, _ in imports_of(path, known)} for name, path in known.items()}
     found: List[str] = []
@@ -170,31 +170,38 @@ def import_cycles() -> List[str]:
 
 
 def first_sentence(path: Path) -> str:
-    """The first paragraph of a module's docstring, on one line."""
+    """Return the first paragraph of a module's docstring, on one line."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
 
 
+INTRODUCTION = """\
+# The map of the house
+
+Generated by `python tools/house.py`: the text is the first paragraph of each docstring. A *room* is a package, or a
+module that is in none. A room imports only rooms that are listed before it, and of these only the ones named under
+"May import"; `tests/house/` checks that. `a.*` stands for all rooms of the package `a`.
+
+The list goes from the bottom up. How one frame travels through it is drawn in [CONTRIBUTING](../CONTRIBUTING.md).
+"""
+
+
 def render() -> str:
-    """The text of docs/house.md."""
+    """Return the text of docs/house.md."""
     known = modules()
-    lines = [
-        "# The map of the house",
-        "",
-        "Made from the source by `python tools/house.py`: the order of the rooms and what each may import stand there,",
-        "the rest is the first sentence of each docstring. Rooms stand in the order in which one frame walks through",
-        "them: from bytecode to text to proof, then into the record, the reports and the files.",
-    ]
+    lines = [INTRODUCTION, "| room | what it is for |", "|---|---|"]
+    for room in ROOMS:
+        anchor = _shown(room).replace(".", "")
+        lines += [f"| [`{_shown(room)}`](#{anchor}) | {first_sentence(known[room])} |"]
     for room, allowed in ROOMS.items():
         members = [name for name in known if room_of(name) == room]
         lines += ["", f"## `{_shown(room)}`", ""]
-        if room in known:
-            lines += [first_sentence(known[room]), ""]
+        lines += [first_sentence(known[room]), ""]
         names = ", ".join(f"`{_shown(name)}`" for name in allowed) or "nothing of depyf"
         lines += [f"May import: {names}."]
         inner = [name for name in members if name != room]
         if inner:
-            lines += ["", "| module | what it holds |", "|---|---|"]
+            lines += ["", "| module | what it is for |", "|---|---|"]
             lines += [f"| `{name[len(room) + 1 :]}` | {first_sentence(known[name])} |" for name in inner]
     return "\n".join(lines) + "\n"
 
@@ -204,7 +211,7 @@ def _shown(room: str) -> str:
 
 
 def main() -> int:
-    """Write the map, or check it."""
+    """Write the map, or compare it with the source."""
     text = render()
     if "--check" not in sys.argv[1:]:
         MAP.write_text(text, encoding="utf-8")

@@ -28,6 +28,15 @@ def test_the_map_is_what_the_source_gives():
     assert house.MAP.read_text(encoding="utf-8") == house.render(), "run python tools/house.py"
 
 
+def test_a_room_may_import_only_rooms_that_are_listed_before_it():
+    order = list(house.ROOMS)
+    for place, (room, allowed) in enumerate(house.ROOMS.items()):
+        named = [name for name in allowed if not name.endswith(".*")]
+        packages = [name[: -len("*")] for name in allowed if name.endswith(".*")]
+        named += [name for name in order if any(name.startswith(package) for package in packages)]
+        assert [name for name in named if name != room and name not in order[:place]] == [], room
+
+
 def test_imports_point_one_way():
     assert house.against_the_direction() == []
 
