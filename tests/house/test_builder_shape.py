@@ -30,7 +30,7 @@ class Shape:
 
 
 def shapes(texts: Iterable[str]) -> Dict[str, Shape]:
-    """The classes of some modules by name; a name that two of them have is an error."""
+    """Return the classes of some modules by name; a name that two of them have is an error."""
     found: Dict[str, Shape] = {}
     for text in texts:
         for node in ast.walk(ast.parse(text)):
@@ -63,14 +63,14 @@ def shape(node: ast.ClassDef) -> Shape:
 
 
 def last_name(base: ast.expr) -> str:
-    """`Expression` for `s.Expression` and `Generic` for `Generic[T]`."""
+    """Return `Expression` for `s.Expression` and `Generic` for `Generic[T]`."""
     if isinstance(base, ast.Subscript):
         base = base.value
     return base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
 
 
 def only_raises(function: ast.AST) -> bool:
-    """Whether a function does nothing but raise, whatever its docstring."""
+    """Return whether a function only raises, its docstring aside."""
     body = [statement for statement in function.body if not is_text(statement)]
     return len(body) == 1 and isinstance(body[0], ast.Raise)
 
@@ -80,19 +80,19 @@ def is_text(statement: ast.stmt) -> bool:
 
 
 def ancestry(found: Dict[str, Shape], name: str) -> List[Shape]:
-    """A class of the package and those that it inherits from, in the package."""
+    """Return a class and the classes of the package that it inherits from."""
     own = found[name]
     return [own] + [other for base in own.bases if base in found for other in ancestry(found, base)]
 
 
 def depth(found: Dict[str, Shape], name: str) -> int:
-    """1 for a class of its own; one more for each class of the project above it, a syntax node being one."""
+    """Return 1 plus the length of the longest chain of base classes in the project (a syntax node counts as one)."""
     above = [depth(found, base) if base in found else int(base not in FOREIGN) for base in found[name].bases]
     return 1 + max(above, default=0)
 
 
 def violations(found: Dict[str, Shape]) -> List[str]:
-    """What is too deep, too large, or a stub."""
+    """Return the classes that are too deep, too large, or stubs."""
     result = []
     for name in found:
         classes = ancestry(found, name)

@@ -27,7 +27,7 @@ def commands(job: str) -> list[str]:
 
 
 def rows_of(heading: str, text: str) -> list[list[str]]:
-    """The cells of the first table below a heading, without its head."""
+    """Return the cells of the first table below a heading, without its head."""
     section = text[text.index(f"## {heading}\n") :].split("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
     return rows[2:]

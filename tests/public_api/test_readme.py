@@ -70,7 +70,7 @@ def test_the_demo_runs_without_a_c_compiler_and_prints_the_backend_it_uses(demo)
     assert not list(folder.glob("*kernel*"))
 
 
-def test_the_demo_prints_where_to_look_and_the_entry_frame(demo):
+def test_the_demo_prints_the_file_to_open_and_the_entry_frame(demo):
     output, folder = demo
     assert str(folder / "full_code_for_toy_example_0.py") in output
     assert (folder / "__transformed_code_0_for_toy_example.py").read_text() in output

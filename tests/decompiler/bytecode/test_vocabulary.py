@@ -25,7 +25,7 @@ HOMES = {
 
 
 def definitions(tree: ast.Module):
-    """The names that a module binds at its top other than by import."""
+    """Yield the names that a module binds at its top other than by import."""
     for node in tree.body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             yield node.name

@@ -22,7 +22,7 @@ EMITTING = {"emit", "jump", "local", "_pair", "Op"}
 
 
 def emitted() -> Set[str]:
-    """The kinds of op that the decoder's tables and functions name."""
+    """Return the kinds of op that the decoder's tables and functions name."""
     kinds = {kind for kind, _ in translation._SIMPLE.values()} | set(translation._JUMPS.values())
     for path in DECODE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -34,7 +34,7 @@ def emitted() -> Set[str]:
 
 
 def kinds_in(argument: ast.expr) -> Iterator[str]:
-    """The op kinds that an argument may be: an upper-case string, or one of two."""
+    """Return the op kinds that an argument may be: an upper-case string, or one of two."""
     if isinstance(argument, ast.IfExp):
         yield from kinds_in(argument.body)
         yield from kinds_in(argument.orelse)

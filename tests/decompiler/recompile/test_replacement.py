@@ -14,7 +14,7 @@ from depyf.decompiler.recompile import CannotRecompile, compile_like, global_sta
 
 
 def returning(value: s.Expression, *names: str, name: str = "f") -> s.Module:
-    """`def f(*names): return value`."""
+    """Return the tree of `def f(*names): return value`."""
     arguments = s.arguments(args=[s.arg(one) for one in names])
     return s.Module([s.FunctionDef(name, arguments, [s.Return(value)])])
 
