@@ -57,11 +57,8 @@ PENDING = {
     "depyf.record",
     "depyf.report",
     "depyf.text",
-    "depyf.torch_hooks.entry_points",
     "depyf.torch_hooks.frames",
-    "depyf.torch_hooks.graphs",
     "depyf.torch_hooks.guards",
-    "depyf.torch_hooks.internals",
 }
 
 

@@ -45,7 +45,7 @@ def debug() -> Iterator[None]:
             _print(_invitation(dumped_files()))
             _pause()
         else:
-            _print("debug(): no terminal and no debugger to pause in; the program goes on without a pause.")
+            _print("debug(): no terminal and no debugger to pause in; the program continues without a pause.")
         yield
 
 
@@ -94,8 +94,8 @@ def _terminal_answers() -> bool:
 
 
 def _pause() -> None:
-    breakpoint()  # depyf is paused. Set breakpoints now (b FILE:LINE), then go on (c).
-    return  # depyf is paused. Set breakpoints now (b FILE:LINE), then go on (c).
+    breakpoint()  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).
+    return  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).
 
 
 def _invitation(files: list[Path]) -> str:

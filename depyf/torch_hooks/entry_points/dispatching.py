@@ -1,8 +1,8 @@
 """Calls that skip the guards: a compiled method whose caller chooses the version.
 
-Dynamo checks the guards of a version on every call, and there may be hundreds.  A caller that knows which version fits
-(the shapes never change, the module never changes) can call its code directly: Dynamo makes it with the same arguments
-and cells as the original, so a function with that code in place of the original's is enough.
+Dynamo checks the guards of a version on every call, and there may be hundreds.  A caller that is sure which version
+fits (the shapes never change, the module never changes) can call its code directly: Dynamo makes it with the same
+arguments and cells as the original, so a function with that code in place of the original's is enough.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def _is_definition(text: str) -> bool:
 
 
 def _is_generated(code: CodeType) -> bool:
-    """Whether this is a resume function: its file is that of the function it continues, but has no text of it."""
+    """Return whether this is a resume function: its file, that of the function it continues, has no text of it."""
     return code.co_name.startswith("torch_dynamo_resume_in_")
 
 

@@ -120,7 +120,7 @@ class Skips:
                 continue
             key = self._functions.key_of(code)
             if key not in compiled and not self._functions.get(key).skips:
-                self._functions.add_skip(key, read_skip("this torch does not say why", code, None))
+                self._functions.add_skip(key, read_skip("this torch does not report why", code, None))
 
 
 def _fits(attempt: Compilation, code: CodeType) -> bool:

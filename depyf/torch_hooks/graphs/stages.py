@@ -52,7 +52,7 @@ STAGES: Tuple[Stage, ...] = (
 STAGE_OF_EVENT = {stage.event: stage for stage in STAGES}
 STAGE_NAMES: Tuple[str, ...] = tuple(dict.fromkeys(stage.name for stage in STAGES))  # in the order of compilation
 
-# AOTAutograd looks for the graph in its cache, and finds it or not. If it does, the pre-grad passes do not
+# AOTAutograd searches its cache for the graph, and finds it or not. If it does, the pre-grad passes do not
 # run (torch 2.13 and 2.15; 2.9 and 2.11 run them first; all other stages come from the cache and are in the trace).
 CACHE_HIT = "aotautograd_cache_hit"
 CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))

@@ -192,7 +192,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "load_by_key_path",
         "torch._inductor.codecache",
         "PyCodeCache.load_by_key_path",
-        "handed out to programs that look for it in depyf.explain; depyf itself does not call it",
+        "for programs that import it from depyf.explain; depyf itself does not call it",
         "2.1 and newer (2.9, 2.13, 2.15 checked)",
         "explain.enable_debugging.patched_load_by_key_path cannot be called",
     ),
