@@ -43,25 +43,25 @@ def store_variable(frame: Frame, op: Op) -> None:
     value = frame.stack.pop()
     if isinstance(value, Null):
         raise Unstructured("a variable is cleared")
-    if has_it_already(frame, op, value):
+    if is_self_store(frame, op, value):
         return
     if op.kind != "STORE_LOCAL" or op.arg not in scope.unread_before_store:
         before_rebinding(frame, name, value)
-    store(frame, value, s.Name(name), is_local=op.kind == "STORE_LOCAL", is_event=lets_go(frame, op))
+    store(frame, value, s.Name(name), is_local=op.kind == "STORE_LOCAL", is_event=releases_old_value(frame, op))
     if op.arg in frame.output.generated and value.refs and value.pending:
-        spill_until(frame, value)  # `:=` is for people, code generators do not mean it
+        spill_until(frame, value)  # a statement: people write `:=`, code generators do not
 
 
-def has_it_already(frame: Frame, op: Op, value: Value) -> bool:
-    """`x = x`, which code generators write, says nothing where nobody else can have changed the variable."""
+def is_self_store(frame: Frame, op: Op, value: Value) -> bool:
+    """Whether a store is `x = x`, as code generators write it, and nothing else can have changed the variable."""
     if op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and frame.scope.is_private_cell(op.arg, op.offset)):
         return False
     is_read = type(value) is Value and value.name is None and not value.pending and not value.targets
     return is_read and isinstance(value.node, s.Name) and value.node.id == spelled(op.arg)
 
 
-def lets_go(frame: Frame, op: Op) -> bool:
-    """Whether a store to a variable releases, there and then, what anybody may have put into it."""
+def releases_old_value(frame: Frame, op: Op) -> bool:
+    """Whether a store may run code at once: the variable may hold the last reference to any object."""
     return op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and frame.scope.is_private_cell(op.arg, op.offset))
 
 
@@ -87,7 +87,7 @@ def store_together(frame: Frame) -> bool:
         run.reverse()
         values.reverse()
     names = [frame.scope.bound_name(op) for op in run]
-    nodes = take(frame, *values, final=True, is_event=any(lets_go(frame, op) for op in run))
+    nodes = take(frame, *values, final=True, is_event=any(releases_old_value(frame, op) for op in run))
     for name in names:
         before_rebinding(frame, name)
     emit(frame, s.Assign([s.Tuple([s.Name(name) for name in names])], s.Tuple(nodes)))
@@ -115,9 +115,9 @@ def unpack_swapped(frame: Frame, count: int) -> bool:
     if born != sorted(born) or not frame.upcoming.store_one_by_one(count):
         return False
     if all(op.kind in STORES for op in ops[position : position + count]):
-        return False  # only variables: `store_together`
+        return False  # `store_together` writes it
     nodes = take(frame, *stack.pop_many(count), final=True)
-    killed, stack.killed = stack.killed, []
+    killed = stack.take_killed()
     flush(frame)
     pattern = Pattern(count, -1, (s.Tuple(nodes), [], killed, frame.output.offset))
     pattern.slots = [Slot(pattern, index, frame.output.offset) for index in range(count)]
@@ -127,15 +127,16 @@ def unpack_swapped(frame: Frame, count: int) -> bool:
 
 
 def is_plain_value(value: Value) -> bool:
-    """A value that is on the stack once and is nothing special."""
+    """Whether a value is on the stack once and of no special kind."""
     special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
     return value.refs == 1 and value.name is None and not isinstance(value, special) and not value.targets
 
 
 def store(frame: Frame, value: Value, target: s.Expression, is_local: bool = False, is_event: bool = False) -> None:
-    """Assign a popped value. `is_local`: the variable can be read again without effect.
+    """Assign a popped value.
 
-    `is_event`: what is assigned to may run code, by letting go of what it held.
+    `is_local`: the variable can be read again without effect. `is_event`: the assignment may run code, because it
+    releases what the target held.
     """
     if isinstance(value, Slot) and value.name is None:
         store_target(frame, value, target)
@@ -149,7 +150,7 @@ def store(frame: Frame, value: Value, target: s.Expression, is_local: bool = Fal
             store_shared(frame, value, target, is_local)
             return
         if value.pending and (value.kills or frame.stack.pending[-1] is not value):
-            flush(frame)  # something was done since, or what it used last goes now: it has a name
+            flush(frame)  # cannot be inlined: an effect intervened, or its operands die here
             assign(frame, value, target, is_event)
             return
         value.targets.append(target)
@@ -167,10 +168,11 @@ def store(frame: Frame, value: Value, target: s.Expression, is_local: bool = Fal
 
 
 def store_shared(frame: Frame, value: Value, target: s.Expression, is_local: bool) -> None:
-    """A fresh container goes into a variable and stays in use: a local is its name from now on.
+    """Assign a value that stays in use and that only a statement or a display can make.
 
-    Any other variable could not be read again without effect: the container waits for what becomes of it. So it
-    does where a person wrote it so; a statement of its own is better to read where a code generator did.
+    A local variable is its name from now on. Any other variable cannot be read again without effect, so a container
+    waits for its next use (`:=`, or another target); not where a code generator stored it: there a statement of its own
+    is easier to read.
     """
     stack = frame.stack
     waits = not (is_local and isinstance(target, s.Name) and target.id in frame.output.generated) or stack.around
@@ -180,7 +182,7 @@ def store_shared(frame: Frame, value: Value, target: s.Expression, is_local: boo
         stack.values[-1] = waiting = Value(node, value.offset)
         waiting.refs = 1
         waiting.targets.append(target)
-        waiting.kills, stack.killed = stack.killed, []
+        waiting.kills = stack.take_killed()
         stack.add_pending(waiting)
         return
     if not isinstance(target, s.Name):
@@ -204,7 +206,7 @@ def finish_targets(frame: Frame, value: Value) -> None:
 def op_store_attr(frame: Frame, op: Op) -> None:
     """STORE_ATTR"""
     value, owner = frame.stack.pop_many(2)
-    if augmented(frame, value, (owner,), op.arg):
+    if write_augmented(frame, value, (owner,), op.arg):
         return
     store_into(frame, value, (owner,), lambda nodes: s.Attribute(nodes[0], op.arg))
 
@@ -215,7 +217,7 @@ def op_store_subscr(frame: Frame, op: Op) -> None:
     if fold_store(frame, value, owner, key):
         return
     places = [owner, *(key.parts if isinstance(key, SliceParts) else [key])]
-    if not augmented(frame, value, places, None):
+    if not write_augmented(frame, value, places, None):
         store_into(frame, value, places, as_item)
 
 
@@ -228,8 +230,8 @@ def store_into(frame: Frame, value: Value, places: Sequence[Value], make: Any) -
     emit(frame, s.Assign([make(nodes[1:])], nodes[0]))
 
 
-def augmented(frame: Frame, value: Value, places: Sequence[Value], attribute: Optional[str]) -> bool:
-    """`x.y += v` and `x[k] += v`: the place was computed once and used twice."""
+def write_augmented(frame: Frame, value: Value, places: Sequence[Value], attribute: Optional[str]) -> bool:
+    """Write `x.y += v` or `x[k] += v` if the place was computed once and used twice; else do nothing."""
     node = value.node
     if not isinstance(node, Inplace) or value.refs or value.name is not None or not value.pending:
         return False
@@ -245,7 +247,7 @@ def augmented(frame: Frame, value: Value, places: Sequence[Value], attribute: Op
         parts = (read.value, read.slice)
         if len(places) > 2 and isinstance(read.slice, s.Slice):
             parts = (read.value, read.slice.lower, read.slice.upper, read.slice.step)[: len(places)]
-    if len(parts) != len(places) or not all(is_read_of(part, place) for part, place in zip(parts, places)):
+    if len(parts) != len(places) or not all(reads_place(part, place) for part, place in zip(parts, places)):
         return False
     waiting = [place for place in places if place.pending]
     if frame.stack.pending[-len(waiting) - 1 :] != [*waiting, value] or any(place.refs for place in places):
@@ -260,12 +262,12 @@ def augmented(frame: Frame, value: Value, places: Sequence[Value], attribute: Op
     return True
 
 
-def is_read_of(part: Optional[s.Expression], place: Value) -> bool:
-    """Whether an expression inside the value is this very place."""
-    if isinstance(part, Reference):
-        return part.value is place
+def reads_place(part: Optional[s.Expression], place: Value) -> bool:
+    """Whether `part` of an expression is the value of `place`."""
     if part is place.node or (part is None and is_constant(place, None)):
         return True
+    if isinstance(part, Reference):
+        return part.value is place
     if isinstance(part, s.Slice) and isinstance(place.node, s.Slice) and not place.pending:
         return s.same(part, place.node)
     return isinstance(part, s.Name) and part.id == place.name

@@ -6,7 +6,7 @@ from typing import Callable, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.effects import event, take
-from depyf.decompiler.build.expression_forms import Flipped, bool_op, comes_later, flips, negate
+from depyf.decompiler.build.expression_forms import Flipped, bool_op, flips, is_written_second, negate
 from depyf.decompiler.build.symbolic_frame import Frame, run_ops
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
@@ -14,6 +14,7 @@ from depyf.decompiler.flow.graph import Both, Choice, Simple, Test
 
 
 def op_chain(frame: Frame, op: Op) -> None:
+    """CHAIN: `a < b < c`"""
     operator, rest = op.arg
     left, right = take(frame, *frame.stack.pop_many(2))
     operators, operands = [operator], [right]
@@ -24,6 +25,7 @@ def op_chain(frame: Frame, op: Op) -> None:
 
 
 def op_bool(frame: Frame, op: Op) -> None:
+    """BOOL: `a and b`, `a or b` for their value"""
     operator, test, rest = op.arg
     first = test_node(frame, test, is_kept=True)
     operands = [operand(frame, ops) for ops in reversed(rest)]
@@ -32,18 +34,19 @@ def op_bool(frame: Frame, op: Op) -> None:
 
 
 def op_select(frame: Frame, op: Op) -> None:
+    """SELECT: `a if b else c`"""
     test, then, orelse = op.arg
     node = test_node(frame, test)
-    if comes_later(then, orelse) and not flips(node):
+    if is_written_second(then, orelse) and not flips(node):
         node, then, orelse = negate(node), orelse, then
     event(frame, s.IfExp(node, operand(frame, then), operand(frame, orelse)))
 
 
 def test_node(frame: Frame, test: Test, is_kept: bool = False, is_followed: bool = True) -> s.Expression:
-    """The expression for a test whose first operand is on the stack.
+    """Return the expression for a test whose first operand is on the stack.
 
-    `is_kept`: the value that is tested may stay on the stack. `is_followed`: the test comes right after the value;
-    after the first arm of a conditional expression it does not, so no compiler tests the operands in its place.
+    `is_kept`: the value that is tested may stay on the stack. `is_followed`: the test comes right after the value. It
+    does not after the first arm of a conditional expression: there no compiler tests the operands in its place.
     """
     if isinstance(test, Simple):
         (node,) = take(frame, frame.stack.pop())
@@ -61,7 +64,7 @@ def test_node(frame: Frame, test: Test, is_kept: bool = False, is_followed: bool
     else:
         assert isinstance(test, Choice)
         then, orelse = test.then, test.orelse
-        if comes_later(then[0], orelse[0]) and not flips(node):
+        if is_written_second(then[0], orelse[0]) and not flips(node):
             node, then, orelse = negate(node), orelse, then
         first = nested_test(frame, *then, is_kept, not is_kept)
         node = s.IfExp(node, first, nested_test(frame, *orelse, is_kept))
@@ -69,22 +72,22 @@ def test_node(frame: Frame, test: Test, is_kept: bool = False, is_followed: bool
 
 
 def operand(frame: Frame, ops: Sequence[Op]) -> s.Expression:
-    """An expression that is computed only on some paths: nothing may be written for it."""
+    """Return an expression that is computed only on some paths; it may need no statement."""
     return isolated(frame, ops, lambda: take(frame, frame.stack.pop())[0])
 
 
 def nested_test(
     frame: Frame, ops: Sequence[Op], test: Test, is_kept: bool = False, is_followed: bool = True
 ) -> s.Expression:
-    """A test that is computed only on some paths."""
+    """Return a test that is computed only on some paths; it may need no statement."""
     return isolated(frame, ops, lambda: test_node(frame, test, is_kept, is_followed))
 
 
 def isolated(frame: Frame, ops: Sequence[Op], finish: Callable[[], s.Expression]) -> s.Expression:
-    """Run ops that must come out as one expression."""
+    """Execute ops that must result in one expression, which `finish` returns."""
     stack, output = frame.stack, frame.output
     pending, stack.pending = stack.pending, []
-    killed, stack.killed = stack.killed, []
+    killed = stack.take_killed()
     out, output.body = output.body, []
     depth = len(stack.values)
     stack.around.append((depth, pending))

@@ -17,6 +17,7 @@ from depyf.decompiler.bytecode.microops import FROM_STACK, NULL_SECOND, PLAIN, O
 
 
 def op_call(frame: Frame, op: Op) -> None:
+    """CALL: `f(x, y=z)`"""
     argc, kwnames, layout = op.arg
     if kwnames is FROM_STACK:
         kwnames = constant_of(frame.stack.pop())
@@ -42,7 +43,7 @@ def op_call(frame: Frame, op: Op) -> None:
 
 
 def pop_callee(frame: Frame, layout: str, arguments: List[Value]) -> Value:
-    """The callable below its arguments; with a bound method's pair, `self` joins the arguments."""
+    """Pop the callable below its arguments; of a bound method's pair, `self` joins the arguments."""
     stack = frame.stack
     if layout is PLAIN:
         return stack.pop()
@@ -55,6 +56,7 @@ def pop_callee(frame: Frame, layout: str, arguments: List[Value]) -> Value:
 
 
 def op_call_ex(frame: Frame, op: Op) -> None:
+    """CALL_EX: `f(*args, **kwargs)`"""
     has_kwargs, layout = op.arg
     mapping = frame.stack.pop() if has_kwargs else None
     sequence = frame.stack.pop()
@@ -75,7 +77,7 @@ def op_call_ex(frame: Frame, op: Op) -> None:
 
 
 def spread_sequence(frame: Frame, sequence: Value) -> List[Any]:
-    """(value, is starred) for each positional argument."""
+    """Return (value, is starred) for each positional argument."""
     if isinstance(sequence, Fresh) and is_unpacked(sequence):
         return [(sequence, True)]
     if isinstance(sequence, Fresh) and sequence.name is None and sequence.refs == 0:
@@ -94,7 +96,7 @@ def spread_sequence(frame: Frame, sequence: Value) -> List[Any]:
 
 
 def spread_mapping(mapping: Optional[Value]) -> List[Any]:
-    """(name or None, value) for each keyword argument."""
+    """Return (name or None, value) for each keyword argument."""
     if mapping is None:
         return []
     if isinstance(mapping, FreshDict) and mapping.name is None and mapping.refs == 0:
@@ -107,12 +109,13 @@ def spread_mapping(mapping: Optional[Value]) -> List[Any]:
 
 
 def is_unpacked(sequence: Fresh) -> bool:
-    """Whether positional arguments were put together in a list, or a tuple of one `*x`, before they were unpacked."""
+    """Whether positional arguments were collected in a list, or in a tuple of one `*x`, before the call."""
     starred = [item for item in sequence.items if isinstance(item.node, s.Starred)]
     return bool(starred) and (sequence.kind == "list" or len(sequence.items) == 1)
 
 
 def suggest_names(frame: Frame, call: Sequence[s.Expression]) -> None:
+    """Record the parameter names of a known function for the temporaries that it is called with."""
     callee = call[0]
     if not isinstance(callee, s.Name):
         return

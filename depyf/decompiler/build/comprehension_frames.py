@@ -23,7 +23,7 @@ from depyf.decompiler.undo import Comprehension
 
 
 def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Value]) -> bool:
-    """A comprehension: a function made, called with an iterator, and gone."""
+    """Push the comprehension that a call of its function computes; False if the function is no comprehension."""
     code = function.definition.code
     if code.co_name not in COMPREHENSIONS or len(arguments) != 1 or function.refs:
         return False
@@ -38,7 +38,7 @@ def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Va
 
 
 def op_comprehension(frame: Frame, op: Op) -> None:
-    """A comprehension that was inlined: its loops are built apart, with the iterator to run over given."""
+    """COMPREHENSION: one that was inlined. Its loops are built in a frame of their own, which is given the iterator."""
     scope = frame.scope
     found: Comprehension = op.arg
     (source,) = take(frame, frame.stack.pop())
@@ -49,7 +49,7 @@ def op_comprehension(frame: Frame, op: Op) -> None:
     inner.stack.push(Marker("collection"))
     inner.stack.push(Value(source))
     over = source.args[0] if isinstance(source, (IterOf, AiterOf)) else source
-    event(frame, comprehension_node(found.kind, loops(inner, found.tree), over))
+    event(frame, comprehension_node(found.kind, collecting_loops(inner, found.tree), over))
 
 
 def adds_to_collection(frame: Frame, op: Op, popped: int) -> bool:
@@ -58,6 +58,7 @@ def adds_to_collection(frame: Frame, op: Op, popped: int) -> bool:
 
 
 def op_collect_in_list(frame: Frame, op: Op) -> None:
+    """LIST_APPEND"""
     if not adds_to_collection(frame, op, 1):
         op_list_append(frame, op)
         return
@@ -66,6 +67,7 @@ def op_collect_in_list(frame: Frame, op: Op) -> None:
 
 
 def op_collect_in_set(frame: Frame, op: Op) -> None:
+    """SET_ADD"""
     if not adds_to_collection(frame, op, 1):
         op_set_add(frame, op)
         return
@@ -74,6 +76,7 @@ def op_collect_in_set(frame: Frame, op: Op) -> None:
 
 
 def op_start_set(frame: Frame, op: Op) -> None:
+    """BUILD_SET"""
     if op.arg or frame.stack.values:
         op_build_set(frame, op)
     else:  # the collection itself
@@ -81,6 +84,7 @@ def op_start_set(frame: Frame, op: Op) -> None:
 
 
 def op_collect_in_dict(frame: Frame, op: Op) -> None:
+    """MAP_ADD"""
     if not adds_to_collection(frame, op, 2):
         op_map_add(frame, op)
         return
@@ -89,13 +93,14 @@ def op_collect_in_dict(frame: Frame, op: Op) -> None:
 
 
 def op_collect_yielded(frame: Frame, op: Op) -> None:
+    """YIELD"""
     (node,) = take(frame, frame.stack.pop(), final=True)
     emit(frame, s.Expr(Element(node)))
     silent(frame, s.Constant(None))
 
 
-def unmentioned(frame: Frame) -> List[str]:
-    """Free variables that only code mentions which the compiler dropped."""
+def unmentioned_variables(frame: Frame) -> List[str]:
+    """Return the free variables that only code mentions which the compiler dropped."""
     return [
         spelled(name)
         for name in frame.scope.code.co_freevars
@@ -106,12 +111,12 @@ def unmentioned(frame: Frame) -> List[str]:
 def comprehension_of(
     program: Program, tree: Any, settings: Settings, tables: Tables, source: s.Expression
 ) -> s.Expression:
-    """The comprehension that a code object of its own computes."""
+    """Return the comprehension that a code object of its own computes."""
     frame = open_comprehension(program, settings, tables)
-    return comprehension_node(program.code.co_name, loops(frame, tree), source, unmentioned(frame))
+    return comprehension_node(program.code.co_name, collecting_loops(frame, tree), source, unmentioned_variables(frame))
 
 
-def loops(frame: Frame, tree: Any) -> List[s.Statement]:
-    """The statements that compute a comprehension."""
+def collecting_loops(frame: Frame, tree: Any) -> List[s.Statement]:
+    """Return the statements that compute a comprehension."""
     trampoline(walk(frame, tree))
     return resolve(frame.output.body, frame.scope.placeholders)

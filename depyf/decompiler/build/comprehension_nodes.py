@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.expression_forms import bool_op, mentioning, negate
+from depyf.decompiler.build.expression_forms import bool_op, negate, with_mentions
 from depyf.decompiler.bytecode.unstructured import Unstructured
 
 COMPREHENSIONS: Dict[str, Any] = {
@@ -29,7 +29,7 @@ class Element(s.Expression):
 def comprehension_node(
     kind: str, body: Sequence[s.Statement], source: s.Expression, unmentioned: Sequence[str] = ()
 ) -> s.Expression:
-    """`[element for ... in source if ...]` from the loops that compute it."""
+    """Return `[element for ... in source if ...]` from the loops that compute it."""
     generators: List[s.comprehension] = []
     statements: Sequence[s.Statement] = body
     while True:
@@ -42,7 +42,7 @@ def comprehension_node(
             condition, statements = _condition(first, statements[1:])
             generators[-1].ifs = [*generators[-1].ifs, condition]
         elif isinstance(first, s.Assign) and generators and len(first.targets) == 1:
-            # `for x in [value]`, where it is not the first: the compiler makes an assignment of it.
+            # `for x in [value]`, after another `for`: the compiler makes an assignment of it.
             generators.append(s.comprehension(first.targets[0], s.List([first.value]), [], 0))
             statements = statements[1:]
         else:
@@ -54,16 +54,16 @@ def comprehension_node(
         element = Element(s.Constant(None))
     if not isinstance(element, Element) or not generators:
         raise Unstructured("a comprehension of an unknown form")
-    value = mentioning(element.value, unmentioned)
+    value = with_mentions(element.value, unmentioned)
     if kind == "<dictcomp>":
         return s.DictComp(element.key or s.Constant(None), value, generators)
     return COMPREHENSIONS[kind](value, generators)  # type: ignore[no-any-return]
 
 
 def _condition(first: s.If, rest: Sequence[s.Statement]) -> Tuple[s.Expression, Sequence[s.Statement]]:
-    """What has to hold so that something is collected, and the statements that do it.
+    """Return the condition under which something is collected, and the statements that do it.
 
-    A constant in a condition makes the compiler drop what would decide: what is left of it is tested all the same.
+    A constant in a condition makes the compiler drop the test that it decides; the rest of it is still tested.
     """
     if rest:
         return _outcome([first], True), rest
@@ -90,7 +90,7 @@ def _collects(body: Sequence[s.Statement]) -> bool:
 
 
 def _outcome(body: Sequence[s.Statement], end: bool) -> s.Expression:
-    """Tests that only decide whether to go on, as one expression; at the end of `body` one does if `end` says so."""
+    """Return tests that only decide whether to collect as one expression; `end` is its value at the end of `body`."""
     found: List[s.Expression] = []
     for statement in body:
         if isinstance(statement, s.Continue):
@@ -106,7 +106,7 @@ def _outcome(body: Sequence[s.Statement], end: bool) -> s.Expression:
 
 
 def _choice(test: s.Expression, then: s.Expression, orelse: s.Expression) -> s.Expression:
-    """`then if test else orelse`, where only the truth counts."""
+    """Return `then if test else orelse`, where only the truth counts."""
     if isinstance(then, s.Constant) and isinstance(orelse, s.Constant):
         if then.value == orelse.value:
             return bool_op("or" if then.value else "and", [test, then])

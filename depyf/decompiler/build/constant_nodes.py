@@ -16,14 +16,14 @@ _SPELLABLE = (int, str, bytes, bool, type(None), type(...))
 
 
 class Placeholders:
-    """Hands out one name for each object that no source can spell."""
+    """Gives one name to each object that no source can spell."""
 
     def __init__(self) -> None:
-        self.values: Dict[str, Any] = {}  # by the names that stand for them
+        self.values: Dict[str, Any] = {}  # name -> the object that it stands for
         self._known: Dict[int, s.Placeholder] = {}
 
     def node(self, value: Any) -> s.Placeholder:
-        """The placeholder of `value`, by identity."""
+        """Return the placeholder of `value`, by identity."""
         known = self._known.get(id(value))
         if known is None:
             is_builtin = isinstance(value, BuiltinFunctionType) and getattr(builtins, value.__name__, None) is value
@@ -35,7 +35,7 @@ class Placeholders:
 
 
 def spellable(value: Any) -> bool:
-    """Whether source text can say exactly this constant."""
+    """Whether source text can spell exactly this constant."""
     kind = type(value)
     if kind in _SPELLABLE or kind is CodeType:
         return True
@@ -55,16 +55,16 @@ def _has_text(value: Any) -> bool:
 
 
 def constant_node(value: Any, placeholders: Placeholders) -> s.Expression:
-    """The expression for a constant."""
+    """Return the expression for a constant."""
     if type(value) is frozenset or spellable(value):
         return s.Constant(value)
     return placeholders.node(value)
 
 
 def value_node(value: Any, known: Mapping[str, Any], placeholders: Placeholders) -> s.Expression:
-    """The expression for the value of a default or an annotation, as it is now.
+    """Return the expression for the current value of a default or an annotation.
 
-    A plain list, dict or set is written out; what is a global of the function (`known`) or a builtin has its name.
+    A plain list, dict or set is written out; a global of the function (`known`) or a builtin is written by its name.
     """
     node = _display(value)
     if node is not None:
@@ -77,7 +77,7 @@ def value_node(value: Any, known: Mapping[str, Any], placeholders: Placeholders)
 
 
 def _display(value: Any, depth: int = 20) -> Optional[s.Expression]:
-    """The display of a plain container whose elements all have a spelling; the constant itself; None for others."""
+    """Return the display of a plain container of elements that can be spelled, or the constant itself; else None."""
     kind = type(value)
     if kind is not frozenset and kind is not CodeType and spellable(value):
         return s.Constant(value)

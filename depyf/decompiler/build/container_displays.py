@@ -15,8 +15,8 @@ from depyf.decompiler.build.expression_forms import (
     is_plain,
     is_plain_key,
     joined,
-    none_if_none,
     set_elements,
+    slice_bound,
 )
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Fresh, FreshDict, SliceParts, Value
@@ -28,6 +28,7 @@ CONVERSION_CODES = {"": -1, "s": 115, "r": 114, "a": 97}
 
 
 def op_build_sequence(frame: Frame, op: Op) -> None:
+    """BUILD_LIST, BUILD_TUPLE"""
     items = frame.stack.pop_many(op.arg)
     for item in items:
         item.refs += 1
@@ -35,6 +36,7 @@ def op_build_sequence(frame: Frame, op: Op) -> None:
 
 
 def op_build_set(frame: Frame, op: Op) -> None:
+    """BUILD_SET"""
     items = frame.stack.pop_many(op.arg)
     elements = take(frame, *items) if items else [s.Starred(s.Tuple([]))]
     if len(elements) > 2 and all(isinstance(element, s.Constant) for element in elements):
@@ -44,6 +46,7 @@ def op_build_set(frame: Frame, op: Op) -> None:
 
 
 def op_build_map(frame: Frame, op: Op) -> None:
+    """BUILD_MAP"""
     values = frame.stack.pop_many(2 * op.arg)
     keys = values[0::2]
     if all(is_plain(key) and is_plain_key(key.node) for key in keys):
@@ -53,17 +56,18 @@ def op_build_map(frame: Frame, op: Op) -> None:
         frame.stack.push(FreshDict([key.node for key in keys], items, op.offset))
         return
     if op.arg > MOST_PAIRS_AT_ONCE:
-        flush(frame)  # a key may run code as soon as it goes in: all values are computed before
+        flush(frame)  # all values are computed before the first key is hashed, which may run code
     nodes = take(frame, *values)
     pairs = list(zip(nodes[0::2], nodes[1::2]))
     first, rest = pairs[:MOST_PAIRS_IN_TURN], pairs[MOST_PAIRS_IN_TURN:]
     # The compiler would make a dict of the rest first, and compare its keys with each other before all others.
-    apart: List[s.Expression] = [s.Dict([key], [value]) for key, value in rest]
+    later: List[s.Expression] = [s.Dict([key], [value]) for key, value in rest]
     keys_now: List[Optional[s.Expression]] = [*(key for key, _ in first), *(None for _ in rest)]
-    event(frame, s.Dict(keys_now, [*(value for _, value in first), *apart]))
+    event(frame, s.Dict(keys_now, [*(value for _, value in first), *later]))
 
 
 def op_build_const_key_map(frame: Frame, op: Op) -> None:
+    """BUILD_CONST_KEY_MAP"""
     stack = frame.stack
     keys = constant_of(stack.pop())
     items = stack.pop_many(op.arg)
@@ -77,28 +81,32 @@ def op_build_const_key_map(frame: Frame, op: Op) -> None:
 
 
 def op_build_slice(frame: Frame, op: Op) -> None:
+    """BUILD_SLICE"""
     values = frame.stack.pop_many(op.arg)
     if all(is_plain(value) for value in values):
         nodes = [value.node for value in values]
-        silent(frame, s.Slice(*(none_if_none(node) for node in nodes)))
+        silent(frame, s.Slice(*(slice_bound(node) for node in nodes)))
         return
     if frame.upcoming.kind == "STORE_SUBSCR":
         frame.stack.push(SliceParts(values, op.offset))
         return
     nodes = take(frame, *values)
-    event(frame, s.Slice(*(none_if_none(node) for node in nodes)))
+    event(frame, s.Slice(*(slice_bound(node) for node in nodes)))
 
 
 def op_build_string(frame: Frame, op: Op) -> None:
+    """BUILD_STRING: the pieces of an f-string"""
     event(frame, joined(take(frame, *frame.stack.pop_many(op.arg))))
 
 
 def op_convert(frame: Frame, op: Op) -> None:
+    """CONVERT: `!r` of an f-string"""
     (node,) = take(frame, frame.stack.pop())
     event(frame, Converted(node, CONVERSION_CODES[op.arg]))
 
 
 def op_format(frame: Frame, op: Op) -> None:
+    """FORMAT: `{x:spec}` of an f-string"""
     conversion, has_spec = op.arg
     values = frame.stack.pop_many(1 + has_spec)
     nodes = take(frame, *values)
@@ -111,6 +119,7 @@ def op_format(frame: Frame, op: Op) -> None:
 
 
 def op_list_to_tuple(frame: Frame, op: Op) -> None:
+    """LIST_TO_TUPLE"""
     value = frame.stack.pop()
     if isinstance(value, Fresh) and value.name is None and value.refs == 0:
         value.kind = "tuple"
@@ -121,13 +130,14 @@ def op_list_to_tuple(frame: Frame, op: Op) -> None:
 
 
 def op_list_extend(frame: Frame, op: Op) -> None:
+    """LIST_EXTEND"""
     stack = frame.stack
     value = stack.pop()
     target = stack.values[-op.arg]
     if not isinstance(target, Fresh) or target.name is not None:
         mutate(frame, target, "extend", value)
         return
-    # Where what is in it is known, the elements just join those before; else this is an operation of its own.
+    # If all elements are known, these join them; after a `*x` this is an operation of its own.
     is_known = not any(isinstance(item.node, s.Starred) for item in target.items)
     if isinstance(value, Fresh) and value.name is None and is_known:
         added = list(value.items)
@@ -151,6 +161,7 @@ def op_list_extend(frame: Frame, op: Op) -> None:
 
 
 def op_list_append(frame: Frame, op: Op) -> None:
+    """LIST_APPEND"""
     value = frame.stack.pop()
     target = frame.stack.values[-op.arg]
     if isinstance(target, Fresh) and target.name is None:
@@ -161,6 +172,7 @@ def op_list_append(frame: Frame, op: Op) -> None:
 
 
 def op_set_add(frame: Frame, op: Op) -> None:
+    """SET_ADD"""
     value = frame.stack.pop()
     target = frame.stack.values[-op.arg]
     if target.refs == 1 and target.pending and isinstance(target.node, s.Set):
@@ -170,6 +182,7 @@ def op_set_add(frame: Frame, op: Op) -> None:
 
 
 def op_set_update(frame: Frame, op: Op) -> None:
+    """SET_UPDATE"""
     stack = frame.stack
     value = stack.pop()
     target = stack.values[-op.arg]
@@ -187,7 +200,7 @@ def op_set_update(frame: Frame, op: Op) -> None:
 
 
 def extend_set(frame: Frame, depth: int, value: Value, is_starred: bool) -> None:
-    """One more element for a set display on the stack, or several."""
+    """Add an element to a set display on the stack, or the elements of an iterable."""
     stack = frame.stack
     target = stack.values[-depth]
     stack.values[-depth] = merged = Value(target.node, target.offset)
@@ -199,6 +212,7 @@ def extend_set(frame: Frame, depth: int, value: Value, is_starred: bool) -> None
 
 
 def op_dict_update(frame: Frame, op: Op) -> None:
+    """DICT_UPDATE, DICT_MERGE"""
     stack = frame.stack
     value = stack.pop()
     target = stack.values[-op.arg]
@@ -228,6 +242,7 @@ def op_dict_update(frame: Frame, op: Op) -> None:
 
 
 def op_map_add(frame: Frame, op: Op) -> None:
+    """MAP_ADD"""
     stack = frame.stack
     key, value = stack.pop_many(2)
     target = stack.values[-op.arg]
@@ -242,7 +257,7 @@ def op_map_add(frame: Frame, op: Op) -> None:
 
 
 def mutate(frame: Frame, target: Value, method: str, value: Value) -> None:
-    """A list or dict that has a name already, since it is to hold itself: `items += [...]`, `d |= {...}`."""
+    """Write `items += [...]` or `d |= {...}` for a container that has a name already, because it is to hold itself."""
     if target.name is None or target.items is None:
         raise Unstructured(f"a container in use is changed by {method}")
     (node,) = take(frame, value, final=True)
@@ -255,7 +270,7 @@ def takes_pairs(target: FreshDict, added: FreshDict, kind: str) -> bool:
     """Whether the pairs of a dict that is unpacked into another can be written as pairs of that one.
 
     After a mapping whose pairs are not known each dict is unpacked by an operation of its own: the compiler makes one
-    for the pairs up to the next `**`. (In displays that is said in the end, see `spread`.)
+    for the pairs up to the next `**`. (`resolution.spread` writes those of displays as pairs in the end.)
     """
     if None not in target.keys:
         return kind == "DICT_UPDATE" or None not in added.keys

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, List
+import itertools
+from typing import Any, List
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.boolean_tests import operand, test_node
 from depyf.decompiler.build.effects import emit, flush, take
 from depyf.decompiler.build.expression_forms import AiterOf, IterOf
-from depyf.decompiler.build.region_walk import check_same, join, part
+from depyf.decompiler.build.region_walk import build_part, check_unchanged, join
 from depyf.decompiler.build.symbolic_frame import Frame, Steps, run_ops
 from depyf.decompiler.build.symbolic_values import Marker, Pattern, Slot, Value, fork
+from depyf.decompiler.build.tidying import bodies
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.structure import IfNode, Leave, LoopNode, TryNode, WithNode
 
 
-def leave(frame: Frame, item: Leave) -> Steps:
-    """break and continue"""
+def leave_loop(frame: Frame, item: Leave) -> Steps:
+    """Write `break` or `continue`."""
     emit(frame, s.Break() if item.kind == "break" else s.Continue())
     frame.output.falls = False
     return
@@ -25,9 +27,10 @@ def leave(frame: Frame, item: Leave) -> Steps:
 
 
 def if_statement(frame: Frame, item: IfNode) -> Steps:
+    """Write `if`."""
     stack, output = frame.stack, frame.output
     test = test_node(frame, item.test)
-    killed, stack.killed = stack.killed, []
+    killed = stack.take_killed()
     flush(frame)
     node = s.If(test, [], [], origin=item.offset)
     output.body.append(node)
@@ -38,17 +41,18 @@ def if_statement(frame: Frame, item: IfNode) -> Steps:
             saved, output.body = output.body, body
             output.delete(killed)
             output.body = saved
-        yield part(frame, sequence, fork(base), body)
+        yield build_part(frame, sequence, fork(base), body)
         ways.append((output.falls, stack.values, body))
     join(frame, ways, base)
 
 
 def loop(frame: Frame, item: LoopNode) -> Steps:
-    """`while`, `for` or `async for`"""
+    """Write `while`, `for` or `async for`."""
     return while_loop(frame, item) if item.kind == "while" else for_loop(frame, item)
 
 
 def for_loop(frame: Frame, item: LoopNode) -> Steps:
+    """Write `for` or `async for`: the body stores the item first."""
     value = frame.stack.pop()
     (node,) = take(frame, value, final=True)
     is_async = item.kind == "async for"
@@ -65,8 +69,8 @@ def for_loop(frame: Frame, item: LoopNode) -> Steps:
     inside = fork(base)
     slot = Slot(pattern, 0)
     slot.refs = 1
-    yield part(frame, item.body, [*inside, slot], statement.body)
-    check_same(frame, base)
+    yield build_part(frame, item.body, [*inside, slot], statement.body)
+    check_unchanged(frame, base)
     if not pattern.is_done:
         raise Unstructured("the variable of a for loop is not set first")
     statement.target = pattern.targets[0]
@@ -74,6 +78,7 @@ def for_loop(frame: Frame, item: LoopNode) -> Steps:
 
 
 def while_loop(frame: Frame, item: LoopNode) -> Steps:
+    """Write `while`."""
     stack, output = frame.stack, frame.output
     flush(frame)
     base = stack.values
@@ -89,32 +94,33 @@ def while_loop(frame: Frame, item: LoopNode) -> Steps:
         if statement.body or stack.killed:
             raise Unstructured("the test of a while loop needs statements")
         statement.test = test
-    yield part(frame, item.body, stack.values, statement.body)
-    check_same(frame, base)
+    yield build_part(frame, item.body, stack.values, statement.body)
+    check_unchanged(frame, base)
     yield from loop_else(frame, item, base, statement)
     if item.test is None and not has_break(statement.body):
         output.falls = False
 
 
 def loop_else(frame: Frame, item: LoopNode, after: List[Value], statement: Any) -> Steps:
-    """The else clause, and the state after the loop."""
+    """Write the else clause, and restore the stack after the loop."""
     frame.output.falls = True
     if item.orelse.items:
-        yield part(frame, item.orelse, fork(after), statement.orelse)
+        yield build_part(frame, item.orelse, fork(after), statement.orelse)
     frame.stack.values = after
     frame.output.falls = True
 
 
 def try_statement(frame: Frame, item: TryNode) -> Steps:
+    """Write `try` with its `except` clauses and else, or with its `finally`."""
     stack, output = frame.stack, frame.output
     flush(frame)
     base = stack.values
     make = s.TryStar if item.region.is_star else s.Try
     statement = make([], [], [], [], origin=item.offset)
     output.body.append(statement)
-    yield part(frame, item.body, fork(base), statement.body)
+    yield build_part(frame, item.body, fork(base), statement.body)
     if item.orelse.items:
-        yield part(frame, item.orelse, stack.values, statement.orelse)
+        yield build_part(frame, item.orelse, stack.values, statement.orelse)
     ways = [(output.falls, stack.values, statement.orelse or statement.body)]
     handler = frame.scope.program.handlers[item.region.number]
     caught = [Marker("lasti")] * handler.lasti + [Marker("exception state"), Marker("exception")]
@@ -127,24 +133,26 @@ def try_statement(frame: Frame, item: TryNode) -> Steps:
         name = None if clause.name is None else frame.scope.bound_name(clause.name)
         body: List[s.Statement] = []
         statement.handlers.append(s.ExceptHandler(kind, name, body, origin=clause.offset))
-        yield part(frame, clause.body, [*below, *fork(caught[:-1])], body)
+        yield build_part(frame, clause.body, [*below, *fork(caught[:-1])], body)
         ways.append((output.falls, stack.values, body))
     if item.final.items:
-        yield part(frame, item.final, [*fork(base[: handler.depth]), *fork(caught)], statement.finalbody)
+        yield build_part(frame, item.final, [*fork(base[: handler.depth]), *fork(caught)], statement.finalbody)
         if not statement.finalbody:
             statement.finalbody.append(s.Pass())
     join(frame, ways, base)
 
 
-def open_with(frame: Frame, context: s.Expression, keyword: str) -> None:
-    """BEFORE_WITH, BEFORE_ASYNC_WITH: the exit method and the value entered."""
+def op_before_with(frame: Frame, op: Op) -> None:
+    """BEFORE_WITH, BEFORE_ASYNC_WITH: push the exit method and the value entered"""
     exit_method = Marker("exit method")
-    exit_method.node = context
+    (exit_method.node,) = take(frame, frame.stack.pop(), final=True)
+    flush(frame)
     frame.stack.push(exit_method)
-    frame.stack.push(Slot(Pattern(1, -1, keyword), 0))
+    frame.stack.push(Slot(Pattern(1, -1, "with" if op.kind == "BEFORE_WITH" else "async with"), 0))
 
 
 def with_statement(frame: Frame, item: WithNode) -> Steps:
+    """Write `with` or `async with`: the body stores or pops the value entered first."""
     stack = frame.stack
     slot = stack.values[-1]
     if not isinstance(slot, Slot) or slot.pattern.source != ("async with" if item.is_async else "with"):
@@ -160,7 +168,7 @@ def with_statement(frame: Frame, item: WithNode) -> Steps:
     pattern = Pattern(1, -1, "with")
     inside[-1] = Slot(pattern, 0)
     inside[-1].refs = 1
-    yield part(frame, item.body, inside, statement.body)
+    yield build_part(frame, item.body, inside, statement.body)
     if not pattern.is_done:
         raise Unstructured("the value of a with statement is not taken first")
     entry.optional_vars = pattern.targets[0] if pattern.targets else None
@@ -170,31 +178,13 @@ def with_statement(frame: Frame, item: WithNode) -> Steps:
 
 def has_break(body: List[s.Statement]) -> bool:
     """Whether a loop body can break out of its loop."""
-    return any(isinstance(statement, s.Break) for statement in loop_statements(body))
-
-
-def loop_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
-    """The statements of a loop body, without those of inner loops and functions (their else clauses count)."""
     work = list(body)
     while work:
         statement = work.pop()
-        yield statement
+        if isinstance(statement, s.Break):
+            return True
         if isinstance(statement, (s.For, s.While, s.AsyncFor)):
             work.extend(statement.orelse)
-        elif isinstance(statement, s.If):
-            work.extend([*statement.body, *statement.orelse])
-        elif isinstance(statement, (s.With, s.AsyncWith)):
-            work.extend(statement.body)
-        elif isinstance(statement, s.Match):
-            for case in statement.cases:
-                work.extend(case.body)
-        elif isinstance(statement, (s.Try, s.TryStar)):
-            work.extend([*statement.body, *statement.orelse, *statement.finalbody])
-            for handler in statement.handlers:
-                work.extend(handler.body)
-
-
-def op_before_with(frame: Frame, op: Op) -> None:
-    (node,) = take(frame, frame.stack.pop(), final=True)
-    flush(frame)
-    open_with(frame, node, "with" if op.kind == "BEFORE_WITH" else "async with")
+        else:
+            work.extend(itertools.chain.from_iterable(bodies(statement)))
+    return False

@@ -42,6 +42,7 @@ def is_own_closure(closure: Value, code: CodeType) -> bool:
 
 
 def op_make_function(frame: Frame, op: Op) -> None:
+    """MAKE_FUNCTION"""
     stack = frame.stack
     code = constant_of(stack.pop())
     closure = stack.pop() if op.arg & CLOSURE else None
@@ -55,7 +56,7 @@ def op_make_function(frame: Frame, op: Op) -> None:
 
 
 def call_function_type(frame: Frame, closure: Value, code: CodeType, others: Sequence[Optional[Value]]) -> None:
-    """A function over cells that are not variables here (decode/function_calls.py)."""
+    """Push a function over cells that are not variables here (decode/function_calls.py)."""
     scope = frame.scope
     if any(value is not None for value in others):
         raise Unstructured("a function with defaults over cells of another function")
@@ -68,7 +69,7 @@ def call_function_type(frame: Frame, closure: Value, code: CodeType, others: Seq
 def make_function(
     frame: Frame, code: CodeType, defaults: Optional[Value], kwdefaults: Optional[Value], annotations: Optional[Value]
 ) -> None:
-    """MAKE_FUNCTION: the function's parts are computed now, its text is decided when it is used."""
+    """Push a function: its defaults and annotations are computed now, its text is decided when it is used."""
     stack = frame.stack
     given = [value for value in (defaults, kwdefaults, annotations) if value is not None]
     nodes = iter(take(frame, *given))
@@ -82,7 +83,7 @@ def make_function(
 
 
 def statement_of(frame: Frame, made: Definition, name: str) -> s.Statement:
-    """The `def` or `class` statement of a function or class."""
+    """Return the `def`, `class` or `type` statement of a definition."""
     code, parts, generic = made.code, made.parts, made.type_parameters
     if made.alias is not None:
         return s.TypeAlias(s.Name(name), generic, made.alias)
@@ -99,6 +100,7 @@ def statement_of(frame: Frame, made: Definition, name: str) -> s.Statement:
 
 
 def annotation_node(frame: Frame, node: s.Expression) -> s.Expression:
+    """Return the expression to write for the value of an annotation."""
     if not frame.scope.settings.annotations_are_strings:
         return node
     if not isinstance(node, s.Constant) or not isinstance(node.value, str):
@@ -107,6 +109,7 @@ def annotation_node(frame: Frame, node: s.Expression) -> s.Expression:
 
 
 def define_function(frame: Frame, value: FunctionValue, name: str) -> bool:
+    """Write the `def` or `class` statement of a value stored under `name`; False if that is not its name."""
     code = value.definition.code
     if code.co_name.startswith("<") or mangled(code.co_name, frame.scope.class_name) != name:
         return False
@@ -119,12 +122,12 @@ def define_function(frame: Frame, value: FunctionValue, name: str) -> bool:
 
 
 def write_definition(frame: Frame, value: FunctionValue) -> bool:
-    """A function that is used, but not stored: its statement gives it a name of its own."""
+    """Write the definition of a function that is used, but not stored; False if the name it would bind is taken."""
     output = frame.output
     if not value.definition.needs_statement:
         return False
     name = shown_name(value.definition.code.co_name)
-    if name in output.names.taken and not is_free_again(frame, name):
+    if name in output.names.taken and not is_unused_name(frame, name):
         return False
     output.names.taken.add(name)
     output.temporaries.append(name)
@@ -135,13 +138,13 @@ def write_definition(frame: Frame, value: FunctionValue) -> bool:
     return True
 
 
-def is_free_again(frame: Frame, name: str) -> bool:
-    """Whether a name was given to a function before, on another way, and that is not in use any more."""
+def is_unused_name(frame: Frame, name: str) -> bool:
+    """Whether a name was given to a function on another path, and no value on the stack has it."""
     return name in frame.output.temporaries and all(value.name != name for value in frame.stack.all_values())
 
 
 def decorate(frame: Frame, decorator: Value, function: FunctionValue) -> bool:
-    """`@decorator` before a `def`; the call is written with the definition."""
+    """Push the function with `@decorator` before its `def`; False if only a call can apply it."""
     if not function.definition.needs_statement or function.refs or function.name is not None:
         return False
     function.is_defined = True
@@ -159,7 +162,7 @@ def decorate(frame: Frame, decorator: Value, function: FunctionValue) -> bool:
 def build_class(
     frame: Frame, arguments: Sequence[Tuple[Value, bool]], named: Sequence[Tuple[Optional[str], Value]]
 ) -> None:
-    """The call that makes a class: its body, its name, (base, is starred)s and keywords."""
+    """Push the class that LOAD_BUILD_CLASS's function makes of a body, a name, (base, is starred)s and keywords."""
     body, name = arguments[0][0], arguments[1][0]
     if not isinstance(body, FunctionValue) or body.refs or body.name is not None:
         raise Unstructured("a class whose body is not a function made for it")
@@ -180,15 +183,17 @@ def build_class(
 
 
 def op_load_build_class(frame: Frame, op: Any) -> None:
+    """LOAD_BUILD_CLASS"""
     frame.stack.push(BuildClass(s.Constant(None), op.offset))
 
 
 def starred(node: s.Expression) -> s.Expression:
-    """`*node`"""
+    """Return `*node`."""
     return node if isinstance(node, s.Starred) else s.Starred(node)
 
 
 def nested_body(frame: Frame, code: CodeType, is_lazy: bool = False) -> List[s.Statement]:
+    """Return the statements of a nested code object; a lazy one only computes a value and has no docstring."""
     scope = frame.scope
     if code in scope.settings.listings:
         texts = [s.Expr(s.Constant(text)) for text in scope.settings.listings[code]]

@@ -41,18 +41,13 @@ def silent(frame: Frame, node: s.Expression) -> None:
     frame.stack.push(Value(node, frame.output.offset))
 
 
-def event(frame: Frame, node: s.Expression) -> Value:
+def event(frame: Frame, node: s.Expression) -> None:
     """Push a value whose computation has an effect, just now."""
-    stack = frame.stack
-    value = Value(node, frame.output.offset)
-    value.kills, stack.killed = stack.killed, []
-    stack.add_pending(value)
-    stack.push(value)
-    return value
+    frame.stack.push_pending(Value(node, frame.output.offset))
 
 
 def take(frame: Frame, *values: Value, final: bool = False, is_event: bool = False) -> List[s.Expression]:
-    """The expressions for values that were popped, to be written in this order in one larger expression.
+    """Return the expressions for popped values, to be written in this order in one larger expression.
 
     `final`: the larger expression is a statement of its own, written at once. `is_event`: one that runs code.
     """
@@ -60,13 +55,13 @@ def take(frame: Frame, *values: Value, final: bool = False, is_event: bool = Fal
     used: List[Value] = []
     names_containers = is_event or not final
     if names_containers:
-        _settle_containers(frame, values)
+        _spill_containers(frame, values)
     before = len(stack.using)
     for value in values:
-        value.refs += 1  # until it is its turn, so that no other operand takes it for unused
+        value.refs += 1  # so that no operand before it takes it for unused
     for value in values:
         value.refs -= 1
-        _collect(frame, value, used, names_containers)
+        _collect_pending(frame, value, used, names_containers)
     del stack.using[before:]
     for value in _detach(frame, used, final and not is_event) if used else ():
         stack.killed.extend(value.kills)
@@ -74,16 +69,16 @@ def take(frame: Frame, *values: Value, final: bool = False, is_event: bool = Fal
     return [node_of(frame, value) for value in values]
 
 
-def _collect(frame: Frame, value: Value, used: List[Value], names_containers: bool) -> None:
-    """Gather the pending values below `value` that are used for the last time, in the order of the text.
+def _collect_pending(frame: Frame, value: Value, used: List[Value], names_containers: bool) -> None:
+    """Add to `used` the pending values below `value` that are used for the last time, in the order of the text.
 
-    A list that is handed over may be emptied by who gets it, to release what is in it: then no temporary may
-    hold that too, so the list gets a name and the temporaries go (`names_containers`).
+    Who is handed a list may empty it, to release what is in it. So no temporary may hold that too: the list gets a name
+    and the temporaries are deleted (`names_containers`).
     """
     if value.name is None and isinstance(value, Slot):
         frame.tables.name_slots(frame, value.pattern)
     if value.name is not None:
-        use_name(frame, value)
+        use_named(frame, value)
         return
     if isinstance(value, (Marker, Null, BuildClass, GenericBase, TypeParameterValue)):
         raise Unstructured(f"{type(value).__name__} used as a value")
@@ -91,40 +86,40 @@ def _collect(frame: Frame, value: Value, used: List[Value], names_containers: bo
     if items is not None:
         if value.refs > 0 or (names_containers and holds_temporary(frame, value)):
             give_name(frame, value)
-            use_name(frame, value)
+            use_named(frame, value)
             return
         for item in items:
             item.refs -= 1
-            _collect(frame, item, used, names_containers)
+            _collect_pending(frame, item, used, names_containers)
         return
     if isinstance(value, FunctionValue) and value.pending and not value.is_defined and value.definition.needs_statement:
         spill_until(frame, value)
-        use_name(frame, value)
+        use_named(frame, value)
         return
     if value.pending and value.refs > 0 and value.kills:
-        spill_until(frame, value)  # what it used last goes now, not when all of this is done
-        use_name(frame, value)
+        spill_until(frame, value)  # its operands die here, not after the larger expression
+        use_named(frame, value)
     elif value.pending and value.refs > 0:
         value.fate = EMBEDDED
     elif value.pending:
         goes_elsewhere = isinstance(value.node, Inplace) and value is not frame.stack.kept_in_place
-        if value.fate == EMBEDDED or goes_elsewhere or not can_be_named_inside(frame, value.targets):
+        if value.fate == EMBEDDED or goes_elsewhere or not can_use_walrus(frame, value.targets):
             spill_until(frame, value)
-            use_name(frame, value)
+            use_named(frame, value)
             return
         used.append(value)
 
 
-def can_be_named_inside(frame: Frame, targets: Sequence[s.Expression]) -> bool:
-    """Whether `:=` can say all the assignments of a value, and nobody would rather read a statement."""
+def can_use_walrus(frame: Frame, targets: Sequence[s.Expression]) -> bool:
+    """Whether `:=` can spell all the assignments of a value, and reads better than a statement."""
     names = [target.id for target in targets if isinstance(target, s.Name)]
     if len(names) < len(targets):
         return False
     return len(names) < 2 or frame.output.generated.isdisjoint(names)
 
 
-def _settle_containers(frame: Frame, values: Sequence[Value]) -> None:
-    """If something pending in a list or dict cannot be written inside it, all of it gets names at once."""
+def _spill_containers(frame: Frame, values: Sequence[Value]) -> None:
+    """Give names to everything pending in a list or dict if some of it cannot be written inside it."""
     mutable = [value for value in values if value.items is not None and not is_tuple(value) and value.name is None]
     if not mutable:
         return
@@ -145,7 +140,7 @@ def holds_temporary(frame: Frame, container: Value) -> bool:
     """Whether a list or dict is the last to hold the value of a temporary."""
     if is_tuple(container):
         return False
-    places: Dict[int, int] = {}  # how often it holds each
+    places: Dict[int, int] = {}  # id of a value -> how often the container holds it
     in_use = set(map(id, frame.stack.using))
     work = list(container.items or ())
     while work:
@@ -159,15 +154,15 @@ def holds_temporary(frame: Frame, container: Value) -> bool:
     return False
 
 
-def use_name(frame: Frame, value: Value) -> None:
-    """A named value is used: if for the last time, its temporary goes after the statement."""
+def use_named(frame: Frame, value: Value) -> None:
+    """Record the use of a named value: after the last use its temporary is deleted."""
     frame.stack.using.append(value)
     if value.refs == 0 and value.name in frame.output.temporaries:
         frame.stack.killed.append(value.name)
 
 
 def _detach(frame: Frame, used: List[Value], final: bool) -> List[Value]:
-    """Take as many of the values as can be off the end of `pending`, in this order; name the rest.
+    """Take as many of the values as possible off the end of `pending`, in this order; name the rest.
 
     A value that was computed before them may stand after them in the text if it has a name. One that is the last
     to use temporaries gets a name, unless the statement ends with it.
@@ -186,7 +181,7 @@ def _detach(frame: Frame, used: List[Value], final: bool) -> List[Value]:
         if id(value) not in staying:
             if value.pending:
                 spill_until(frame, value)
-            use_name(frame, value)
+            use_named(frame, value)
     if kept:
         del frame.stack.pending[-len(kept) :]
         for value in kept:
@@ -196,7 +191,7 @@ def _detach(frame: Frame, used: List[Value], final: bool) -> List[Value]:
 
 
 def node_of(frame: Frame, value: Value) -> s.Expression:
-    """The expression that stands for `value` in the text."""
+    """Return the expression that stands for `value` in the text."""
     if value.name is not None:
         return s.Name(value.name)
     if value.pending:
@@ -222,9 +217,9 @@ def node_of(frame: Frame, value: Value) -> s.Expression:
 
 
 def emit(frame: Frame, statement: s.Statement) -> None:
-    """Write a statement whose values have been taken; what is still pending happened before it."""
+    """Write a statement whose values have been taken; everything pending happened before it."""
     output = frame.output
-    killed, frame.stack.killed = frame.stack.killed, []
+    killed = frame.stack.take_killed()
     flush(frame)
     statement.origin = output.offset
     output.body.append(statement)
@@ -239,7 +234,7 @@ def flush(frame: Frame) -> None:
 
 
 def _write_first(frame: Frame) -> None:
-    """Write the first pending value. `*x` can only be said inside the list that it extends: that is written."""
+    """Write the first pending value. `*x` needs the list that it extends around it: that is written."""
     stack = frame.stack
     value = stack.pending[0]
     holder = stack.holder(value) if isinstance(value.node, s.Starred) else None
@@ -258,6 +253,7 @@ def spill_until(frame: Frame, value: Value) -> None:
 
 
 def _write(frame: Frame, value: Value) -> None:
+    """Write a value that is pending no more: as its definition, for its effect, or as an assignment."""
     output = frame.output
     value.pending = False
     kills, value.kills = value.kills, []
@@ -283,7 +279,7 @@ def _write(frame: Frame, value: Value) -> None:
 
 
 def _write_in_place(frame: Frame, value: Value, node: Inplace) -> None:
-    """`x += y` whose result does not go where it came from: on a temporary."""
+    """Write `x += y` on a temporary: its result does not go where it came from."""
     output = frame.output
     value.name = output.new_name(node.left)
     temporary = s.Name(value.name)
@@ -297,18 +293,18 @@ def _write_in_place(frame: Frame, value: Value, node: Inplace) -> None:
 
 
 def give_name(frame: Frame, value: Value) -> None:
-    """Make a fresh container, or a silent value, a temporary: from now on the text refers to it by name."""
+    """Assign a fresh container, or a silent value, to a temporary: from now on the text refers to it by name."""
     stack, output = frame.stack, frame.output
     if value.name is not None:
         return
     if value.pending:
         spill_until(frame, value)
         return
-    killed, stack.killed = stack.killed, []
+    killed = stack.take_killed()
     items = value.items
     if items is not None:
         held, value.refs = value.refs, 0
-        nodes = take(frame, *released_items(items), final=True)
+        nodes = take(frame, *release_items(items), final=True)
         node: s.Expression
         if isinstance(value, Fresh):
             node = s.List(nodes) if value.kind == "list" else s.Tuple(nodes)
@@ -321,7 +317,7 @@ def give_name(frame: Frame, value: Value) -> None:
     flush(frame)
     value.name = output.new_name(node)
     output.body.append(s.Assign([s.Name(value.name)], node, origin=value.offset))
-    still_used = {used.name for used in stack.using}  # around what was written here
+    still_used = {used.name for used in stack.using}  # by the expression around
     gone = [name for name in stack.killed if name not in still_used]
     if gone:
         output.delete(gone)
@@ -329,7 +325,7 @@ def give_name(frame: Frame, value: Value) -> None:
 
 
 def discard(frame: Frame, value: Value) -> None:
-    """A value was popped and is not used: what it held is let go of; an effect not yet written stays."""
+    """Drop a popped value: delete the temporaries that it alone held; an effect not yet written stays."""
     if value.refs > 0:
         return
     if value.name is not None:
@@ -346,8 +342,8 @@ def discard(frame: Frame, value: Value) -> None:
         value.fate = DEAD
 
 
-def released_items(items: Sequence[Value]) -> Sequence[Value]:
-    """The elements of a container that is written now: the container's own references end."""
+def release_items(items: Sequence[Value]) -> Sequence[Value]:
+    """Return the elements of a container that is written now: its own references to them end."""
     for item in items:
         item.refs -= 1
     return items

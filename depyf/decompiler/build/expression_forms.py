@@ -11,23 +11,23 @@ from depyf.decompiler.build.symbolic_values import Slot, Value
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 
-WILDCARD = s.MatchAs()  # `case _` that the text need not have
+WILDCARD = s.MatchAs()  # the `case _` that is dropped if its body is empty
 
 
 class Inplace(s.BinOp):
-    """`left op= right` before it is known where the result goes."""
+    """`left op= right` until it is clear where the result goes."""
 
     __slots__ = ()
 
 
 class Flipped(s.Compare):
-    """An `is` or `in` test whose operator is the opposite of the one in the code: the other way out was asked for."""
+    """An `is` or `in` test with the opposite operator of the one in the code: its branches are swapped later."""
 
     __slots__ = ()
 
 
 class IterOf(s.Call):
-    """`iter(x)` made by GET_ITER, in a loop or a comprehension; alone, a call of the builtin itself can say it."""
+    """`iter(x)` made by GET_ITER, in a loop or a comprehension; elsewhere it becomes a call of the builtin itself."""
 
     __slots__ = ()
 
@@ -36,13 +36,13 @@ class IterOf(s.Call):
 
 
 class Converted(s.FormattedValue):
-    """`!r` of an f-string without the rest of it: alone, a call of the builtin itself can say it."""
+    """`!r` of an f-string without the rest of it; elsewhere it becomes a call of the builtin itself."""
 
     __slots__ = ()
 
 
 class AiterOf(s.Call):
-    """`aiter(x)` made by GET_AITER: only async loops and comprehensions can say it."""
+    """`aiter(x)` made by GET_AITER: only async loops and comprehensions can spell it."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ class AiterOf(s.Call):
 
 
 class CoroutineComprehension(s.Expression):
-    """The coroutine that runs an async comprehension: only awaiting it can be said, by the comprehension itself."""
+    """The coroutine that runs an async comprehension: only the comprehension itself can spell that it is awaited."""
 
     __slots__ = ("comprehension",)
 
@@ -71,8 +71,8 @@ class Dropped(s.Name):
     __slots__ = ()
 
 
-def unfolded(node: s.Expression) -> s.Expression:
-    """A display to iterate over that was not folded: the compiler makes `[x]` a tuple, `{1, 2}` a frozenset."""
+def unfolded_display(node: s.Expression) -> s.Expression:
+    """Return a display to iterate over that the compiler does not fold, as it does `[x]` and `{1, 2}`."""
     if isinstance(node, s.List) and not any(isinstance(element, s.Starred) for element in node.elts):
         return s.List([s.Starred(s.Tuple(node.elts))])
     if isinstance(node, s.Set) and all(isinstance(element, s.Constant) for element in node.elts):
@@ -80,8 +80,8 @@ def unfolded(node: s.Expression) -> s.Expression:
     return node
 
 
-def mentioning(node: s.Expression, names: Sequence[str]) -> s.Expression:
-    """An expression that mentions variables in code which the compiler drops, as the original must have done."""
+def with_mentions(node: s.Expression, names: Sequence[str]) -> s.Expression:
+    """Return an expression that mentions variables in code which the compiler drops, as the original must have done."""
     mentioned: List[s.Expression] = [s.Name(name) for name in names]
     return s.IfExp(s.Constant(True), node, s.Tuple(mentioned)) if names else node
 
@@ -92,7 +92,7 @@ def is_entered(value: Value) -> bool:
 
 
 def keyword_nodes(names: Sequence[str], nodes: Sequence[s.Expression]) -> List[s.keyword]:
-    """Keyword arguments; names that are reserved words, or no names at all, go in by `**`."""
+    """Return keyword arguments; names that are reserved words, or no identifiers, are passed by `**`."""
     if all(name.isidentifier() and not keyword.iskeyword(name) for name in names):
         return [s.keyword(name, node) for name, node in zip(names, nodes)]
     return [s.keyword(None, s.Dict([s.Constant(name) for name in names], list(nodes)))]
@@ -111,20 +111,20 @@ def would_be_fstring(left: s.Expression, right: s.Expression) -> bool:
 
 
 def bool_op(operator: str, values: List[s.Expression]) -> s.BoolOp:
-    """`a and b`, with a chain of the same operator at the end joined in."""
+    """Return `a and b`, with a chain of the same operator at the end joined in."""
     last = values[-1]
     if isinstance(last, s.BoolOp) and last.op == operator:
         return s.BoolOp(operator, [*values[:-1], *last.values])
     return s.BoolOp(operator, values)
 
 
-def comes_later(then: Sequence[Op], orelse: Sequence[Op]) -> bool:
+def is_written_second(then: Sequence[Op], orelse: Sequence[Op]) -> bool:
     """Whether the second arm of a choice comes first in the code: then it was written first, with `not`."""
     return bool(then and orelse) and 0 <= orelse[0].offset < then[0].offset
 
 
 def negate(node: s.Expression) -> s.Expression:
-    """`not node`, without a double negation."""
+    """Return `not node`, without a double negation."""
     if isinstance(node, s.SeparateTest):
         return negate(node.value)
     if isinstance(node, s.UnaryOp) and node.op == "not":
@@ -159,13 +159,13 @@ def is_none(node: s.Expression) -> bool:
     return isinstance(node, s.Constant) and node.value is None
 
 
-def none_if_none(node: s.Expression) -> Optional[s.Expression]:
-    """For a slice: `x[None:1]` is `x[:1]`."""
+def slice_bound(node: s.Expression) -> Optional[s.Expression]:
+    """Return the bound of a slice: `x[None:1]` is `x[:1]`."""
     return None if is_none(node) else node
 
 
 def is_plain(value: Value) -> bool:
-    """A constant or a name: silent, and the same wherever it is written."""
+    """Whether a value is a constant: silent, and the same wherever it is written."""
     return not value.pending and value.name is None and isinstance(value.node, s.Constant) and value.items is None
 
 
@@ -175,7 +175,7 @@ def is_plain_key(node: s.Expression) -> bool:
 
 
 def as_spec(node: s.Expression) -> s.Expression:
-    """A format spec: a joined string."""
+    """Return a format spec as a joined string."""
     if isinstance(node, s.JoinedStr):
         return node
     if isinstance(node, s.Constant) and isinstance(node.value, str):
@@ -184,21 +184,21 @@ def as_spec(node: s.Expression) -> s.Expression:
 
 
 def joined(nodes: Sequence[s.Expression]) -> s.Expression:
-    """What BUILD_STRING makes of pieces: an f-string; of strings that were made elsewhere, a call of `join`."""
+    """Return what BUILD_STRING makes of pieces: an f-string; of strings made elsewhere, a call of `join`."""
     if all(isinstance(node, (s.JoinedStr, s.Constant)) for node in nodes):
         return s.JoinedStr([part for node in nodes for part in string_parts(node)])
     return s.Call(s.Attribute(s.Constant(""), "join"), [s.Tuple(list(nodes))])
 
 
 def string_parts(node: s.Expression) -> Sequence[s.Expression]:
-    """The parts that a piece gives to an f-string."""
+    """Return the parts that a piece contributes to an f-string."""
     if isinstance(node, s.JoinedStr):
         return node.values
     return [node]
 
 
 def constant_items(value: Value) -> Optional[Sequence[Any]]:
-    """The elements of a constant tuple or frozenset."""
+    """Return the elements of a constant tuple or frozenset; None for any other value."""
     if value.pending or value.name is not None or value.items is not None or not isinstance(value.node, s.Constant):
         return None
     items = value.node.value
@@ -208,7 +208,7 @@ def constant_items(value: Value) -> Optional[Sequence[Any]]:
 
 
 def set_elements(node: s.Expression) -> List[s.Expression]:
-    """The elements of a set display, without the `*()` that says that it is empty."""
+    """Return the elements of a set display, without the `*()` that spells an empty one."""
     assert isinstance(node, s.Set)
     first = node.elts[0] if len(node.elts) == 1 else None
     if isinstance(first, s.Starred) and isinstance(first.value, s.Tuple) and not first.value.elts:
@@ -217,19 +217,21 @@ def set_elements(node: s.Expression) -> List[s.Expression]:
 
 
 def is_keyword(key: s.Expression) -> bool:
+    """Whether a key of a dict can be the name of a keyword argument."""
     if not isinstance(key, s.Constant) or not isinstance(key.value, str):
         return False
     return key.value.isidentifier() and not keyword.iskeyword(key.value)
 
 
 def unstar(node: s.Expression) -> s.Expression:
+    """Return `*x` for a star around `*x`."""
     if isinstance(node, s.Starred) and isinstance(node.value, s.Starred):
         return node.value
     return node
 
 
 def constant_of(value: Value) -> Any:
-    """The constant that was pushed."""
+    """Return the constant that was pushed."""
     if isinstance(value.node, s.Constant) and not value.pending and value.items is None:
         return value.node.value
     if isinstance(value.node, s.Placeholder):
@@ -238,7 +240,7 @@ def constant_of(value: Value) -> Any:
 
 
 def as_item(nodes: Sequence[s.Expression]) -> s.Expression:
-    """`x[k]` from x and k, `x[i:j]` from x, i and j."""
+    """Return `x[k]` from x and k, `x[i:j]` from x, i and j."""
     if len(nodes) == 2:
         return s.Subscript(nodes[0], nodes[1])
     bounds = [None if isinstance(node, s.Constant) and node.value is None else node for node in nodes[1:]]
@@ -251,9 +253,9 @@ def is_constant(value: Value, constant: Any) -> bool:
 
 
 def as_expression(body: Sequence[s.Statement]) -> s.Expression:
-    """A lambda's body: its returns, joined by conditional expressions."""
+    """Return a lambda's body: its returns, joined by conditional expressions."""
     if body and isinstance(body[0], s.Nonlocal):
-        return mentioning(as_expression(body[1:]), body[0].names)
+        return with_mentions(as_expression(body[1:]), body[0].names)
     if len(body) >= 1 and isinstance(body[0], s.If):
         then = as_expression(body[0].body)
         orelse = as_expression(body[0].orelse or body[1:])

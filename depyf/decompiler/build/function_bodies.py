@@ -15,8 +15,8 @@ from depyf.decompiler.build.region_walk import trampoline, walk
 from depyf.decompiler.build.resolution import resolve, spell_assertion_errors
 from depyf.decompiler.build.scope import Scope
 from depyf.decompiler.build.symbolic_frame import Frame
-from depyf.decompiler.build.tidying import finish_body
-from depyf.decompiler.build.variable_names import named_after, rename, telling_names
+from depyf.decompiler.build.tidying import tidy_body
+from depyf.decompiler.build.variable_names import descriptive_names, rename, renamed_temporaries
 from depyf.decompiler.bytecode.code_flags import GENERATORS
 from depyf.decompiler.bytecode.microops import parameters
 from depyf.decompiler.bytecode.unstructured import Unstructured
@@ -32,7 +32,7 @@ READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOA
 
 
 def function_body(frame: Frame, tree: Any) -> List[s.Statement]:
-    """The statements of the function, docstring and declarations first."""
+    """Return the statements of a code object, docstring and declarations first."""
     scope = frame.scope
     body = written_statements(frame, tree)
     head: List[s.Statement] = []
@@ -60,7 +60,7 @@ def function_body(frame: Frame, tree: Any) -> List[s.Statement]:
 
 
 def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:
-    """The statements of a region tree."""
+    """Return the statements of a region tree."""
     output, scope = frame.output, frame.scope
     trampoline(walk(frame, tree))
     if frame.stack.values and output.falls:
@@ -68,17 +68,17 @@ def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:
     body = resolve(output.body, scope.placeholders)
     if scope.is_namespace:
         drop_returns(body)
-    finish_body(body)
+    tidy_body(body)
     if any(op.kind == "LOAD_ASSERTION_ERROR" for op in scope.program.ops):
         spell_assertion_errors(body, scope.placeholders)
-    wanted = {**telling_names(body, output.generated), **output.better_names}
-    wanted = {**named_after(output.temporaries, wanted), **wanted}
+    wanted = {**descriptive_names(body, output.generated), **output.better_names}
+    wanted = {**renamed_temporaries(output.temporaries, wanted), **wanted}
     rename(body, {old: output.names.like(name) for old, name in wanted.items()})
     return body
 
 
 def unset_cells(scope: Scope) -> List[str]:
-    """Variables that are captured but never set here: an annotation makes them this function's own."""
+    """Return the variables that are captured but never set here: an annotation makes them this function's own."""
     if scope.is_namespace:
         return []
     stored = {op.arg for op in scope.program.ops if op.kind in ("STORE_CELL", "DELETE_CELL")}
@@ -90,7 +90,7 @@ def unset_cells(scope: Scope) -> List[str]:
 def is_set_inside(scope: Scope, name: str) -> bool:
     """Whether a comprehension sets the variable with `:=`, which makes it this function's own as well.
 
-    Only those that the program makes count: code that Dynamo wrote still has the constants of what it was made of.
+    Only those that the program makes count: code that Dynamo wrote keeps the constants of the code it was made of.
     """
     work = [scope.program]
     while work:
@@ -105,7 +105,7 @@ def is_set_inside(scope: Scope, name: str) -> bool:
 
 
 def unused_locals(scope: Scope) -> List[str]:
-    """Locals that only dropped code sets: those that are read, and all if the function looks at its own names."""
+    """Return the locals that only dropped code sets: those that are read, and all if the frame reads its own names."""
     if scope.is_namespace:
         return []
     found = set(never_set(scope.program, scope.maybe_unbound))

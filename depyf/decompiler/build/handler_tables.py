@@ -33,7 +33,14 @@ from depyf.decompiler.build.container_displays import (
     op_set_add,
     op_set_update,
 )
-from depyf.decompiler.build.control_flow import if_statement, leave, loop, op_before_with, try_statement, with_statement
+from depyf.decompiler.build.control_flow import (
+    if_statement,
+    leave_loop,
+    loop,
+    op_before_with,
+    try_statement,
+    with_statement,
+)
 from depyf.decompiler.build.definitions import op_load_build_class, op_make_function, write_definition
 from depyf.decompiler.build.imports import op_import_from, op_import_name, op_import_star
 from depyf.decompiler.build.loads import (
@@ -86,7 +93,7 @@ from depyf.decompiler.build.operators import (
     op_yield,
     op_yield_from,
 )
-from depyf.decompiler.build.state_loops import expect, goto, machine, settle_stack
+from depyf.decompiler.build.state_loops import expect_state, go_to_state, name_stack, state_machine
 from depyf.decompiler.build.symbolic_frame import Handlers, Tables
 from depyf.decompiler.build.type_parameter_scopes import (
     op_intrinsic,
@@ -197,11 +204,11 @@ TABLES = Tables(
         TryNode: try_statement,
         WithNode: with_statement,
         CaseNode: match_statement,
-        Leave: leave,
-        MachineNode: machine,
-        Goto: goto,
-        Settle: settle_stack,
-        Expect: expect,
+        Leave: leave_loop,
+        MachineNode: state_machine,
+        Goto: go_to_state,
+        Settle: name_stack,
+        Expect: expect_state,
     },
     name_slots=name_slots,
     write_definition=write_definition,

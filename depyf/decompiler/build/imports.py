@@ -13,6 +13,7 @@ from depyf.decompiler.bytecode.unstructured import Unstructured
 
 
 def op_import_name(frame: Frame, op: Op) -> None:
+    """IMPORT_NAME"""
     stack = frame.stack
     names = stack.pop()
     fromlist = () if isinstance(names, Fresh) and not names.items else constant_of(names)
@@ -25,7 +26,7 @@ def op_import_name(frame: Frame, op: Op) -> None:
 
 
 def import_for_use(frame: Frame, op: Op, level: int) -> None:
-    """Emit the import that Dynamo puts where it reads a module: its fromlist is an empty tuple."""
+    """Write the import that Dynamo puts where it reads a module: its fromlist is an empty tuple."""
     if level or "." in op.arg:
         raise Unstructured("a module inside a package that is imported for its package")
     value = Value(s.Name(op.arg), op.offset)
@@ -37,6 +38,7 @@ def import_for_use(frame: Frame, op: Op, level: int) -> None:
 
 
 def op_import_from(frame: Frame, op: Op) -> None:
+    """IMPORT_FROM"""
     source = frame.stack.values[-1]
     if not isinstance(source, (ImportValue, ImportedName)):
         raise Unstructured("IMPORT_FROM of something that was not just imported")
@@ -44,6 +46,7 @@ def op_import_from(frame: Frame, op: Op) -> None:
 
 
 def op_import_star(frame: Frame, op: Op) -> None:
+    """IMPORT_STAR"""
     value = frame.stack.pop()
     if not isinstance(value, ImportValue):
         raise Unstructured("IMPORT_STAR of something that was not just imported")
@@ -52,7 +55,7 @@ def op_import_star(frame: Frame, op: Op) -> None:
 
 
 def store_module(frame: Frame, value: ImportValue, target: s.Expression) -> None:
-    """`import a.b`, `import a as x`"""
+    """Write `import a.b` or `import a as x`."""
     module = value.module
     if module.fromlist or module.level or not isinstance(target, s.Name):
         raise Unstructured("an import of an unknown form")
@@ -64,7 +67,7 @@ def store_module(frame: Frame, value: ImportValue, target: s.Expression) -> None
 
 
 def store_imported(frame: Frame, value: ImportedName, target: s.Expression) -> None:
-    """`from m import n as x`, `import a.b as x`"""
+    """Record `n as x` of `from m import n as x`, or write `import a.b as x`."""
     module = value.module
     if not isinstance(target, s.Name):
         raise Unstructured("an import into something that is not a variable")
@@ -81,7 +84,7 @@ def store_imported(frame: Frame, value: ImportedName, target: s.Expression) -> N
 
 
 def finish_import(frame: Frame, value: ImportValue) -> None:
-    """The module is dropped after its names were taken."""
+    """Write `from m import ...`: the module is popped after its names were taken."""
     module = value.module
     if module.fromlist is not None:
         emit(frame, s.ImportFrom(module.name or None, module.aliases, module.level))

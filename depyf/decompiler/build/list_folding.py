@@ -11,8 +11,8 @@ from depyf.decompiler.build.symbolic_values import Fresh, Value
 
 
 def fold_subscript(frame: Frame, container: Value, key: Value) -> bool:
-    """`[a, b][0]`, `[a, b][0:1]`"""
-    index = known_key(container, key)
+    """Push the element or slice of `[a, b][0]` or `[a, b][0:1]`; False if it is not known."""
+    index = known_index(container, key)
     if index is None:
         return False
     assert isinstance(container, Fresh)
@@ -22,7 +22,7 @@ def fold_subscript(frame: Frame, container: Value, key: Value) -> bool:
         return False
     kept = found if isinstance(found, list) else [found]
     if container.refs == 0 and any(item.pending and item not in kept for item in container.items):
-        return False  # `(f(), x)[1]`: the rest is there for its effect, in an expression
+        return False  # `(f(), x)[1]`: the other elements have effects
     if isinstance(found, list):
         for item in found:
             item.refs += 1
@@ -34,8 +34,8 @@ def fold_subscript(frame: Frame, container: Value, key: Value) -> bool:
 
 
 def fold_delete(frame: Frame, container: Value, key: Value) -> bool:
-    """`del x[-1]`"""
-    index = known_key(container, key)
+    """Execute `del x[-1]`; False if the index is not known."""
+    index = known_index(container, key)
     if index is None or not isinstance(container, Fresh) or container.kind != "list":
         return False
     gone = container.items[index] if isinstance(index, slice) else [container.items[index]]
@@ -47,8 +47,8 @@ def fold_delete(frame: Frame, container: Value, key: Value) -> bool:
 
 
 def fold_store(frame: Frame, value: Value, container: Value, key: Value) -> bool:
-    """`x[0:0] = [a]`, `x[0] = a`"""
-    index = known_key(container, key)
+    """Execute `x[0:0] = [a]` or `x[0] = a`; False if the index is not known."""
+    index = known_index(container, key)
     if index is None or not isinstance(container, Fresh) or container.kind != "list":
         return False
     if isinstance(index, slice):
@@ -73,7 +73,7 @@ def fold_store(frame: Frame, value: Value, container: Value, key: Value) -> bool
 
 
 def fold_unpack(frame: Frame, value: Value, count: int) -> bool:
-    """`a, b = [x, y]` with both known; a tuple that is unpacked at once is left to the statement."""
+    """Push the elements for `a, b = [x, y]`; False if they are not known, or for a tuple that the statement unpacks."""
     if not isinstance(value, Fresh) or value.name is not None or len(value.items) != count:
         return False
     if value.kind == "tuple" and (value.refs == 0 or is_chained(frame, value, count)):
@@ -85,12 +85,12 @@ def fold_unpack(frame: Frame, value: Value, count: int) -> bool:
 
 
 def is_chained(frame: Frame, value: Value, count: int) -> bool:
-    """`a, b = c = x, y`: the tuple is unpacked, its elements are stored, and it is used again after that."""
+    """Whether the code is `a, b = c = x, y`: the tuple is unpacked, its elements are stored, and it is used again."""
     return value.refs == 1 and frame.stack.values[-1] is value and frame.upcoming.store_one_by_one(count)
 
 
-def known_key(container: Value, key: Value) -> Any:
-    """An index or slice that can be applied now, or None."""
+def known_index(container: Value, key: Value) -> Any:
+    """Return an index or slice that can be applied now, or None."""
     if not isinstance(container, Fresh) or container.name is not None or key.pending or key.name is not None:
         return None
     if any(isinstance(item.node, s.Starred) for item in container.items):

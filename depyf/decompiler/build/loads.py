@@ -11,7 +11,7 @@ from depyf.decompiler.build.effects import discard, emit, event, flush, silent, 
 from depyf.decompiler.build.expression_forms import AssertionErrorName
 from depyf.decompiler.build.imports import finish_import
 from depyf.decompiler.build.list_folding import fold_delete, fold_subscript
-from depyf.decompiler.build.rebinding import before_rebinding, settle
+from depyf.decompiler.build.rebinding import before_rebinding, freeze_tuple
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Cell, Fresh, ImportValue, Marker, Null, Slot
 from depyf.decompiler.build.unpacking import store_target
@@ -21,6 +21,7 @@ from depyf.decompiler.syntax.identifiers import spelled
 
 
 def op_pop(frame: Frame, op: Op) -> None:
+    """POP"""
     value = frame.stack.pop()
     if isinstance(value, ImportValue) and value.refs == 0:
         finish_import(frame, value)
@@ -37,7 +38,7 @@ def op_pop(frame: Frame, op: Op) -> None:
 
 
 def overwritten_target(frame: Frame) -> Optional[s.Expression]:
-    """`a, _, _ = x`: a store that another one to the same local follows is a POP."""
+    """Return the target of a popped element of `a, _, _ = x`: the compiler pops what the next store overwrites."""
     ops, position = frame.upcoming.ops, frame.upcoming.position
     while position < len(ops) and ops[position].kind == "POP":
         position += 1
@@ -47,6 +48,7 @@ def overwritten_target(frame: Frame) -> Optional[s.Expression]:
 
 
 def op_copy(frame: Frame, op: Op) -> None:
+    """COPY"""
     stack = frame.stack
     if op.arg > len(stack.values):
         raise Unstructured("COPY reaches below the stack")
@@ -54,14 +56,17 @@ def op_copy(frame: Frame, op: Op) -> None:
 
 
 def op_push_null(frame: Frame, op: Op) -> None:
+    """PUSH_NULL"""
     frame.stack.push(Null(s.Constant(None)))
 
 
 def op_const(frame: Frame, op: Op) -> None:
+    """CONST"""
     silent(frame, constant_node(op.arg, frame.scope.placeholders))
 
 
 def op_load_local(frame: Frame, op: Op) -> None:
+    """LOAD_LOCAL"""
     node = s.Name(spelled(op.arg))
     if (op.offset, op.arg) in frame.scope.maybe_unbound:
         event(frame, node)
@@ -70,6 +75,7 @@ def op_load_local(frame: Frame, op: Op) -> None:
 
 
 def op_load_cell(frame: Frame, op: Op) -> None:
+    """LOAD_CELL"""
     node = s.Name(spelled(op.arg))
     if frame.scope.is_private_cell(op.arg, op.offset):
         silent(frame, node)
@@ -78,10 +84,12 @@ def op_load_cell(frame: Frame, op: Op) -> None:
 
 
 def op_load_closure(frame: Frame, op: Op) -> None:
+    """LOAD_CLOSURE"""
     frame.stack.push(Cell(spelled(op.arg)))
 
 
 def op_load_global(frame: Frame, op: Op) -> None:
+    """LOAD_GLOBAL, LOAD_NAME"""
     name = frame.scope.global_name(op.arg)
     if frame.scope.settings.constant_globals(op.arg):
         silent(frame, s.Name(name))
@@ -90,6 +98,7 @@ def op_load_global(frame: Frame, op: Op) -> None:
 
 
 def op_delete_variable(frame: Frame, op: Op) -> None:
+    """DELETE_LOCAL, DELETE_CELL, DELETE_GLOBAL, DELETE_NAME"""
     name = frame.scope.bound_name(op)
     before_rebinding(frame, name)
     if op.arg in frame.output.generated and not frame.stack.killed:
@@ -100,11 +109,13 @@ def op_delete_variable(frame: Frame, op: Op) -> None:
 
 
 def op_load_attr(frame: Frame, op: Op) -> None:
+    """LOAD_ATTR"""
     (node,) = take(frame, frame.stack.pop())
     event(frame, s.Attribute(node, op.arg))
 
 
 def op_load_super_attr(frame: Frame, op: Op) -> None:
+    """LOAD_SUPER_ATTR: `super().x`"""
     name, zero_argument = op.arg
     values = frame.stack.pop_many(3)
     nodes = take(frame, *values)
@@ -113,21 +124,24 @@ def op_load_super_attr(frame: Frame, op: Op) -> None:
 
 
 def op_delete_attr(frame: Frame, op: Op) -> None:
+    """DELETE_ATTR"""
     (node,) = take(frame, frame.stack.pop(), final=True)
     emit(frame, s.Delete([s.Attribute(node, op.arg)]))
 
 
 def op_subscr(frame: Frame, op: Op) -> None:
+    """SUBSCR"""
     container, key = frame.stack.pop_many(2)
     if fold_subscript(frame, container, key):
         return
     if isinstance(key, Fresh) and key.kind == "tuple" and key.refs == 1 and key.name is None:
-        key = settle(frame, key)
+        key = freeze_tuple(frame, key)
     nodes = take(frame, container, key)
     event(frame, s.Subscript(nodes[0], nodes[1]))
 
 
 def op_delete_subscr(frame: Frame, op: Op) -> None:
+    """DELETE_SUBSCR"""
     container, key = frame.stack.pop_many(2)
     if fold_delete(frame, container, key):
         return
@@ -136,17 +150,21 @@ def op_delete_subscr(frame: Frame, op: Op) -> None:
 
 
 def op_load_assertion_error(frame: Frame, op: Op) -> None:
+    """LOAD_ASSERTION_ERROR"""
     silent(frame, AssertionErrorName("AssertionError"))
 
 
 def op_load_class_cell(frame: Frame, op: Op) -> None:
+    """LOAD_CLASS_CELL"""
     event(frame, s.Name(spelled(op.arg)))
 
 
 def op_load_locals(frame: Frame, op: Op) -> None:
+    """LOAD_LOCALS"""
     silent(frame, s.Call(s.Name("locals")))
 
 
 def op_load_from_mapping(frame: Frame, op: Op) -> None:
+    """LOAD_FROM_MAPPING_OR_GLOBAL, LOAD_FROM_MAPPING_OR_CELL"""
     take(frame, frame.stack.pop())
     event(frame, s.Name(spelled(op.arg)))

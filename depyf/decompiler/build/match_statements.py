@@ -8,7 +8,7 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.boolean_tests import isolated, operand, test_node
 from depyf.decompiler.build.effects import flush, take
 from depyf.decompiler.build.expression_forms import WILDCARD
-from depyf.decompiler.build.region_walk import join, part
+from depyf.decompiler.build.region_walk import build_part, join
 from depyf.decompiler.build.symbolic_frame import Frame, Steps
 from depyf.decompiler.build.symbolic_values import Marker, Value, fork
 from depyf.decompiler.bytecode.microops import STORES, Op
@@ -20,13 +20,13 @@ SUBJECT = "subject"
 
 
 def match_statement(frame: Frame, item: CaseNode) -> Steps:
-    """Build a match statement from its first case on."""
+    """Write a match statement, from its first case on."""
     stack, output = frame.stack, frame.output
     value = stack.pop()
     if isinstance(value, Marker):
         raise Unstructured("a case without its match statement")
     (subject,) = take(frame, value, final=True)
-    killed, stack.killed = stack.killed, []
+    killed = stack.take_killed()
     flush(frame)
     # A temporary goes where the subject would be popped: when a case is chosen.
     released = [s.Delete([s.Name(name)], origin=item.offset) for name in dict.fromkeys(killed)]
@@ -39,16 +39,16 @@ def match_statement(frame: Frame, item: CaseNode) -> Steps:
         body: List[s.Statement] = [*released]
         stack.values = fork(base)
         cases.append(s.match_case(pattern_node(frame, item.case.pattern), guard_node(frame, item), body))
-        yield part(frame, item.body, [*fork(base), *kept], body)
+        yield build_part(frame, item.body, [*fork(base), *kept], body)
         ways.append((output.falls, stack.values, body))
         items = item.orelse.items
         if len(items) != 1 or not isinstance(items[0], CaseNode) or not item.case.keeps:
             break
         item = items[0]
     body = [*released]
-    pattern, rest = _last(frame, item)
+    pattern, rest = _default_case(frame, item)
     kept = [Marker(SUBJECT)] if item.case.keeps and rest is item.orelse else []
-    yield part(frame, rest, [*fork(base), *kept], body)
+    yield build_part(frame, rest, [*fork(base), *kept], body)
     ways.append((output.falls, stack.values, body))
     join(frame, ways, base)
     if body or pattern is not WILDCARD:
@@ -58,8 +58,8 @@ def match_statement(frame: Frame, item: CaseNode) -> Steps:
             case.body.append(s.Pass())
 
 
-def _last(frame: Frame, item: CaseNode) -> Any:
-    """(pattern, sequence) of what is left when all tests have failed: `case _`, or `case x`."""
+def _default_case(frame: Frame, item: CaseNode) -> Any:
+    """Return (pattern, sequence) of what runs when all tests have failed: `case _`, or `case x`."""
     items = item.orelse.items
     first = items[0] if items else None
     if item.case.keeps and isinstance(first, Op) and first.kind in STORES:
@@ -69,7 +69,7 @@ def _last(frame: Frame, item: CaseNode) -> Any:
 
 
 def guard_node(frame: Frame, item: CaseNode) -> Optional[s.Expression]:
-    """The condition after the pattern."""
+    """Return the condition after the pattern."""
     guard = item.case.guard
     if guard is None:
         return None
@@ -78,8 +78,8 @@ def guard_node(frame: Frame, item: CaseNode) -> Optional[s.Expression]:
 
 
 def pattern_node(frame: Frame, place: Place) -> s.Pattern:
-    """The pattern as syntax."""
-    node = _unnamed(frame, place)
+    """Return the pattern as syntax."""
+    node = _pattern_without_names(frame, place)
     for op in place.names:
         name = frame.scope.bound_name(op)
         if isinstance(node, s.MatchAs) and node.name is None and node.pattern is None:
@@ -89,7 +89,7 @@ def pattern_node(frame: Frame, place: Place) -> s.Pattern:
     return node
 
 
-def _unnamed(frame: Frame, place: Place) -> s.Pattern:
+def _pattern_without_names(frame: Frame, place: Place) -> s.Pattern:
     parts = place.parts
     if place.kind == "value":
         return s.MatchValue(expression(frame, place.value))
@@ -111,7 +111,7 @@ def _unnamed(frame: Frame, place: Place) -> s.Pattern:
 
 
 def _elements(frame: Frame, place: Place) -> List[s.Pattern]:
-    """The parts of a sequence, with its star."""
+    """Return the parts of a sequence, with its star."""
     nodes = [pattern_node(frame, part) for part in place.parts]
     if place.star >= 0:
         names = place.parts[place.star].names
@@ -126,5 +126,5 @@ def _elements(frame: Frame, place: Place) -> List[s.Pattern]:
 
 
 def expression(frame: Frame, ops: Sequence[Op]) -> s.Expression:
-    """A value, class or key of a pattern."""
+    """Return a value, class or key of a pattern."""
     return operand(frame, ops)

@@ -20,7 +20,7 @@ _LAST = frozenset({"__static_attributes__"})
 
 
 def namespace_body(scope: Scope, body: List[s.Statement]) -> List[s.Statement]:
-    """The statements as they were written: without what the compiler adds, docstring first."""
+    """Return the statements as they were written: without what the compiler adds, docstring first."""
     code = scope.code
     is_class = code.co_name != "<module>"
     if is_class:
@@ -32,7 +32,7 @@ def namespace_body(scope: Scope, body: List[s.Statement]) -> List[s.Statement]:
         if isinstance(first.value, s.Constant) and isinstance(first.value.value, str):
             body = [s.Expr(first.value, origin=first.origin), *body[1:]]
     if scope.sets_up_annotations and not any(isinstance(node, s.AnnAssign) for node in own_statements(body)):
-        # There was one that is never reached.
+        # There was an annotation that is never reached.
         body.append(s.If(s.Constant(False), [s.AnnAssign(s.Name("__annotations__"), s.Constant(...))]))
     return body
 
@@ -49,7 +49,7 @@ def _without_additions(body: List[s.Statement]) -> List[s.Statement]:
 
 
 def _stored(statement: s.Statement) -> str:
-    """`x` for the statement `x = ...`"""
+    """Return `x` for the statement `x = ...`, empty for any other."""
     if not isinstance(statement, s.Assign) or len(statement.targets) != 1:
         return ""
     target: Any = statement.targets[0]
@@ -57,7 +57,7 @@ def _stored(statement: s.Statement) -> str:
 
 
 def drop_returns(body: List[s.Statement]) -> None:
-    """Take out the returns with which a module or class body ends: it ends anyway. In the last loop they are breaks."""
+    """Drop the returns with which a module or class body ends, in place; in a loop that ends it they become breaks."""
     work = [body]
     while work:
         current = work.pop()
@@ -88,7 +88,7 @@ def _break_loop(body: List[s.Statement]) -> None:
 
 
 def future_imports(body: List[s.Statement]) -> int:
-    """How many statements at the start of a module are its docstring and imports from `__future__`."""
+    """Count the statements at the start of a module that are its docstring and imports from `__future__`."""
     count = 0
     for position, statement in enumerate(body):
         is_docstring = position == 0 and isinstance(statement, s.Expr) and isinstance(statement.value, s.Constant)

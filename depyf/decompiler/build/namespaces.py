@@ -16,12 +16,12 @@ from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Cell, Value
 from depyf.decompiler.bytecode.microops import STORES, Op
 
-# The names under which it stores cells that the class statement itself asks for.
+# Names under which the compiler stores cells that the class statement itself reads -> the variable of the cell.
 _CELLS = {"__classcell__": "__class__", "__classdictcell__": "__classdict__"}
 
 
 def op_load_declared_global(frame: Frame, op: Op) -> None:
-    """LOAD_GLOBAL"""
+    """LOAD_GLOBAL: the name is declared global in the body"""
     frame.scope.declare_global(frame.scope.global_name(op.arg))
     op_load_global(frame, op)
 
@@ -48,12 +48,12 @@ def op_end_body(frame: Frame, op: Op) -> None:
 
 
 def op_setup_annotations(frame: Frame, op: Op) -> None:
-    """SETUP_ANNOTATIONS: said by the first annotation."""
+    """SETUP_ANNOTATIONS: the first annotation makes it"""
     frame.scope.sets_up_annotations = True
 
 
 def op_store_annotation(frame: Frame, op: Op) -> None:
-    """STORE_SUBSCR"""
+    """STORE_SUBSCR: `x: annotation`, where it stores to `__annotations__`"""
     output = frame.output
     if not annotates(frame):
         op_store_subscr(frame, op)

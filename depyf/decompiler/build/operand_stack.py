@@ -65,7 +65,8 @@ class OperandStack:
         """Push a value whose effect happened just now; it is the last to use the temporaries killed so far."""
         value.kills, self.killed = self.killed, []
         self.add_pending(value)
-        self.push(value)
+        value.refs += 1
+        self.values.append(value)
 
     def all_values(self) -> Iterator[Value]:
         """Yield every value on the stack, those inside fresh containers included."""

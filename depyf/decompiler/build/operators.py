@@ -11,7 +11,7 @@ from depyf.decompiler.build.expression_forms import (
     IterOf,
     is_entered,
     is_none,
-    unfolded,
+    unfolded_display,
     would_be_fstring,
 )
 from depyf.decompiler.build.symbolic_frame import Frame
@@ -21,11 +21,13 @@ from depyf.decompiler.bytecode.unstructured import Unstructured
 
 
 def op_unary(frame: Frame, op: Op) -> None:
+    """UNARY"""
     (node,) = take(frame, frame.stack.pop())
     event(frame, s.UnaryOp(op.arg, node))
 
 
 def op_binary(frame: Frame, op: Op) -> None:
+    """BINARY"""
     left, right = take(frame, *frame.stack.pop_many(2))
     if op.arg == "%" and would_be_fstring(left, right):
         left = s.JoinedStr([left])
@@ -33,19 +35,23 @@ def op_binary(frame: Frame, op: Op) -> None:
 
 
 def op_inplace(frame: Frame, op: Op) -> None:
+    """INPLACE"""
     left, right = take(frame, *frame.stack.pop_many(2))
     event(frame, Inplace(left, op.arg, right))
 
 
 def op_compare(frame: Frame, op: Op) -> None:
+    """COMPARE"""
     _compare(frame, op.arg)
 
 
 def op_is(frame: Frame, op: Op) -> None:
+    """IS"""
     _compare(frame, "is not" if op.arg else "is")
 
 
 def op_contains(frame: Frame, op: Op) -> None:
+    """CONTAINS"""
     _compare(frame, "not in" if op.arg else "in")
 
 
@@ -61,6 +67,7 @@ def _compare(frame: Frame, operator: str) -> None:
 
 
 def op_to_bool(frame: Frame, op: Op) -> None:
+    """TO_BOOL: `not not x`"""
     value = frame.stack.pop()
     if isinstance(value.node, s.UnaryOp) and value.node.op == "not":
         frame.stack.push(value)
@@ -70,21 +77,25 @@ def op_to_bool(frame: Frame, op: Op) -> None:
 
 
 def op_get_iter(frame: Frame, op: Op) -> None:
+    """GET_ITER"""
     (node,) = take(frame, frame.stack.pop())
-    event(frame, IterOf(unfolded(node)))
+    event(frame, IterOf(unfolded_display(node)))
 
 
 def op_get_aiter(frame: Frame, op: Op) -> None:
+    """GET_AITER"""
     (node,) = take(frame, frame.stack.pop())
     event(frame, AiterOf(node))
 
 
 def op_get_yield_from_iter(frame: Frame, op: Op) -> None:
+    """GET_YIELD_FROM_ITER: `yield from x`"""
     (node,) = take(frame, frame.stack.pop())
     event(frame, s.YieldFrom(node))
 
 
 def op_get_awaitable(frame: Frame, op: Op) -> None:
+    """GET_AWAITABLE: `await x`"""
     if is_entered(frame.stack.values[-1]):
         return
     (node,) = take(frame, frame.stack.pop())
@@ -92,6 +103,7 @@ def op_get_awaitable(frame: Frame, op: Op) -> None:
 
 
 def op_yield_from(frame: Frame, op: Op) -> None:
+    """YIELD_FROM: the loop that sends to what is awaited, which is on the stack already"""
     frame.stack.pop()
     waiting = frame.stack.values[-1]
     if is_entered(waiting):
@@ -101,27 +113,31 @@ def op_yield_from(frame: Frame, op: Op) -> None:
 
 
 def op_yield(frame: Frame, op: Op) -> None:
+    """YIELD"""
     (node,) = take(frame, frame.stack.pop())
     event(frame, s.Yield(None if is_none(node) else node))
 
 
 def op_return(frame: Frame, op: Op) -> None:
+    """RETURN"""
     (node,) = take(frame, frame.stack.pop(), final=True)
     emit(frame, s.Return(None if is_none(node) else node))
 
 
 def op_raise(frame: Frame, op: Op) -> None:
+    """RAISE"""
     nodes = take(frame, *frame.stack.pop_many(op.arg), final=True)
     emit(frame, s.Raise(*nodes))
 
 
 def op_reraise(frame: Frame, op: Op) -> None:
+    """RERAISE: the end of a handler"""
     if not isinstance(frame.stack.pop(), Marker):
         raise Unstructured("RERAISE of something that was not caught")
 
 
 def op_nowhere(frame: Frame, op: Op) -> None:
-    """A place that is never reached: what is on the stack is dropped."""
+    """NOWHERE: a place that is never reached; the stack is dropped"""
     while frame.stack.values:
         value = frame.stack.pop()
         if not isinstance(value, (Marker, Null)):
@@ -130,14 +146,17 @@ def op_nowhere(frame: Frame, op: Op) -> None:
 
 
 def op_pop_except(frame: Frame, op: Op) -> None:
+    """POP_EXCEPT: the end of a handler"""
     if not isinstance(frame.stack.pop(), Marker):
         raise Unstructured("POP_EXCEPT without an exception")
 
 
 def op_unsupported(frame: Frame, op: Op) -> None:
+    """Refuse an op that no expression spells."""
     raise Unstructured(f"{op.kind} is not supported yet")
 
 
 def op_print_expr(frame: Frame, op: Op) -> None:
+    """PRINT_EXPR: an expression of interactive code"""
     (node,) = take(frame, frame.stack.pop(), final=True)
     emit(frame, s.Expr(node))

@@ -14,7 +14,7 @@ Written = Callable[[s.Expression], s.Expression]
 
 
 def docstring_of(code: CodeType) -> Optional[str]:
-    """The docstring that a function made from `code` has."""
+    """Return the docstring of a function made from `code`."""
     if code.co_name.startswith("<") or not code.co_flags & CO_OPTIMIZED:
         return None
     first = code.co_consts[0] if code.co_consts else None
@@ -24,9 +24,9 @@ def docstring_of(code: CodeType) -> Optional[str]:
 def parameters(
     code: CodeType, parts: Sequence[Optional[s.Expression]] = (None, None, None), write: Written = lambda node: node
 ) -> s.arguments:
-    """The parameter list of a code object, with defaults and annotations where they are known.
+    """Return the parameter list of a code object, with defaults and annotations where they are known.
 
-    `write` gives the expression to write for the value of an annotation.
+    `write` returns the expression to write for the value of an annotation.
     """
     defaults, kwdefaults, annotations = parts
 
@@ -55,7 +55,7 @@ def parameters(
 
 
 def elements(node: Optional[s.Expression]) -> Sequence[s.Expression]:
-    """The elements of a tuple expression."""
+    """Return the elements of a tuple expression."""
     if node is None:
         return ()
     if isinstance(node, s.Tuple):
@@ -66,7 +66,7 @@ def elements(node: Optional[s.Expression]) -> Sequence[s.Expression]:
 
 
 def keyword_default(node: Optional[s.Expression], name: str) -> Optional[s.Expression]:
-    """The default of a keyword-only parameter."""
+    """Return the default of a keyword-only parameter."""
     if node is None:
         return None
     if isinstance(node, s.Dict):
@@ -78,7 +78,7 @@ def keyword_default(node: Optional[s.Expression], name: str) -> Optional[s.Expre
 
 
 def annotation(node: Optional[s.Expression], name: str, write: Written = lambda node: node) -> Optional[s.Expression]:
-    """The annotation of a parameter, from the tuple of names and values that MAKE_FUNCTION takes."""
+    """Return the annotation of a parameter, from the tuple of names and values that MAKE_FUNCTION takes."""
     if node is None:
         return None
     flat = elements(node)

@@ -8,7 +8,7 @@ from depyf.decompiler import syntax as s
 
 
 def mangled(name: str, class_name: Optional[str]) -> str:
-    """What the compiler makes of `name` inside the class."""
+    """Return `name` as the compiler mangles it inside the class."""
     prefix = _prefix(class_name)
     if not prefix or not name.startswith("__") or name.endswith("__") or "." in name:
         return name
@@ -16,7 +16,7 @@ def mangled(name: str, class_name: Optional[str]) -> str:
 
 
 def class_around(qualified: str) -> Optional[str]:
-    """The innermost class in which a function of this qualified name was written."""
+    """Return the innermost class in which a function of this qualified name was written."""
     parts = qualified.split(".")
     for position in range(len(parts) - 2, -1, -1):
         if parts[position] != "<locals>" and parts[position + 1] != "<locals>":

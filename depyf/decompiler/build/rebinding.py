@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.effects import flush, give_name, released_items, spill_until, take
+from depyf.decompiler.build.effects import flush, give_name, release_items, spill_until, take
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Cell, Fresh, Marker, Null, Value, holds, pending_inside, reads
 
 
-def settle(frame: Frame, value: Fresh) -> Value:
-    """A tuple that is used twice, as the index of `x[a, b:c] += d` is, becomes one expression."""
+def freeze_tuple(frame: Frame, value: Fresh) -> Value:
+    """Replace a tuple that is used twice, as the index of `x[a, b:c] += d` is, by one expression."""
     stack = frame.stack
     held, value.refs = value.refs, 0
     pending = any(pending_inside(value))
-    nodes = take(frame, *released_items(value.items))
+    nodes = take(frame, *release_items(value.items))
     settled = Value(s.Tuple(nodes), value.offset)
     settled.refs = held
     stack.values = [settled if other is value else other for other in stack.values]
@@ -23,9 +23,9 @@ def settle(frame: Frame, value: Fresh) -> Value:
 
 
 def before_rebinding(frame: Frame, variable: str, stored: Value | None = None) -> None:
-    """The variable is about to change: values on the stack that read it get a name while they can.
+    """Give names to the values on the stack that read a variable which is about to change.
 
-    `stored`, which is about to go into the variable, has been popped and is computed before it changes.
+    `stored`, which is about to go into the variable, has been popped and is computed before the change.
     """
     stack, output = frame.stack, frame.output
     for value in list(stack.all_values()):
@@ -41,17 +41,14 @@ def before_rebinding(frame: Frame, variable: str, stored: Value | None = None) -
     own = set(map(id, pending_inside(stored)))
     later = stack.pending[len(stack.pending) - len(own) :]
     if all(id(value) in own for value in later):
-        return  # everything else that is pending is written before
+        return  # everything else that is pending is written before `stored`
     for value in list(stack.pending):
         if id(value) not in own and value.pending and reads(value.node, variable):
             spill_until(frame, value)
 
 
 def read_in_order(frame: Frame, value: Value) -> bool:
-    """`f(i, g(), i := 3)`: a variable that was read before it changes is written where it was read.
-
-    False where it is not on the stack.
-    """
+    """Write a variable where it was read, before it changes: `f(i, g(), i := 3)`. False if it is not on the stack."""
     stack = frame.stack
     place = next((index for index, entry in enumerate(stack.values) if holds(entry, value)), -1)
     if place < 0:

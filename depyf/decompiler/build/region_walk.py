@@ -49,8 +49,8 @@ def walk(frame: Frame, sequence: Sequence) -> Steps:
         flush(frame)
 
 
-def part(frame: Frame, sequence: Sequence, values: List[Value], out: List[s.Statement]) -> Steps:
-    """Build a part of a statement on a stack and into a body of its own."""
+def build_part(frame: Frame, sequence: Sequence, values: List[Value], out: List[s.Statement]) -> Steps:
+    """Execute a part of a statement on a stack and into a body of its own."""
     output = frame.output
     saved, output.body, frame.stack.values = output.body, out, values
     yield walk(frame, sequence)
@@ -58,7 +58,7 @@ def part(frame: Frame, sequence: Sequence, values: List[Value], out: List[s.Stat
 
 
 def join(frame: Frame, ways: List[Tuple[bool, List[Value], List[s.Statement]]], base: List[Value]) -> None:
-    """Go on with what the ways that fall through agree on; where they do not, a temporary says which."""
+    """Continue with the stack of the paths that fall through; a temporary holds each entry that differs."""
     falling = [(values, body) for falls, values, body in ways if falls]
     frame.output.falls = bool(falling)
     if not falling:
@@ -70,7 +70,7 @@ def join(frame: Frame, ways: List[Tuple[bool, List[Value], List[s.Statement]]], 
     merged: List[Value] = []
     for position, value in enumerate(first):
         others = [values[position] for values, _ in falling]
-        if all(alike(value, other) for other in others[1:]):
+        if all(same_entry(value, other) for other in others[1:]):
             merged.append(value)
         else:
             merged.append(phi(frame, others, [body for _, body in falling]))
@@ -78,7 +78,7 @@ def join(frame: Frame, ways: List[Tuple[bool, List[Value], List[s.Statement]]], 
 
 
 def phi(frame: Frame, values: List[Value], bodies: List[List[s.Statement]]) -> Value:
-    """One temporary for values that differ between paths."""
+    """Return one temporary for values that differ between paths."""
     output = frame.output
     name: Optional[str] = None
     for value, body in zip(values, bodies):
@@ -97,16 +97,16 @@ def phi(frame: Frame, values: List[Value], bodies: List[List[s.Statement]]) -> V
     return result
 
 
-def check_same(frame: Frame, base: List[Value]) -> None:
-    """At the end of a loop's body the stack is what it was at its start."""
+def check_unchanged(frame: Frame, base: List[Value]) -> None:
+    """Check that the stack at the end of a loop's body is what it was at its start."""
     if not frame.output.falls:
         return
-    if len(base) != len(frame.stack.values) or not all(map(alike, base, frame.stack.values)):
+    if len(base) != len(frame.stack.values) or not all(map(same_entry, base, frame.stack.values)):
         raise Unstructured("a loop changes the stack")
 
 
-def alike(a: Value, b: Value) -> bool:
-    """Whether two stack entries of different paths are the same thing, said the same way."""
+def same_entry(a: Value, b: Value) -> bool:
+    """Whether two stack entries of different paths are the same value, spelled the same way."""
     if isinstance(a, Marker) or isinstance(b, Marker):
         return isinstance(a, Marker) and isinstance(b, Marker) and a.what == b.what
     if isinstance(a, Null) or isinstance(b, Null):
@@ -120,9 +120,9 @@ def alike(a: Value, b: Value) -> bool:
             return False
         if isinstance(a, FreshDict) or isinstance(b, FreshDict):
             assert isinstance(a, FreshDict) and isinstance(b, FreshDict)
-            return all(map(_same_key, a.keys, b.keys)) and all(map(alike, a.items, b.items))
+            return all(map(_same_key, a.keys, b.keys)) and all(map(same_entry, a.items, b.items))
         assert isinstance(a, Fresh) and isinstance(b, Fresh)
-        return a.kind == b.kind and all(map(alike, a.items, b.items))
+        return a.kind == b.kind and all(map(same_entry, a.items, b.items))
     return s.same(a.node, b.node)
 
 

@@ -24,7 +24,7 @@ _CONVERSIONS = {"s": str, "r": repr, "a": ascii}
 
 
 def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.Statement]:
-    """Replace the values that still stand in the tree by their names or expressions, in place."""
+    """Replace the references to values and the nodes of `expression_forms` by what they have become, in place."""
     work: List[Any] = list(body)
     while work:
         node = work.pop()
@@ -52,9 +52,9 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
 
 
 def spread(node: s.Dict, placeholders: Placeholders) -> None:
-    """`{**x, **{y: z}}` -> `{**x, y: z}`: the compiler puts what comes after a `**` into a dict of its own, too.
+    """Write `{**x, **{y: z}}` as `{**x, y: z}`: the compiler, too, puts what comes after a `**` into a dict of its own.
 
-    If that is long it makes several, each of as many pairs as it does in turn.
+    If that is long it makes several, each of as many pairs as it builds in turn.
     """
     pairs: List[Tuple[Optional[s.Expression], s.Expression]] = []
     written = 1  # pairs since the last `**`; those at the beginning of the display are not in a dict of their own
@@ -71,7 +71,7 @@ def spread(node: s.Dict, placeholders: Placeholders) -> None:
 
 
 def _as_written(node: Flipped) -> s.Compare:
-    """The comparison for good: nothing is left to swap for it."""
+    """Return the comparison itself: no branches are left to swap."""
     return s.Compare(node.left, node.ops, node.comparators)
 
 
@@ -97,7 +97,7 @@ def _resolved(node: Any, placeholders: Placeholders) -> Any:
 
 
 def spell_assertion_errors(body: List[s.Statement], placeholders: Placeholders) -> None:
-    """The interpreter's own AssertionError where no assert statement says it: a constant without a spelling."""
+    """Replace the interpreter's own AssertionError outside assert statements by a placeholder: no source spells it."""
     work: List[Any] = list(body)
     while work:
         node = work.pop()

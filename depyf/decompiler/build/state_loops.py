@@ -6,7 +6,7 @@ from typing import List
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.effects import emit, flush, take
-from depyf.decompiler.build.region_walk import part
+from depyf.decompiler.build.region_walk import build_part
 from depyf.decompiler.build.symbolic_frame import Frame, Steps
 from depyf.decompiler.build.symbolic_values import FunctionValue, Marker, Null, Slot, Value
 from depyf.decompiler.bytecode.unstructured import Unstructured
@@ -15,13 +15,13 @@ from depyf.decompiler.structure import Expect, Goto, MachineNode, Settle
 
 
 def state_number(frame: Frame, block: Block) -> s.Expression:
-    """The state that stands for a block."""
+    """Return the state that stands for a block."""
     numbers = frame.states.numbers
     return s.Constant(numbers.setdefault(block, len(numbers)))
 
 
 def state_variable(frame: Frame, number: int) -> s.Expression:
-    """A state variable."""
+    """Return a state variable."""
     variables = frame.states.variables
     if number not in variables:
         variables[number] = frame.output.names.fresh(s.Name("state"))
@@ -29,29 +29,29 @@ def state_variable(frame: Frame, number: int) -> s.Expression:
 
 
 def slot_name(frame: Frame, position: int) -> str:
-    """The name of a stack entry that crosses from arm to arm."""
+    """Return the name of a stack entry that crosses from arm to arm."""
     slots = frame.states.slots
     if position not in slots:
         slots[position] = frame.output.new_name(s.Name(f"stack_{position}"))
     return slots[position]
 
 
-def machine(frame: Frame, item: MachineNode) -> Steps:
-    """Build the loop and its arms."""
+def state_machine(frame: Frame, item: MachineNode) -> Steps:
+    """Write the loop and its arms."""
     variable = state_variable(frame, item.variable)
     if item.start is not None:
-        go(frame, item.start, [item.variable])
+        set_state(frame, item.start, [item.variable])
     flush(frame)
     loop = s.While(s.Constant(True), [], origin=item.offset)
     frame.output.body.append(loop)
     body: List[s.Statement] = loop.body
     for block, sequence in item.arms:
         if item.is_outermost and block is item.arms[-1][0]:
-            yield part(frame, sequence, arriving(frame, block), body)
+            yield build_part(frame, sequence, entry_stack(frame, block), body)
             break
         arm = s.If(s.Compare(variable, ["=="], [state_number(frame, block)]), [], [], origin=block.offset)
         body.append(arm)
-        yield part(frame, sequence, arriving(frame, block), arm.body)
+        yield build_part(frame, sequence, entry_stack(frame, block), arm.body)
         if not arm.body:
             arm.body.append(s.Pass())
         body = arm.orelse
@@ -61,20 +61,20 @@ def machine(frame: Frame, item: MachineNode) -> Steps:
     frame.output.falls = False
 
 
-def arriving(frame: Frame, block: Block) -> List[Value]:
-    """The stack where an arm begins: every value has the name of its position."""
+def entry_stack(frame: Frame, block: Block) -> List[Value]:
+    """Return the stack where an arm begins: every value has the name of its position."""
     if block.depth < 0:
         raise Unstructured("a state whose stack is not known")
     special = frame.states.special.get(block, {})
     values: List[Value] = []
     for position in range(block.depth):
         known = special.get(position)
-        values.append(known.clone() if known is not None else named(frame, position))
+        values.append(known.clone() if known is not None else slot_value(frame, position))
     return values
 
 
-def named(frame: Frame, position: int) -> Value:
-    """A stack entry under the name of its position."""
+def slot_value(frame: Frame, position: int) -> Value:
+    """Return a stack entry under the name of its position."""
     name = slot_name(frame, position)
     value = Value(s.Name(name))
     value.name = name
@@ -82,18 +82,18 @@ def named(frame: Frame, position: int) -> Value:
     return value
 
 
-def go(frame: Frame, block: Block, variables: List[int]) -> None:
+def set_state(frame: Frame, block: Block, variables: List[int]) -> None:
     """Give the stack entries their names, then set the state."""
     if len(frame.stack.values) != block.depth:
         raise Unstructured("paths meet with different stacks")
-    note_special(frame, block)
-    give_positions(frame, len(frame.stack.values))
+    record_special(frame, block)
+    move_to_slots(frame, len(frame.stack.values))
     targets = [state_variable(frame, variable) for variable in variables]
     emit(frame, s.Assign(targets, state_number(frame, block)))
 
 
-def note_special(frame: Frame, block: Block) -> None:
-    """Remember what of the stack where a block begins has no value that a variable could hold."""
+def record_special(frame: Frame, block: Block) -> None:
+    """Record the entries of the stack at the start of a block that no variable can hold."""
     special = frame.states.special.setdefault(block, {})
     for position, value in enumerate(frame.stack.values[: max(block.depth, 0)]):
         if isinstance(value, (Marker, Null)):
@@ -102,7 +102,7 @@ def note_special(frame: Frame, block: Block) -> None:
             raise Unstructured("paths meet with different kinds of values")
 
 
-def give_positions(frame: Frame, count: int) -> None:
+def move_to_slots(frame: Frame, count: int) -> None:
     """Move the lowest `count` stack entries into the variables of their positions."""
     stack = frame.stack
     values, names = [], []
@@ -114,7 +114,7 @@ def give_positions(frame: Frame, count: int) -> None:
             raise Unstructured("a stack entry of an unknown kind crosses between states")
         values.append(value)
         names.append(name)
-        stack.values[position] = named(frame, position)
+        stack.values[position] = slot_value(frame, position)
     if not values:
         return
     for value in values:
@@ -127,9 +127,9 @@ def give_positions(frame: Frame, count: int) -> None:
         emit(frame, s.Assign([s.Tuple([s.Name(name) for name in names])], s.Tuple(nodes)))
 
 
-def goto(frame: Frame, item: Goto) -> Steps:
+def go_to_state(frame: Frame, item: Goto) -> Steps:
     """Set the state, and leave the machine if the state is not one of its own."""
-    go(frame, item.block, item.variables)
+    set_state(frame, item.block, item.variables)
     if item.leaves:
         emit(frame, s.Break())
     frame.output.falls = False
@@ -137,22 +137,22 @@ def goto(frame: Frame, item: Goto) -> Steps:
     yield
 
 
-def settle_stack(frame: Frame, item: Settle) -> Steps:
-    """Before a statement that uses the top of the stack."""
-    give_positions(frame, len(frame.stack.values) - 1)
+def name_stack(frame: Frame, item: Settle) -> Steps:
+    """Name the stack entries before a statement that uses the topmost."""
+    move_to_slots(frame, len(frame.stack.values) - 1)
     return
     yield
 
 
-def expect(frame: Frame, item: Expect) -> Steps:
-    """Set or test the state."""
+def expect_state(frame: Frame, item: Expect) -> Steps:
+    """Set the state, or leave the loop unless it is this one."""
     output = frame.output
     variable = state_variable(frame, item.variable)
     number = state_number(frame, item.block)
     if not item.is_test:
         if len(frame.stack.values) > item.block.depth:
-            note_special(frame, item.block)
-        output.body.append(s.Assign([variable], number, origin=item.offset))  # what is pending does not mind
+            record_special(frame, item.block)
+        output.body.append(s.Assign([variable], number, origin=item.offset))  # pending values may be written after it
         return
     output.body.append(s.If(s.Compare(variable, ["!="], [number]), [s.Break()], [], origin=item.offset))
     output.falls = False

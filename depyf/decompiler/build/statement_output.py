@@ -9,7 +9,7 @@ from depyf.decompiler.build.variable_names import FreshNames
 
 
 class Output:
-    """The body being written: `regions.part` puts another list in its place for each body inside a statement."""
+    """The body being written; `region_walk.build_part` swaps in the list of each body inside a statement."""
 
     __slots__ = ("body", "offset", "falls", "names", "temporaries", "better_names", "generated", "own_targets")
 

@@ -16,7 +16,7 @@ from depyf.decompiler import syntax as s
 # What became of a pending value before it was written.
 LIVE = 0
 EMBEDDED = 1  # stands in an expression already, and is still in use elsewhere
-DEAD = 2  # dropped: only its effect counts
+DEAD = 2  # dropped: only its effect is written
 
 
 class Value:
@@ -98,7 +98,7 @@ class Null(Value):
 
 
 class Marker(Value):
-    """An entry of the interpreter's own: an iterator, an exit method, an exception, the exception state."""
+    """An entry that no expression can use: an iterator, an exit method, an exception, the exception state."""
 
     __slots__ = ("what",)
 

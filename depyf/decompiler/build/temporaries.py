@@ -25,7 +25,7 @@ def are_wanted() -> bool:
 
 
 def name_values(body: List[s.Statement], stable: Container[str], taken: Container[str]) -> List[s.Statement]:
-    """The statements of a function with each operation in one of its own.
+    """Return the statements of a function with each operation in one of its own.
 
     `stable`: the locals that only this function binds.  `taken`: names that must not be used.
     """
@@ -71,7 +71,7 @@ class _Namer:
         return [s.Delete(held, origin=statement.origin)]
 
     def _operands(self, expression: s.Expression) -> None:
-        """Name what `expression` computes its value from, as far as an operation among it makes that necessary."""
+        """Name the operands of `expression` up to the last one that is an operation."""
         places = _places(expression)
         needed = [index for index, place in enumerate(places) if _is_operation(place.value)]
         for place in places[: needed[-1] + 1] if needed else ():
@@ -112,7 +112,7 @@ class _Place:
 
 
 def _places(expression: s.Expression) -> List[_Place]:
-    """The operands that are always evaluated, in that order; none for an expression that chooses or makes code."""
+    """Return the operands that are always evaluated, in that order; none if the expression chooses or makes code."""
     if isinstance(expression, s.Call):
         found = [*_field(expression, "func")]
         expression.args, expression.keywords = list(expression.args), list(expression.keywords)
@@ -147,7 +147,7 @@ def _field(node: s.Node, name: str) -> List[_Place]:
 
 
 def _items(items: List[s.Expression]) -> List[_Place]:
-    """`*values` are evaluated in the place of the others, and stay where they are."""
+    """Return the places of elements; `*values` are evaluated in their order, and stay where they are."""
     found = []
     for index, item in enumerate(items):
         if isinstance(item, s.Starred):

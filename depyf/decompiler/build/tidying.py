@@ -10,7 +10,7 @@ from depyf.decompiler.build.expression_forms import WILDCARD, AssertionErrorName
 
 
 def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
-    """The statements of a body and of those inside it, in the order of the text; not of functions and classes."""
+    """Yield the statements of a body and of those inside it, in the order of the text; not of functions and classes."""
     work = [iter(body)]
     while work:
         statement = next(work[-1], None)
@@ -21,8 +21,8 @@ def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
         work.append(itertools.chain.from_iterable(bodies(statement)))
 
 
-def finish_body(body: List[s.Statement]) -> List[s.Statement]:
-    """The body of a function as a person would write it."""
+def tidy_body(body: List[s.Statement]) -> List[s.Statement]:
+    """Rewrite the body of a function as a person would write it, in place."""
     work: List[Tuple[List[s.Statement], bool]] = [(body, False)]
     while work:
         current, ends_loop = work.pop()
@@ -40,7 +40,7 @@ def finish_body(body: List[s.Statement]) -> List[s.Statement]:
 
 
 def bodies(statement: s.Statement) -> List[List[s.Statement]]:
-    """The bodies directly inside a statement."""
+    """Return the bodies directly inside a statement."""
     if isinstance(statement, (s.If, s.For, s.While, s.AsyncFor)):
         return [statement.body, statement.orelse]
     if isinstance(statement, (s.With, s.AsyncWith)):
@@ -53,9 +53,9 @@ def bodies(statement: s.Statement) -> List[List[s.Statement]]:
 
 
 def _tidy(body: List[s.Statement], ends_loop: bool) -> None:
-    """Rewrite the statements of one body; what an `if` that always leaves has as its else comes after it.
+    """Rewrite the statements of one body; the else of an `if` that always leaves comes after it.
 
-    `ends_loop`: at the end of the body its loop goes on.
+    `ends_loop`: at the end of the body its loop continues.
     """
     position = 0
     while position < len(body):
@@ -87,7 +87,7 @@ def _tidy(body: List[s.Statement], ends_loop: bool) -> None:
         elif isinstance(statement, s.Try):
             _join_try(statement)
             if len(statement.body) > 1 and _is_bare_return(statement.body[-1]) and ends(statement.finalbody):
-                statement.body = statement.body[:-1]  # nothing is returned: the `finally` goes elsewhere
+                statement.body = statement.body[:-1]  # nothing is returned: the `finally` leaves
             if statement.orelse and statement.handlers and not statement.finalbody:
                 if position == len(body) - 1 and all(ends(handler.body) for handler in statement.handlers):
                     body.extend(statement.orelse)
@@ -118,7 +118,7 @@ def ends(body: List[s.Statement]) -> bool:
 
 
 def _as_assert(statement: s.If) -> Optional[s.Statement]:
-    """`if not x: raise AssertionError(m)` with the interpreter's own AssertionError is an assert."""
+    """Return the assert statement for `if not x: raise AssertionError(m)` with the interpreter's own AssertionError."""
     if len(statement.body) != 1 or not isinstance(statement.body[0], s.Raise):
         return None
     return _assertion(statement.body[0], lambda: negate(statement.test))
@@ -134,7 +134,7 @@ def _assertion(statement: s.Raise, test: Callable[[], s.Expression]) -> Optional
 
 
 def _join_try(statement: s.Try) -> None:
-    """try: (try: ... except: ...) finally: ... is one statement."""
+    """Make one statement of `try: (try: ... except: ...) finally: ...`."""
     if statement.finalbody and not statement.handlers and len(statement.body) == 1:
         inner = statement.body[0]
         if isinstance(inner, s.Try) and inner.handlers and not inner.finalbody:
@@ -142,7 +142,7 @@ def _join_try(statement: s.Try) -> None:
 
 
 def _drop_final_returns(body: List[s.Statement]) -> None:
-    """`return None` where the function ends anyway need not be said."""
+    """Drop `return None` where the function ends anyway."""
     work = [body]
     matches: List[s.Match] = []
     tries: List[Any] = []
@@ -180,7 +180,7 @@ def _drop_final_returns(body: List[s.Statement]) -> None:
 
 
 def _fill_cases(match: s.Match) -> None:
-    """Cases that have nothing left to say."""
+    """Drop a last `case _` that is empty; fill the others with `pass`."""
     final = match.cases[-1]
     if not final.body and final.guard is None and final.pattern is WILDCARD and len(match.cases) > 1:
         match.cases = match.cases[:-1]

@@ -34,7 +34,7 @@ _KINDS: Dict[str, Any] = {
 
 
 def type_parameters(code: CodeType) -> List[s.TypeParameter]:
-    """The type parameters to show for a class of which only the body is known: those that it mentions."""
+    """Return the type parameters to show for a class of which only the body is known: those that it mentions."""
     if ".type_params" not in code.co_freevars:
         return []
     named = [name for name in code.co_freevars if name.isidentifier() and not name.startswith("__class")]
@@ -42,7 +42,7 @@ def type_parameters(code: CodeType) -> List[s.TypeParameter]:
 
 
 def lazy_expression(frame: Frame, function: Value) -> s.Expression:
-    """The expression that a bound, a default or an alias stands for."""
+    """Return the expression that the function of a bound, a default or an alias computes."""
     if not isinstance(function, FunctionValue) or any(function.definition.parts):
         raise Unstructured("a type that is not computed by a function of its own")
     function.is_defined = True
@@ -51,7 +51,7 @@ def lazy_expression(frame: Frame, function: Value) -> s.Expression:
 
 
 def call_generic(frame: Frame, function: FunctionValue, arguments: Sequence[Value]) -> bool:
-    """The call of a hidden function: what it makes is made here."""
+    """Push what a call of a hidden function makes; False if the function is not hidden."""
     code = function.definition.code
     if not code.co_name.startswith(GENERIC_PARAMETERS) or function.refs or len(arguments) != code.co_argcount:
         return False
@@ -86,7 +86,7 @@ def op_load_type_parameters(frame: Frame, op: Op) -> None:
 
 
 def op_load_parameters_from_mapping(frame: Frame, op: Op) -> None:
-    """LOAD_FROM_MAPPING_OR_CELL, LOAD_FROM_MAPPING_OR_GLOBAL: inside the body of a class"""
+    """LOAD_FROM_MAPPING_OR_CELL, LOAD_FROM_MAPPING_OR_GLOBAL: in a hidden function inside a class"""
     if op.arg == ".type_params":
         take(frame, frame.stack.pop())
         frame.stack.push(GenericBase(s.Constant(None), op.offset))
@@ -156,7 +156,7 @@ def op_intrinsic(frame: Frame, op: Op) -> None:
 
 
 def parameters_of(value: Value) -> List[s.TypeParameter]:
-    """The type parameters in a tuple of them."""
+    """Return the type parameters in a tuple of them."""
     if not isinstance(value, Fresh) or value.refs:
         raise Unstructured("type parameters of an unknown form")
     found = [item.parameter for item in value.items if isinstance(item, TypeParameterValue)]
@@ -166,7 +166,7 @@ def parameters_of(value: Value) -> List[s.TypeParameter]:
 
 
 def make_alias(frame: Frame, value: Value, offset: int) -> None:
-    """`type X[T] = ...`, from its name, its type parameters and the function that computes its value."""
+    """Push `type X[T] = ...` of its name, its type parameters and the function that computes its value."""
     if not isinstance(value, Fresh) or len(value.items) != 3 or value.refs:
         raise Unstructured("a type alias of an unknown form")
     name, parameters, function = value.items

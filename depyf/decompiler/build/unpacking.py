@@ -8,13 +8,13 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.effects import discard, emit, flush, give_name, node_of, take
 from depyf.decompiler.build.expression_forms import Dropped, Inplace
 from depyf.decompiler.build.list_folding import fold_unpack, is_chained
-from depyf.decompiler.build.rebinding import settle
+from depyf.decompiler.build.rebinding import freeze_tuple
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Fresh, FunctionValue, Pattern, Slot, Value
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 
-# What comes after the only value of an unpacking that is an annotation (`*args: *Ts`) or a default (`[*Ts = *T]`).
+# What follows the unpacking of one value that is an annotation (`*args: *Ts`) or a default (`[*Ts = *T]`).
 _AFTER_STAR = frozenset({"CONST", "BUILD_TUPLE", "LOAD_CLOSURE", "RETURN"})
 
 
@@ -34,20 +34,20 @@ def op_unpack(frame: Frame, op: Op) -> None:
         stack.push(starred)
         return
     if isinstance(value, Fresh) and value.kind == "tuple" and value.name is None and is_chained(frame, value, count):
-        value = settle(frame, value)
+        value = freeze_tuple(frame, value)
     if isinstance(value, Slot):
         pattern = Pattern(count, star, value)
     elif value.refs > 0 and value.name is None and value.items is None and not isinstance(value, FunctionValue):
         if not value.pending:
             stack.add_pending(value)
-        pattern = Pattern(count, star, value)  # `a, b = c = value`: there is more to come
+        pattern = Pattern(count, star, value)  # `a, b = c = value`: other targets follow
     else:
         if value.refs > 0 and not value.targets:
             give_name(frame, value)
         targets, value.targets = value.targets, []
-        # Unpacking runs code: temporaries that the value was made of are gone by then.
+        # Unpacking runs code: the temporaries that the value was made of are deleted before.
         (node,) = take(frame, value, final=value.items is not None)
-        killed, stack.killed = stack.killed, []
+        killed = stack.take_killed()
         flush(frame)
         pattern = Pattern(count, star, (node, targets, killed, frame.output.offset))
     if count == 0:
@@ -58,6 +58,7 @@ def op_unpack(frame: Frame, op: Op) -> None:
 
 
 def name_slots(frame: Frame, pattern: Pattern) -> None:
+    """Give each element a temporary: unpacked values are used before they are stored."""
     if pattern.targets or pattern.source in ("for", "with"):
         raise Unstructured("unpacked values are used while they are stored")
     outer = pattern.source
@@ -101,7 +102,7 @@ def store_target(frame: Frame, slot: Slot, target: Optional[s.Expression]) -> No
 
 
 def assign(frame: Frame, value: Value, target: s.Expression, is_event: bool = False) -> None:
-    """`target = value`, or `target op= value`."""
+    """Write `target = value` or `target op= value`."""
     place = value.node.left if isinstance(value.node, Inplace) else None
     if isinstance(place, s.Name) and isinstance(target, s.Name) and place.id == target.id:
         frame.stack.kept_in_place = value
@@ -114,7 +115,7 @@ def assign(frame: Frame, value: Value, target: s.Expression, is_event: bool = Fa
 
 
 def close_pattern(frame: Frame, pattern: Pattern) -> None:
-    """All targets are known."""
+    """Write the assignment whose targets are all known, or hand its targets to the pattern around it."""
     pattern.is_done = True
     source = pattern.source
     if source in ("for", "with"):
@@ -137,7 +138,7 @@ def close_pattern(frame: Frame, pattern: Pattern) -> None:
 
 
 def name_dropped(frame: Frame, targets: Sequence[s.Expression]) -> List[str]:
-    """Give elements that nothing takes a temporary each."""
+    """Give elements that are popped a temporary each; return their names."""
     names: List[str] = []
     work = list(targets)
     while work:
@@ -153,7 +154,7 @@ def name_dropped(frame: Frame, targets: Sequence[s.Expression]) -> List[str]:
 
 
 def fill_dropped(pattern: Pattern, target: s.Expression) -> None:
-    """The elements dropped just before `target` go to the variable that is stored first."""
+    """Store the elements dropped just before `target` in the variable that is stored first."""
     while isinstance(target, s.Tuple) and target.elts:
         target = target.elts[0]
     if isinstance(target, s.Starred):
@@ -163,7 +164,7 @@ def fill_dropped(pattern: Pattern, target: s.Expression) -> None:
 
 
 def _fill_end(targets: List[s.Expression], name: str) -> bool:
-    """Give the dropped elements at the end a variable. Returns whether there is nothing else."""
+    """Give the dropped elements at the end a variable. Return whether there are no others."""
     for position in range(len(targets) - 1, -1, -1):
         target = targets[position]
         if isinstance(target, Dropped):

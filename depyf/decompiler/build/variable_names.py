@@ -1,4 +1,4 @@
-"""Names for values that need one: telling, and never one that the code uses already."""
+"""Names for values that need one: descriptive, and never one that the code uses already."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _NO_WORD = re.compile(r"\W")
 
 
 class FreshNames:
-    """Hands out names for one function."""
+    """Gives out names that one function does not use yet."""
 
     def __init__(self, code: CodeType, also_taken: Iterable[str] = ()) -> None:
         self.taken: Set[str] = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names, *also_taken}
         self._next: Dict[str, int] = {}
 
     def fresh(self, node: s.Expression) -> str:
-        """A new name for the value of `node`."""
+        """Return a new name for the value of `node`."""
         return self.like(suggestion(node))
 
     def like(self, base: str) -> str:
-        """A new name, as near to `base` as can be."""
+        """Return a new name, as near to `base` as possible."""
         if not base.isidentifier():  # pytest's `@py_assert1`, a comprehension's `.0`
             base = _clean(base)
         name, number = base, self._next.get(base, 1)
@@ -43,7 +43,7 @@ class FreshNames:
 
 
 def suggestion(node: s.Expression) -> str:
-    """What a reader might call the value of `node`."""
+    """Return a name that describes the value of `node`."""
     key = node.slice.value if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) else None
     if isinstance(key, str) and key.isidentifier():
         return _clean(key)
@@ -68,7 +68,7 @@ def _clean(text: str) -> str:
 
 
 def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
-    """Give variables other names."""
+    """Give variables other names, in place."""
     if not names:
         return
     for statement in body:
@@ -86,12 +86,12 @@ _MADE_OF_GENERATED = re.compile(r"(?P<base>tmp_\d+)_(?P<rest>.+)$")
 _LONGEST_NAME = 24
 
 
-# What Dynamo keeps in every frame, in a word: the clock that it stops when the graph starts.
+# A shorter name for the clock that Dynamo keeps in every frame and stops when the graph starts.
 _WORDS = {"record_pregraph_bytecode_enter_result": "pregraph_timer"}
 
 
-def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[str, str]:
-    """For variables of a code generator that say nothing (`tmp_3`), a name from the one value that they get.
+def descriptive_names(body: List[s.Statement], generated: Collection[str]) -> Dict[str, str]:
+    """Return names for variables of a code generator (`tmp_3`), each from the one value that it gets.
 
     None does not count: it stands for a value that is not there yet.
     """
@@ -113,20 +113,20 @@ def telling_names(body: List[s.Statement], generated: Collection[str]) -> Dict[s
 
 
 def _module(name: str) -> str:
-    """A module that Dynamo put into the globals: `__import_torch_dot__dynamo_dot_utils` is called `dynamo_utils`."""
+    """Return `dynamo_utils` for `__import_torch_dot__dynamo_dot_utils`, which Dynamo put into the globals."""
     parts = name[len("import_") :].split("_dot_") if name.startswith("import_") else []
     return "_".join(part.strip("_") for part in parts[-2:])
 
 
 def after_renaming(name: str, renamed: Mapping[str, str]) -> str:
-    """A name that was made of another one (`tmp_3_result`), made of the better name of that."""
+    """Return `x_result` for `tmp_3_result` where `tmp_3` is renamed to `x`."""
     made_of = _MADE_OF_GENERATED.match(name)
     if made_of is None or made_of["base"] not in renamed:
         return name
     return f"{renamed[made_of['base']]}_{made_of['rest']}"
 
 
-def named_after(temporaries: Sequence[str], renamed: Mapping[str, str]) -> Dict[str, str]:
-    """Better names for our own temporaries that are called after a variable which gets a better name."""
+def renamed_temporaries(temporaries: Sequence[str], renamed: Mapping[str, str]) -> Dict[str, str]:
+    """Return better names for our own temporaries that are called after a variable which gets a better name."""
     better = {temporary: after_renaming(temporary, renamed) for temporary in temporaries}
     return {temporary: name for temporary, name in better.items() if name != temporary}
