@@ -25,7 +25,6 @@ ACROSS_ROOMS = {
 # Rooms that have no folder of tests yet: their modules are tested by the tests of the folder named here.
 TESTED_IN = {
     "decompiler/analysis": "decompiler/round_trip",
-    "decompiler/build": "decompiler/round_trip",
     "decompiler/flow": "decompiler/round_trip",
     "decompiler/fold": "decompiler/round_trip",
     "decompiler/simplify": "decompiler/round_trip",

@@ -44,7 +44,6 @@ NOT_IMPERATIVE = re.compile(
 PENDING = {
     "depyf.decompiler",
     "depyf.decompiler.analysis",
-    "depyf.decompiler.build",
     "depyf.decompiler.bytecode",
     "depyf.decompiler.code_search",
     "depyf.decompiler.decode",

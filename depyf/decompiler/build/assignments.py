@@ -31,7 +31,7 @@ from depyf.decompiler.syntax.identifiers import spelled
 
 
 def op_store_variable(frame: Frame, op: Op) -> None:
-    """STORE_LOCAL, STORE_CELL, STORE_GLOBAL, STORE_NAME"""
+    """Execute STORE_LOCAL, STORE_CELL, STORE_GLOBAL, STORE_NAME."""
     if frame.upcoming.kind not in STORES or not store_together(frame):
         store_variable(frame, op)
 
@@ -53,7 +53,7 @@ def store_variable(frame: Frame, op: Op) -> None:
 
 
 def is_self_store(frame: Frame, op: Op, value: Value) -> bool:
-    """Whether a store is `x = x`, as code generators write it, and nothing else can have changed the variable."""
+    """Return whether a store is `x = x`, which code generators write, and nothing else can have changed x."""
     if op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and frame.scope.is_private_cell(op.arg, op.offset)):
         return False
     is_read = type(value) is Value and value.name is None and not value.pending and not value.targets
@@ -61,7 +61,7 @@ def is_self_store(frame: Frame, op: Op, value: Value) -> bool:
 
 
 def releases_old_value(frame: Frame, op: Op) -> bool:
-    """Whether a store may run code at once: the variable may hold the last reference to any object."""
+    """Return whether a store may run code at once: the variable may hold the last reference to any object."""
     return op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and frame.scope.is_private_cell(op.arg, op.offset))
 
 
@@ -96,7 +96,7 @@ def store_together(frame: Frame) -> bool:
 
 
 def op_swap(frame: Frame, op: Op) -> None:
-    """SWAP"""
+    """Execute SWAP."""
     values = frame.stack.values
     if unpack_swapped(frame, op.arg):
         return
@@ -127,7 +127,7 @@ def unpack_swapped(frame: Frame, count: int) -> bool:
 
 
 def is_plain_value(value: Value) -> bool:
-    """Whether a value is on the stack once and of no special kind."""
+    """Return whether a value is on the stack once and of no special kind."""
     special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
     return value.refs == 1 and value.name is None and not isinstance(value, special) and not value.targets
 
@@ -204,7 +204,7 @@ def finish_targets(frame: Frame, value: Value) -> None:
 
 
 def op_store_attr(frame: Frame, op: Op) -> None:
-    """STORE_ATTR"""
+    """Execute STORE_ATTR."""
     value, owner = frame.stack.pop_many(2)
     if write_augmented(frame, value, (owner,), op.arg):
         return
@@ -212,7 +212,7 @@ def op_store_attr(frame: Frame, op: Op) -> None:
 
 
 def op_store_subscr(frame: Frame, op: Op) -> None:
-    """STORE_SUBSCR"""
+    """Execute STORE_SUBSCR."""
     value, owner, key = frame.stack.pop_many(3)
     if fold_store(frame, value, owner, key):
         return
@@ -263,7 +263,7 @@ def write_augmented(frame: Frame, value: Value, places: Sequence[Value], attribu
 
 
 def reads_place(part: Optional[s.Expression], place: Value) -> bool:
-    """Whether `part` of an expression is the value of `place`."""
+    """Return whether `part` of an expression is the value of `place`."""
     if part is place.node or (part is None and is_constant(place, None)):
         return True
     if isinstance(part, Reference):

@@ -14,7 +14,7 @@ from depyf.decompiler.flow.graph import Both, Choice, Simple, Test
 
 
 def op_chain(frame: Frame, op: Op) -> None:
-    """CHAIN: `a < b < c`"""
+    """Execute CHAIN: `a < b < c`."""
     operator, rest = op.arg
     left, right = take(frame, *frame.stack.pop_many(2))
     operators, operands = [operator], [right]
@@ -25,7 +25,7 @@ def op_chain(frame: Frame, op: Op) -> None:
 
 
 def op_bool(frame: Frame, op: Op) -> None:
-    """BOOL: `a and b`, `a or b` for their value"""
+    """Execute BOOL: `a and b`, `a or b` for their value."""
     operator, test, rest = op.arg
     first = test_node(frame, test, is_kept=True)
     operands = [operand(frame, ops) for ops in reversed(rest)]
@@ -34,7 +34,7 @@ def op_bool(frame: Frame, op: Op) -> None:
 
 
 def op_select(frame: Frame, op: Op) -> None:
-    """SELECT: `a if b else c`"""
+    """Execute SELECT: `a if b else c`."""
     test, then, orelse = op.arg
     node = test_node(frame, test)
     if is_written_second(then, orelse) and not flips(node):

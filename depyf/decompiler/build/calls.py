@@ -17,7 +17,7 @@ from depyf.decompiler.bytecode.microops import FROM_STACK, NULL_SECOND, PLAIN, O
 
 
 def op_call(frame: Frame, op: Op) -> None:
-    """CALL: `f(x, y=z)`"""
+    """Execute CALL: `f(x, y=z)`."""
     argc, kwnames, layout = op.arg
     if kwnames is FROM_STACK:
         kwnames = constant_of(frame.stack.pop())
@@ -56,7 +56,7 @@ def pop_callee(frame: Frame, layout: str, arguments: List[Value]) -> Value:
 
 
 def op_call_ex(frame: Frame, op: Op) -> None:
-    """CALL_EX: `f(*args, **kwargs)`"""
+    """Execute CALL_EX: `f(*args, **kwargs)`."""
     has_kwargs, layout = op.arg
     mapping = frame.stack.pop() if has_kwargs else None
     sequence = frame.stack.pop()
@@ -109,7 +109,7 @@ def spread_mapping(mapping: Optional[Value]) -> List[Any]:
 
 
 def is_unpacked(sequence: Fresh) -> bool:
-    """Whether positional arguments were collected in a list, or in a tuple of one `*x`, before the call."""
+    """Return whether positional arguments were collected in a list, or in a tuple of one `*x`, before the call."""
     starred = [item for item in sequence.items if isinstance(item.node, s.Starred)]
     return bool(starred) and (sequence.kind == "list" or len(sequence.items) == 1)
 

@@ -38,7 +38,7 @@ def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Va
 
 
 def op_comprehension(frame: Frame, op: Op) -> None:
-    """COMPREHENSION: one that was inlined. Its loops are built in a frame of their own, which is given the iterator."""
+    """Execute COMPREHENSION, one that was inlined: its loops run in a frame of their own, on the iterator given."""
     scope = frame.scope
     found: Comprehension = op.arg
     (source,) = take(frame, frame.stack.pop())
@@ -53,12 +53,12 @@ def op_comprehension(frame: Frame, op: Op) -> None:
 
 
 def adds_to_collection(frame: Frame, op: Op, popped: int) -> bool:
-    """Whether an op adds to the collection itself, which is at the bottom of the stack."""
+    """Return whether an op adds to the collection itself, which is at the bottom of the stack."""
     return bool(op.arg == len(frame.stack.values) - popped)
 
 
 def op_collect_in_list(frame: Frame, op: Op) -> None:
-    """LIST_APPEND"""
+    """Execute LIST_APPEND."""
     if not adds_to_collection(frame, op, 1):
         op_list_append(frame, op)
         return
@@ -67,7 +67,7 @@ def op_collect_in_list(frame: Frame, op: Op) -> None:
 
 
 def op_collect_in_set(frame: Frame, op: Op) -> None:
-    """SET_ADD"""
+    """Execute SET_ADD."""
     if not adds_to_collection(frame, op, 1):
         op_set_add(frame, op)
         return
@@ -76,7 +76,7 @@ def op_collect_in_set(frame: Frame, op: Op) -> None:
 
 
 def op_start_set(frame: Frame, op: Op) -> None:
-    """BUILD_SET"""
+    """Execute BUILD_SET."""
     if op.arg or frame.stack.values:
         op_build_set(frame, op)
     else:  # the collection itself
@@ -84,7 +84,7 @@ def op_start_set(frame: Frame, op: Op) -> None:
 
 
 def op_collect_in_dict(frame: Frame, op: Op) -> None:
-    """MAP_ADD"""
+    """Execute MAP_ADD."""
     if not adds_to_collection(frame, op, 2):
         op_map_add(frame, op)
         return
@@ -93,7 +93,7 @@ def op_collect_in_dict(frame: Frame, op: Op) -> None:
 
 
 def op_collect_yielded(frame: Frame, op: Op) -> None:
-    """YIELD"""
+    """Execute YIELD."""
     (node,) = take(frame, frame.stack.pop(), final=True)
     emit(frame, s.Expr(Element(node)))
     silent(frame, s.Constant(None))

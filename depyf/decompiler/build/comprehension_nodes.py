@@ -78,7 +78,7 @@ def _condition(first: s.If, rest: Sequence[s.Statement]) -> Tuple[s.Expression, 
 
 
 def _collects(body: Sequence[s.Statement]) -> bool:
-    """Whether statements lead to what is collected."""
+    """Return whether statements lead to what is collected."""
     while body:
         last = body[-1]
         if not isinstance(last, s.If):

@@ -10,8 +10,6 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.syntax.literals import Unspellable, spell
 
 _NAMED = (FunctionType, BuiltinFunctionType)
-
-
 _SPELLABLE = (int, str, bytes, bool, type(None), type(...))
 
 
@@ -35,7 +33,7 @@ class Placeholders:
 
 
 def spellable(value: Any) -> bool:
-    """Whether source text can spell exactly this constant."""
+    """Return whether source text can spell exactly this constant."""
     kind = type(value)
     if kind in _SPELLABLE or kind is CodeType:
         return True

@@ -28,7 +28,7 @@ CONVERSION_CODES = {"": -1, "s": 115, "r": 114, "a": 97}
 
 
 def op_build_sequence(frame: Frame, op: Op) -> None:
-    """BUILD_LIST, BUILD_TUPLE"""
+    """Execute BUILD_LIST, BUILD_TUPLE."""
     items = frame.stack.pop_many(op.arg)
     for item in items:
         item.refs += 1
@@ -36,7 +36,7 @@ def op_build_sequence(frame: Frame, op: Op) -> None:
 
 
 def op_build_set(frame: Frame, op: Op) -> None:
-    """BUILD_SET"""
+    """Execute BUILD_SET."""
     items = frame.stack.pop_many(op.arg)
     elements = take(frame, *items) if items else [s.Starred(s.Tuple([]))]
     if len(elements) > 2 and all(isinstance(element, s.Constant) for element in elements):
@@ -46,7 +46,7 @@ def op_build_set(frame: Frame, op: Op) -> None:
 
 
 def op_build_map(frame: Frame, op: Op) -> None:
-    """BUILD_MAP"""
+    """Execute BUILD_MAP."""
     values = frame.stack.pop_many(2 * op.arg)
     keys = values[0::2]
     if all(is_plain(key) and is_plain_key(key.node) for key in keys):
@@ -67,7 +67,7 @@ def op_build_map(frame: Frame, op: Op) -> None:
 
 
 def op_build_const_key_map(frame: Frame, op: Op) -> None:
-    """BUILD_CONST_KEY_MAP"""
+    """Execute BUILD_CONST_KEY_MAP."""
     stack = frame.stack
     keys = constant_of(stack.pop())
     items = stack.pop_many(op.arg)
@@ -81,7 +81,7 @@ def op_build_const_key_map(frame: Frame, op: Op) -> None:
 
 
 def op_build_slice(frame: Frame, op: Op) -> None:
-    """BUILD_SLICE"""
+    """Execute BUILD_SLICE."""
     values = frame.stack.pop_many(op.arg)
     if all(is_plain(value) for value in values):
         nodes = [value.node for value in values]
@@ -95,18 +95,18 @@ def op_build_slice(frame: Frame, op: Op) -> None:
 
 
 def op_build_string(frame: Frame, op: Op) -> None:
-    """BUILD_STRING: the pieces of an f-string"""
+    """Execute BUILD_STRING: the pieces of an f-string."""
     event(frame, joined(take(frame, *frame.stack.pop_many(op.arg))))
 
 
 def op_convert(frame: Frame, op: Op) -> None:
-    """CONVERT: `!r` of an f-string"""
+    """Execute CONVERT: `!r` of an f-string."""
     (node,) = take(frame, frame.stack.pop())
     event(frame, Converted(node, CONVERSION_CODES[op.arg]))
 
 
 def op_format(frame: Frame, op: Op) -> None:
-    """FORMAT: `{x:spec}` of an f-string"""
+    """Execute FORMAT: `{x:spec}` of an f-string."""
     conversion, has_spec = op.arg
     values = frame.stack.pop_many(1 + has_spec)
     nodes = take(frame, *values)
@@ -119,7 +119,7 @@ def op_format(frame: Frame, op: Op) -> None:
 
 
 def op_list_to_tuple(frame: Frame, op: Op) -> None:
-    """LIST_TO_TUPLE"""
+    """Execute LIST_TO_TUPLE."""
     value = frame.stack.pop()
     if isinstance(value, Fresh) and value.name is None and value.refs == 0:
         value.kind = "tuple"
@@ -130,7 +130,7 @@ def op_list_to_tuple(frame: Frame, op: Op) -> None:
 
 
 def op_list_extend(frame: Frame, op: Op) -> None:
-    """LIST_EXTEND"""
+    """Execute LIST_EXTEND."""
     stack = frame.stack
     value = stack.pop()
     target = stack.values[-op.arg]
@@ -161,7 +161,7 @@ def op_list_extend(frame: Frame, op: Op) -> None:
 
 
 def op_list_append(frame: Frame, op: Op) -> None:
-    """LIST_APPEND"""
+    """Execute LIST_APPEND."""
     value = frame.stack.pop()
     target = frame.stack.values[-op.arg]
     if isinstance(target, Fresh) and target.name is None:
@@ -172,7 +172,7 @@ def op_list_append(frame: Frame, op: Op) -> None:
 
 
 def op_set_add(frame: Frame, op: Op) -> None:
-    """SET_ADD"""
+    """Execute SET_ADD."""
     value = frame.stack.pop()
     target = frame.stack.values[-op.arg]
     if target.refs == 1 and target.pending and isinstance(target.node, s.Set):
@@ -182,7 +182,7 @@ def op_set_add(frame: Frame, op: Op) -> None:
 
 
 def op_set_update(frame: Frame, op: Op) -> None:
-    """SET_UPDATE"""
+    """Execute SET_UPDATE."""
     stack = frame.stack
     value = stack.pop()
     target = stack.values[-op.arg]
@@ -212,7 +212,7 @@ def extend_set(frame: Frame, depth: int, value: Value, is_starred: bool) -> None
 
 
 def op_dict_update(frame: Frame, op: Op) -> None:
-    """DICT_UPDATE, DICT_MERGE"""
+    """Execute DICT_UPDATE, DICT_MERGE."""
     stack = frame.stack
     value = stack.pop()
     target = stack.values[-op.arg]
@@ -242,7 +242,7 @@ def op_dict_update(frame: Frame, op: Op) -> None:
 
 
 def op_map_add(frame: Frame, op: Op) -> None:
-    """MAP_ADD"""
+    """Execute MAP_ADD."""
     stack = frame.stack
     key, value = stack.pop_many(2)
     target = stack.values[-op.arg]
@@ -267,7 +267,7 @@ def mutate(frame: Frame, target: Value, method: str, value: Value) -> None:
 
 
 def takes_pairs(target: FreshDict, added: FreshDict, kind: str) -> bool:
-    """Whether the pairs of a dict that is unpacked into another can be written as pairs of that one.
+    """Return whether the pairs of a dict that is unpacked into another can be written as pairs of that one.
 
     After a mapping whose pairs are not known each dict is unpacked by an operation of its own: the compiler makes one
     for the pairs up to the next `**`. (`resolution.spread` writes those of displays as pairs in the end.)

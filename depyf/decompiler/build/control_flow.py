@@ -143,7 +143,7 @@ def try_statement(frame: Frame, item: TryNode) -> Steps:
 
 
 def op_before_with(frame: Frame, op: Op) -> None:
-    """BEFORE_WITH, BEFORE_ASYNC_WITH: push the exit method and the value entered"""
+    """Execute BEFORE_WITH, BEFORE_ASYNC_WITH: push the exit method and the value entered."""
     exit_method = Marker("exit method")
     (exit_method.node,) = take(frame, frame.stack.pop(), final=True)
     flush(frame)
@@ -177,7 +177,7 @@ def with_statement(frame: Frame, item: WithNode) -> Steps:
 
 
 def has_break(body: List[s.Statement]) -> bool:
-    """Whether a loop body can break out of its loop."""
+    """Return whether a loop body can break out of its loop."""
     work = list(body)
     while work:
         statement = work.pop()

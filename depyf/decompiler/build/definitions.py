@@ -34,7 +34,7 @@ from depyf.decompiler.syntax.identifiers import shown_name, spelled
 
 
 def is_own_closure(closure: Value, code: CodeType) -> bool:
-    """Whether the cells handed to a function are those of the variables here that have the same names."""
+    """Return whether the cells handed to a function are those of the variables here that have the same names."""
     if not isinstance(closure, Fresh) or closure.name is not None:
         return False
     cells = [item.variable if isinstance(item, Cell) else None for item in closure.items]
@@ -42,7 +42,7 @@ def is_own_closure(closure: Value, code: CodeType) -> bool:
 
 
 def op_make_function(frame: Frame, op: Op) -> None:
-    """MAKE_FUNCTION"""
+    """Execute MAKE_FUNCTION."""
     stack = frame.stack
     code = constant_of(stack.pop())
     closure = stack.pop() if op.arg & CLOSURE else None
@@ -139,7 +139,7 @@ def write_definition(frame: Frame, value: FunctionValue) -> bool:
 
 
 def is_unused_name(frame: Frame, name: str) -> bool:
-    """Whether a name was given to a function on another path, and no value on the stack has it."""
+    """Return whether a name was given to a function on another path, and no value on the stack has it."""
     return name in frame.output.temporaries and all(value.name != name for value in frame.stack.all_values())
 
 
@@ -183,7 +183,7 @@ def build_class(
 
 
 def op_load_build_class(frame: Frame, op: Any) -> None:
-    """LOAD_BUILD_CLASS"""
+    """Execute LOAD_BUILD_CLASS."""
     frame.stack.push(BuildClass(s.Constant(None), op.offset))
 
 

@@ -111,7 +111,7 @@ def _collect_pending(frame: Frame, value: Value, used: List[Value], names_contai
 
 
 def can_use_walrus(frame: Frame, targets: Sequence[s.Expression]) -> bool:
-    """Whether `:=` can spell all the assignments of a value, and reads better than a statement."""
+    """Return whether `:=` can spell all the assignments of a value, and reads better than a statement."""
     names = [target.id for target in targets if isinstance(target, s.Name)]
     if len(names) < len(targets):
         return False
@@ -137,7 +137,7 @@ def _spill_containers(frame: Frame, values: Sequence[Value]) -> None:
 
 
 def holds_temporary(frame: Frame, container: Value) -> bool:
-    """Whether a list or dict is the last to hold the value of a temporary."""
+    """Return whether a list or dict is the last to hold the value of a temporary."""
     if is_tuple(container):
         return False
     places: Dict[int, int] = {}  # id of a value -> how often the container holds it

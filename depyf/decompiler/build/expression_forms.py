@@ -87,7 +87,7 @@ def with_mentions(node: s.Expression, names: Sequence[str]) -> s.Expression:
 
 
 def is_entered(value: Value) -> bool:
-    """Whether a value is what an `async with` has entered and awaits."""
+    """Return whether a value is what an `async with` has entered and awaits."""
     return isinstance(value, Slot) and value.pattern.source == "async with"
 
 
@@ -102,7 +102,7 @@ _SIMPLE_FORMAT = re.compile(r"(?:[^%]|%%|%[-+ #0]*[0-9]*(?:\.[0-9]+)?[sra])*")
 
 
 def would_be_fstring(left: s.Expression, right: s.Expression) -> bool:
-    """Whether the compiler would make an f-string of `left % right`, as it does (from 3.11 on) if left is a literal."""
+    """Return whether the compiler (from 3.11 on) would make an f-string of `left % right`: left is a literal."""
     if not isinstance(left, s.Constant) or not isinstance(left.value, str) or not isinstance(right, s.Tuple):
         return False
     if any(isinstance(item, s.Starred) for item in right.elts):
@@ -119,7 +119,7 @@ def bool_op(operator: str, values: List[s.Expression]) -> s.BoolOp:
 
 
 def is_written_second(then: Sequence[Op], orelse: Sequence[Op]) -> bool:
-    """Whether the second arm of a choice comes first in the code: then it was written first, with `not`."""
+    """Return whether the second arm of a choice comes first in the code: then it was written first, with `not`."""
     return bool(then and orelse) and 0 <= orelse[0].offset < then[0].offset
 
 
@@ -144,7 +144,7 @@ def negate(node: s.Expression) -> s.Expression:
 
 
 def flips(node: s.Expression) -> bool:
-    """Whether `negate` would change the operator of an `is` or `in` test, which makes another instruction."""
+    """Return whether `negate` would change the operator of an `is` or `in` test, which makes another instruction."""
     if isinstance(node, s.SeparateTest):
         return flips(node.value)
     if isinstance(node, s.BoolOp):
@@ -155,7 +155,7 @@ def flips(node: s.Expression) -> bool:
 
 
 def is_none(node: s.Expression) -> bool:
-    """Whether an expression is the constant None."""
+    """Return whether an expression is the constant None."""
     return isinstance(node, s.Constant) and node.value is None
 
 
@@ -165,12 +165,12 @@ def slice_bound(node: s.Expression) -> Optional[s.Expression]:
 
 
 def is_plain(value: Value) -> bool:
-    """Whether a value is a constant: silent, and the same wherever it is written."""
+    """Return whether a value is a constant: silent, and the same wherever it is written."""
     return not value.pending and value.name is None and isinstance(value.node, s.Constant) and value.items is None
 
 
 def is_plain_key(node: s.Expression) -> bool:
-    """Whether a dict takes this key without running code, and equal keys are the same: no floats, bools or tuples."""
+    """Return whether a dict takes this key without running code and equal keys are the same: no float, bool, tuple."""
     return isinstance(node, s.Constant) and type(node.value) in (str, int, bytes, type(None))
 
 
@@ -217,7 +217,7 @@ def set_elements(node: s.Expression) -> List[s.Expression]:
 
 
 def is_keyword(key: s.Expression) -> bool:
-    """Whether a key of a dict can be the name of a keyword argument."""
+    """Return whether a key of a dict can be the name of a keyword argument."""
     if not isinstance(key, s.Constant) or not isinstance(key.value, str):
         return False
     return key.value.isidentifier() and not keyword.iskeyword(key.value)
@@ -248,7 +248,7 @@ def as_item(nodes: Sequence[s.Expression]) -> s.Expression:
 
 
 def is_constant(value: Value, constant: Any) -> bool:
-    """Whether a value is this very constant."""
+    """Return whether a value is this very constant."""
     return isinstance(value.node, s.Constant) and value.node.value is constant and not value.pending
 
 

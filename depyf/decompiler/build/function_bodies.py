@@ -26,8 +26,6 @@ USES_OF_LOCALS = frozenset({
     "LOAD_LOCAL", "STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CELL", "STORE_CELL", "DELETE_CELL",
     "SAVE_CELL", "RENEW_CELL", "LOAD_CLOSURE",
 })  # fmt: skip
-
-
 READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
 
 
@@ -88,7 +86,7 @@ def unset_cells(scope: Scope) -> List[str]:
 
 
 def is_set_inside(scope: Scope, name: str) -> bool:
-    """Whether a comprehension sets the variable with `:=`, which makes it this function's own as well.
+    """Return whether a comprehension sets the variable with `:=`, which makes it this function's own as well.
 
     Only those that the program makes count: code that Dynamo wrote keeps the constants of the code it was made of.
     """
@@ -116,7 +114,7 @@ def unused_locals(scope: Scope) -> List[str]:
 
 
 def mentions(scope: Scope, name: str) -> bool:
-    """Whether the text mentions a free variable without a declaration."""
+    """Return whether the text mentions a free variable without a declaration."""
     ops = scope.program.ops
     if name == "__class__" and any(op.kind in ("LOAD_GLOBAL", "LOAD_NAME") and op.arg == "super" for op in ops):
         return True
@@ -124,5 +122,5 @@ def mentions(scope: Scope, name: str) -> bool:
 
 
 def rebinds(scope: Scope, name: str) -> bool:
-    """Whether the function assigns to a free variable."""
+    """Return whether the function assigns to a free variable."""
     return any(op.kind in ("STORE_CELL", "DELETE_CELL") and op.arg == name for op in scope.program.ops)

@@ -13,7 +13,7 @@ from depyf.decompiler.bytecode.unstructured import Unstructured
 
 
 def op_import_name(frame: Frame, op: Op) -> None:
-    """IMPORT_NAME"""
+    """Execute IMPORT_NAME."""
     stack = frame.stack
     names = stack.pop()
     fromlist = () if isinstance(names, Fresh) and not names.items else constant_of(names)
@@ -38,7 +38,7 @@ def import_for_use(frame: Frame, op: Op, level: int) -> None:
 
 
 def op_import_from(frame: Frame, op: Op) -> None:
-    """IMPORT_FROM"""
+    """Execute IMPORT_FROM."""
     source = frame.stack.values[-1]
     if not isinstance(source, (ImportValue, ImportedName)):
         raise Unstructured("IMPORT_FROM of something that was not just imported")
@@ -46,7 +46,7 @@ def op_import_from(frame: Frame, op: Op) -> None:
 
 
 def op_import_star(frame: Frame, op: Op) -> None:
-    """IMPORT_STAR"""
+    """Execute IMPORT_STAR."""
     value = frame.stack.pop()
     if not isinstance(value, ImportValue):
         raise Unstructured("IMPORT_STAR of something that was not just imported")

@@ -85,7 +85,7 @@ def fold_unpack(frame: Frame, value: Value, count: int) -> bool:
 
 
 def is_chained(frame: Frame, value: Value, count: int) -> bool:
-    """Whether the code is `a, b = c = x, y`: the tuple is unpacked, its elements are stored, and it is used again."""
+    """Return whether the code is `a, b = c = x, y`: a tuple is unpacked, its elements stored, and it is used again."""
     return value.refs == 1 and frame.stack.values[-1] is value and frame.upcoming.store_one_by_one(count)
 
 

@@ -21,7 +21,7 @@ from depyf.decompiler.syntax.identifiers import spelled
 
 
 def op_pop(frame: Frame, op: Op) -> None:
-    """POP"""
+    """Execute POP."""
     value = frame.stack.pop()
     if isinstance(value, ImportValue) and value.refs == 0:
         finish_import(frame, value)
@@ -48,7 +48,7 @@ def overwritten_target(frame: Frame) -> Optional[s.Expression]:
 
 
 def op_copy(frame: Frame, op: Op) -> None:
-    """COPY"""
+    """Execute COPY."""
     stack = frame.stack
     if op.arg > len(stack.values):
         raise Unstructured("COPY reaches below the stack")
@@ -56,17 +56,17 @@ def op_copy(frame: Frame, op: Op) -> None:
 
 
 def op_push_null(frame: Frame, op: Op) -> None:
-    """PUSH_NULL"""
+    """Execute PUSH_NULL."""
     frame.stack.push(Null(s.Constant(None)))
 
 
 def op_const(frame: Frame, op: Op) -> None:
-    """CONST"""
+    """Execute CONST."""
     silent(frame, constant_node(op.arg, frame.scope.placeholders))
 
 
 def op_load_local(frame: Frame, op: Op) -> None:
-    """LOAD_LOCAL"""
+    """Execute LOAD_LOCAL."""
     node = s.Name(spelled(op.arg))
     if (op.offset, op.arg) in frame.scope.maybe_unbound:
         event(frame, node)
@@ -75,7 +75,7 @@ def op_load_local(frame: Frame, op: Op) -> None:
 
 
 def op_load_cell(frame: Frame, op: Op) -> None:
-    """LOAD_CELL"""
+    """Execute LOAD_CELL."""
     node = s.Name(spelled(op.arg))
     if frame.scope.is_private_cell(op.arg, op.offset):
         silent(frame, node)
@@ -84,12 +84,12 @@ def op_load_cell(frame: Frame, op: Op) -> None:
 
 
 def op_load_closure(frame: Frame, op: Op) -> None:
-    """LOAD_CLOSURE"""
+    """Execute LOAD_CLOSURE."""
     frame.stack.push(Cell(spelled(op.arg)))
 
 
 def op_load_global(frame: Frame, op: Op) -> None:
-    """LOAD_GLOBAL, LOAD_NAME"""
+    """Execute LOAD_GLOBAL, LOAD_NAME."""
     name = frame.scope.global_name(op.arg)
     if frame.scope.settings.constant_globals(op.arg):
         silent(frame, s.Name(name))
@@ -98,7 +98,7 @@ def op_load_global(frame: Frame, op: Op) -> None:
 
 
 def op_delete_variable(frame: Frame, op: Op) -> None:
-    """DELETE_LOCAL, DELETE_CELL, DELETE_GLOBAL, DELETE_NAME"""
+    """Execute DELETE_LOCAL, DELETE_CELL, DELETE_GLOBAL, DELETE_NAME."""
     name = frame.scope.bound_name(op)
     before_rebinding(frame, name)
     if op.arg in frame.output.generated and not frame.stack.killed:
@@ -109,13 +109,13 @@ def op_delete_variable(frame: Frame, op: Op) -> None:
 
 
 def op_load_attr(frame: Frame, op: Op) -> None:
-    """LOAD_ATTR"""
+    """Execute LOAD_ATTR."""
     (node,) = take(frame, frame.stack.pop())
     event(frame, s.Attribute(node, op.arg))
 
 
 def op_load_super_attr(frame: Frame, op: Op) -> None:
-    """LOAD_SUPER_ATTR: `super().x`"""
+    """Execute LOAD_SUPER_ATTR: `super().x`."""
     name, zero_argument = op.arg
     values = frame.stack.pop_many(3)
     nodes = take(frame, *values)
@@ -124,13 +124,13 @@ def op_load_super_attr(frame: Frame, op: Op) -> None:
 
 
 def op_delete_attr(frame: Frame, op: Op) -> None:
-    """DELETE_ATTR"""
+    """Execute DELETE_ATTR."""
     (node,) = take(frame, frame.stack.pop(), final=True)
     emit(frame, s.Delete([s.Attribute(node, op.arg)]))
 
 
 def op_subscr(frame: Frame, op: Op) -> None:
-    """SUBSCR"""
+    """Execute SUBSCR."""
     container, key = frame.stack.pop_many(2)
     if fold_subscript(frame, container, key):
         return
@@ -141,7 +141,7 @@ def op_subscr(frame: Frame, op: Op) -> None:
 
 
 def op_delete_subscr(frame: Frame, op: Op) -> None:
-    """DELETE_SUBSCR"""
+    """Execute DELETE_SUBSCR."""
     container, key = frame.stack.pop_many(2)
     if fold_delete(frame, container, key):
         return
@@ -150,21 +150,21 @@ def op_delete_subscr(frame: Frame, op: Op) -> None:
 
 
 def op_load_assertion_error(frame: Frame, op: Op) -> None:
-    """LOAD_ASSERTION_ERROR"""
+    """Execute LOAD_ASSERTION_ERROR."""
     silent(frame, AssertionErrorName("AssertionError"))
 
 
 def op_load_class_cell(frame: Frame, op: Op) -> None:
-    """LOAD_CLASS_CELL"""
+    """Execute LOAD_CLASS_CELL."""
     event(frame, s.Name(spelled(op.arg)))
 
 
 def op_load_locals(frame: Frame, op: Op) -> None:
-    """LOAD_LOCALS"""
+    """Execute LOAD_LOCALS."""
     silent(frame, s.Call(s.Name("locals")))
 
 
 def op_load_from_mapping(frame: Frame, op: Op) -> None:
-    """LOAD_FROM_MAPPING_OR_GLOBAL, LOAD_FROM_MAPPING_OR_CELL"""
+    """Execute LOAD_FROM_MAPPING_OR_GLOBAL, LOAD_FROM_MAPPING_OR_CELL."""
     take(frame, frame.stack.pop())
     event(frame, s.Name(spelled(op.arg)))

@@ -25,7 +25,7 @@ class Upcoming:
         return self.ops[self.position].kind if self.position < len(self.ops) else ""
 
     def store_one_by_one(self, count: int) -> bool:
-        """Whether the next ops do nothing but store the top `count` values, from the top down.
+        """Return whether the next ops do nothing but store the top `count` values, from the top down.
 
         The targets may be computed in between, as in `a.b, c[d] = x, y`, and values unpacked.
         """

@@ -14,8 +14,6 @@ from depyf.decompiler.build.tidying import bodies, own_statements
 
 # What the compiler stores at the start and at the end of a class body.
 _FIRST = frozenset({"__module__", "__qualname__", "__type_params__", "__classdict__", "__firstlineno__"})
-
-
 _LAST = frozenset({"__static_attributes__"})
 
 

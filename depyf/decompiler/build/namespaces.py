@@ -21,13 +21,13 @@ _CELLS = {"__classcell__": "__class__", "__classdictcell__": "__classdict__"}
 
 
 def op_load_declared_global(frame: Frame, op: Op) -> None:
-    """LOAD_GLOBAL: the name is declared global in the body"""
+    """Execute LOAD_GLOBAL: the name is declared global in the body."""
     frame.scope.declare_global(frame.scope.global_name(op.arg))
     op_load_global(frame, op)
 
 
 def op_store_name(frame: Frame, op: Op) -> None:
-    """STORE_NAME and the other stores"""
+    """Execute STORE_NAME and the other stores."""
     if frame.upcoming.kind in STORES and store_together(frame):
         return
     value = frame.stack.top()
@@ -38,7 +38,7 @@ def op_store_name(frame: Frame, op: Op) -> None:
 
 
 def op_end_body(frame: Frame, op: Op) -> None:
-    """RETURN"""
+    """Execute RETURN."""
     value = frame.stack.top()
     if isinstance(value, Cell) and value.variable == "__class__":
         frame.stack.pop()
@@ -48,12 +48,12 @@ def op_end_body(frame: Frame, op: Op) -> None:
 
 
 def op_setup_annotations(frame: Frame, op: Op) -> None:
-    """SETUP_ANNOTATIONS: the first annotation makes it"""
+    """Execute SETUP_ANNOTATIONS: the first annotation makes it."""
     frame.scope.sets_up_annotations = True
 
 
 def op_store_annotation(frame: Frame, op: Op) -> None:
-    """STORE_SUBSCR: `x: annotation`, where it stores to `__annotations__`"""
+    """Execute STORE_SUBSCR: `x: annotation`, where it stores to `__annotations__`."""
     output = frame.output
     if not annotates(frame):
         op_store_subscr(frame, op)
@@ -73,7 +73,7 @@ def op_store_annotation(frame: Frame, op: Op) -> None:
 
 
 def annotates(frame: Frame) -> bool:
-    """Whether `__annotations__[name] = ...` is about to be executed."""
+    """Return whether `__annotations__[name] = ...` is about to be executed."""
     stack = frame.stack
     if len(stack.values) < 3:
         return False

@@ -50,7 +50,7 @@ class OperandStack:
         return values
 
     def top(self) -> Optional[Value]:
-        """The topmost value, still on the stack; None where there is none."""
+        """Return the topmost value and leave it; None where there is none."""
         return self.values[-1] if self.values else None
 
     def add_pending(self, value: Value) -> None:
@@ -82,7 +82,7 @@ class OperandStack:
                 work.extend(value.items or ())
 
     def holder(self, value: Value) -> Optional[Value]:
-        """The fresh container on the stack that has `value` as an element."""
+        """Return the fresh container on the stack that has `value` as an element."""
         for holder in self.all_values():
             if holder.name is None and any(item is value for item in holder.items or ()):
                 return holder

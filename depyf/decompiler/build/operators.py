@@ -21,13 +21,13 @@ from depyf.decompiler.bytecode.unstructured import Unstructured
 
 
 def op_unary(frame: Frame, op: Op) -> None:
-    """UNARY"""
+    """Execute UNARY."""
     (node,) = take(frame, frame.stack.pop())
     event(frame, s.UnaryOp(op.arg, node))
 
 
 def op_binary(frame: Frame, op: Op) -> None:
-    """BINARY"""
+    """Execute BINARY."""
     left, right = take(frame, *frame.stack.pop_many(2))
     if op.arg == "%" and would_be_fstring(left, right):
         left = s.JoinedStr([left])
@@ -35,23 +35,23 @@ def op_binary(frame: Frame, op: Op) -> None:
 
 
 def op_inplace(frame: Frame, op: Op) -> None:
-    """INPLACE"""
+    """Execute INPLACE."""
     left, right = take(frame, *frame.stack.pop_many(2))
     event(frame, Inplace(left, op.arg, right))
 
 
 def op_compare(frame: Frame, op: Op) -> None:
-    """COMPARE"""
+    """Execute COMPARE."""
     _compare(frame, op.arg)
 
 
 def op_is(frame: Frame, op: Op) -> None:
-    """IS"""
+    """Execute IS."""
     _compare(frame, "is not" if op.arg else "is")
 
 
 def op_contains(frame: Frame, op: Op) -> None:
-    """CONTAINS"""
+    """Execute CONTAINS."""
     _compare(frame, "not in" if op.arg else "in")
 
 
@@ -67,7 +67,7 @@ def _compare(frame: Frame, operator: str) -> None:
 
 
 def op_to_bool(frame: Frame, op: Op) -> None:
-    """TO_BOOL: `not not x`"""
+    """Execute TO_BOOL: `not not x`."""
     value = frame.stack.pop()
     if isinstance(value.node, s.UnaryOp) and value.node.op == "not":
         frame.stack.push(value)
@@ -77,25 +77,25 @@ def op_to_bool(frame: Frame, op: Op) -> None:
 
 
 def op_get_iter(frame: Frame, op: Op) -> None:
-    """GET_ITER"""
+    """Execute GET_ITER."""
     (node,) = take(frame, frame.stack.pop())
     event(frame, IterOf(unfolded_display(node)))
 
 
 def op_get_aiter(frame: Frame, op: Op) -> None:
-    """GET_AITER"""
+    """Execute GET_AITER."""
     (node,) = take(frame, frame.stack.pop())
     event(frame, AiterOf(node))
 
 
 def op_get_yield_from_iter(frame: Frame, op: Op) -> None:
-    """GET_YIELD_FROM_ITER: `yield from x`"""
+    """Execute GET_YIELD_FROM_ITER: `yield from x`."""
     (node,) = take(frame, frame.stack.pop())
     event(frame, s.YieldFrom(node))
 
 
 def op_get_awaitable(frame: Frame, op: Op) -> None:
-    """GET_AWAITABLE: `await x`"""
+    """Execute GET_AWAITABLE: `await x`."""
     if is_entered(frame.stack.values[-1]):
         return
     (node,) = take(frame, frame.stack.pop())
@@ -103,7 +103,7 @@ def op_get_awaitable(frame: Frame, op: Op) -> None:
 
 
 def op_yield_from(frame: Frame, op: Op) -> None:
-    """YIELD_FROM: the loop that sends to what is awaited, which is on the stack already"""
+    """Execute YIELD_FROM: the loop that sends to what is awaited, which is on the stack already."""
     frame.stack.pop()
     waiting = frame.stack.values[-1]
     if is_entered(waiting):
@@ -113,31 +113,31 @@ def op_yield_from(frame: Frame, op: Op) -> None:
 
 
 def op_yield(frame: Frame, op: Op) -> None:
-    """YIELD"""
+    """Execute YIELD."""
     (node,) = take(frame, frame.stack.pop())
     event(frame, s.Yield(None if is_none(node) else node))
 
 
 def op_return(frame: Frame, op: Op) -> None:
-    """RETURN"""
+    """Execute RETURN."""
     (node,) = take(frame, frame.stack.pop(), final=True)
     emit(frame, s.Return(None if is_none(node) else node))
 
 
 def op_raise(frame: Frame, op: Op) -> None:
-    """RAISE"""
+    """Execute RAISE."""
     nodes = take(frame, *frame.stack.pop_many(op.arg), final=True)
     emit(frame, s.Raise(*nodes))
 
 
 def op_reraise(frame: Frame, op: Op) -> None:
-    """RERAISE: the end of a handler"""
+    """Execute RERAISE: the end of a handler."""
     if not isinstance(frame.stack.pop(), Marker):
         raise Unstructured("RERAISE of something that was not caught")
 
 
 def op_nowhere(frame: Frame, op: Op) -> None:
-    """NOWHERE: a place that is never reached; the stack is dropped"""
+    """Execute NOWHERE: a place that is never reached; the stack is dropped."""
     while frame.stack.values:
         value = frame.stack.pop()
         if not isinstance(value, (Marker, Null)):
@@ -146,7 +146,7 @@ def op_nowhere(frame: Frame, op: Op) -> None:
 
 
 def op_pop_except(frame: Frame, op: Op) -> None:
-    """POP_EXCEPT: the end of a handler"""
+    """Execute POP_EXCEPT: the end of a handler."""
     if not isinstance(frame.stack.pop(), Marker):
         raise Unstructured("POP_EXCEPT without an exception")
 
@@ -157,6 +157,6 @@ def op_unsupported(frame: Frame, op: Op) -> None:
 
 
 def op_print_expr(frame: Frame, op: Op) -> None:
-    """PRINT_EXPR: an expression of interactive code"""
+    """Execute PRINT_EXPR: an expression of interactive code."""
     (node,) = take(frame, frame.stack.pop(), final=True)
     emit(frame, s.Expr(node))

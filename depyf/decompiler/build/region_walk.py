@@ -106,7 +106,7 @@ def check_unchanged(frame: Frame, base: List[Value]) -> None:
 
 
 def same_entry(a: Value, b: Value) -> bool:
-    """Whether two stack entries of different paths are the same value, spelled the same way."""
+    """Return whether two stack entries of different paths are the same value, spelled the same way."""
     if isinstance(a, Marker) or isinstance(b, Marker):
         return isinstance(a, Marker) and isinstance(b, Marker) and a.what == b.what
     if isinstance(a, Null) or isinstance(b, Null):

@@ -41,7 +41,7 @@ class Scope:
     )  # fmt: skip
 
     def __init__(self, program: Program, settings: Settings, class_name: Optional[str], is_function: bool) -> None:
-        """`class_name`: the class around. `is_function`: even if the code object is that of a module or class body."""
+        """Analyse a code object inside the class `class_name`; `is_function`: even if it is a module or class body."""
         self.program = program
         self.code = program.code
         self.settings = settings
@@ -62,11 +62,11 @@ class Scope:
         self.sets_up_annotations = False
 
     def global_name(self, name: str) -> str:
-        """How a global is spelled."""
+        """Return how a global is spelled."""
         return self.settings.renames.get(name) or spelled(name)
 
     def variable_name(self, op: Op) -> str:
-        """How the variable of a store or delete is spelled."""
+        """Return how the variable of a store or delete is spelled."""
         return self.global_name(op.arg) if "GLOBAL" in op.kind else spelled(op.arg)
 
     def declare(self, op: Op) -> None:
@@ -86,5 +86,5 @@ class Scope:
         return self.variable_name(op)
 
     def is_private_cell(self, name: str, offset: int) -> bool:
-        """Whether a cell variable has not been captured yet at `offset`, or never is: it is like a local then."""
+        """Return whether a cell variable is like a local at `offset`: it has not been captured yet, or never is."""
         return name in self.code.co_cellvars and offset < self.captured.get(name, offset + 1)

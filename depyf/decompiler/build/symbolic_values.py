@@ -164,12 +164,12 @@ class Definition:
 
     @property
     def is_class(self) -> bool:
-        """Whether a `class` statement makes it."""
+        """Return whether a `class` statement makes it."""
         return self.bases is not None
 
     @property
     def needs_statement(self) -> bool:
-        """Whether only a statement can make it: it is no lambda and no comprehension."""
+        """Return whether only a statement can make it: it is no lambda and no comprehension."""
         return not self.code.co_name.startswith("<")
 
 
@@ -279,7 +279,7 @@ def pending_inside(value: Value | None) -> Iterator[Value]:
 
 
 def holds(entry: Value, value: Value) -> bool:
-    """Whether a stack entry is a value, or a container that has it inside."""
+    """Return whether a stack entry is a value, or a container that has it inside."""
     work = [entry]
     while work:
         current = work.pop()
@@ -291,7 +291,7 @@ def holds(entry: Value, value: Value) -> bool:
 
 
 def reads(node: s.Node, variable: str) -> bool:
-    """Whether an expression reads a variable."""
+    """Return whether an expression reads a variable."""
     work: List[s.Node] = [node]
     while work:
         current = work.pop()
@@ -311,5 +311,5 @@ def reads(node: s.Node, variable: str) -> bool:
 
 
 def is_tuple(value: Value) -> bool:
-    """Whether a value is a tuple made here."""
+    """Return whether a value is a tuple made here."""
     return isinstance(value, Fresh) and value.kind == "tuple"

@@ -1,7 +1,7 @@
 """Values that the bytecode keeps on its stack, each with a name: `f(g(x) + 1)` as four short statements.
 
-Off unless the environment says `DEPYF_REMOVE_TEMP=0`, which asks for text that follows the bytecode operation by
-operation.  Like any other text it is shown only where it is proved.
+Off unless the environment has `DEPYF_REMOVE_TEMP=0`, for text that follows the bytecode operation by operation.
+Like any other text it is shown only where it is proved.
 
 An operation may be taken out of its statement only together with everything that is evaluated before it; what cannot
 change meanwhile (constants, and locals that no other function can bind) may stay.  Each name is deleted right after the
@@ -20,7 +20,7 @@ _OPERATIONS = (s.Call, s.BinOp, s.Subscript, s.UnaryOp, s.Compare, s.List, s.Tup
 
 
 def are_wanted() -> bool:
-    """Whether the user asks for them."""
+    """Return whether the user asks for them."""
     return os.environ.get("DEPYF_REMOVE_TEMP", "1") == "0"
 
 

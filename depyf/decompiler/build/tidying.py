@@ -105,7 +105,7 @@ def _is_bare_return(statement: s.Statement) -> bool:
 
 
 def ends(body: List[s.Statement]) -> bool:
-    """Whether control never reaches the end of a body."""
+    """Return whether control never reaches the end of a body."""
     while body:
         last = body[-1]
         if isinstance(last, (s.Return, s.Raise, s.Break, s.Continue)):

@@ -68,7 +68,7 @@ def call_generic(frame: Frame, function: FunctionValue, arguments: Sequence[Valu
 
 
 def op_load_given(frame: Frame, op: Op) -> None:
-    """LOAD_LOCAL"""
+    """Execute LOAD_LOCAL."""
     if op.arg in frame.generic.given:
         silent(frame, frame.generic.given[op.arg])
     elif op.arg == ".generic_base":
@@ -78,7 +78,7 @@ def op_load_given(frame: Frame, op: Op) -> None:
 
 
 def op_load_type_parameters(frame: Frame, op: Op) -> None:
-    """LOAD_CELL"""
+    """Execute LOAD_CELL."""
     if op.arg == ".type_params":
         frame.stack.push(GenericBase(s.Constant(None), op.offset))
     else:
@@ -86,7 +86,7 @@ def op_load_type_parameters(frame: Frame, op: Op) -> None:
 
 
 def op_load_parameters_from_mapping(frame: Frame, op: Op) -> None:
-    """LOAD_FROM_MAPPING_OR_CELL, LOAD_FROM_MAPPING_OR_GLOBAL: in a hidden function inside a class"""
+    """Execute LOAD_FROM_MAPPING_OR_CELL, LOAD_FROM_MAPPING_OR_GLOBAL: in a hidden function inside a class."""
     if op.arg == ".type_params":
         take(frame, frame.stack.pop())
         frame.stack.push(GenericBase(s.Constant(None), op.offset))
@@ -95,7 +95,7 @@ def op_load_parameters_from_mapping(frame: Frame, op: Op) -> None:
 
 
 def op_store_type_parameter(frame: Frame, op: Op) -> None:
-    """STORE_LOCAL, STORE_CELL"""
+    """Execute STORE_LOCAL, STORE_CELL."""
     stack = frame.stack
     if frame.upcoming.kind in STORES and store_together(frame):
         return
@@ -111,7 +111,7 @@ def op_store_type_parameter(frame: Frame, op: Op) -> None:
 
 
 def op_return_generic(frame: Frame, op: Op) -> None:
-    """RETURN"""
+    """Execute RETURN."""
     value = frame.stack.top()
     if isinstance(value, FunctionValue):
         frame.stack.pop()
@@ -126,7 +126,7 @@ def op_return_generic(frame: Frame, op: Op) -> None:
 
 
 def op_intrinsic(frame: Frame, op: Op) -> None:
-    """INTRINSIC"""
+    """Execute INTRINSIC."""
     stack = frame.stack
     name, count = op.arg
     if name in _KINDS:

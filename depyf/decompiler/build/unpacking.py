@@ -19,7 +19,7 @@ _AFTER_STAR = frozenset({"CONST", "BUILD_TUPLE", "LOAD_CLOSURE", "RETURN"})
 
 
 def op_unpack(frame: Frame, op: Op) -> None:
-    """UNPACK, UNPACK_EX"""
+    """Execute UNPACK, UNPACK_EX."""
     stack = frame.stack
     before, after = op.arg if op.kind == "UNPACK_EX" else (op.arg, -1)
     count = before + 1 + after

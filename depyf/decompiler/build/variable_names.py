@@ -13,8 +13,6 @@ from depyf.decompiler.build.expression_forms import is_none
 from depyf.decompiler.build.tidying import own_statements
 
 _BUILTINS = frozenset(dir(builtins))  # `set = a.set_` would puzzle a reader, and functions inside that use `set`
-
-
 _NO_WORD = re.compile(r"\W")
 
 
@@ -78,14 +76,8 @@ def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
 
 
 _GENERATED_NAME = re.compile(r"tmp_\d+$")
-
-
 _MADE_OF_GENERATED = re.compile(r"(?P<base>tmp_\d+)_(?P<rest>.+)$")
-
-
 _LONGEST_NAME = 24
-
-
 # A shorter name for the clock that Dynamo keeps in every frame and stops when the graph starts.
 _WORDS = {"record_pregraph_bytecode_enter_result": "pregraph_timer"}
 
