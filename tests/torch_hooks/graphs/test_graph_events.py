@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from depyf.problems import Problems  # noqa: E402
-from depyf.torch_hooks.entry_points.inspection import _FolderInMemory  # noqa: E402
-from depyf.torch_hooks.frames.compilations import Compilation  # noqa: E402
-from depyf.torch_hooks.graphs.autotuning import Autotuned  # noqa: E402
-from depyf.torch_hooks.graphs.custom_stages import CustomStage  # noqa: E402
-from depyf.torch_hooks.graphs.graph_files import Graphs  # noqa: E402
-from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs  # noqa: E402
-from depyf.torch_hooks.graphs.stages import CACHE_HIT, CAPTURED_EVENT, KERNEL_EVENT, STAGES  # noqa: E402
-from depyf.torch_hooks.internals.structured_trace import TraceEvent  # noqa: E402
+from depyf.problems import Problems
+from depyf.torch_hooks.entry_points.inspection import _FolderInMemory
+from depyf.torch_hooks.frames.compilations import Compilation
+from depyf.torch_hooks.graphs.autotuning import Autotuned
+from depyf.torch_hooks.graphs.custom_stages import CustomStage
+from depyf.torch_hooks.graphs.graph_files import Graphs
+from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs
+from depyf.torch_hooks.graphs.stages import CACHE_HIT, CAPTURED_EVENT, KERNEL_EVENT, STAGES
+from depyf.torch_hooks.internals.structured_trace import TraceEvent
 
 TEXT = "class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        return (x,)\n"
 TUNED = Autotuned("mm", (("triton_mm_0", ""),), {"triton_mm_0": 0.5})
