@@ -107,6 +107,11 @@ def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
         assert frame.startswith("def toy_example(a, b):\n") and shown[shown.index("    graph_out_0 = ") :] in frame
 
 
+def test_the_line_where_the_debugger_pauses_in_the_readme_is_one_of_ours():
+    ((file, line),) = re.findall(r"> /home/ada/depyf/(depyf/\S+\.py)\(\d+\)\w+\(\)\n +-> (.+)", README)
+    assert line in [text.strip() for text in (ROOT / file).read_text().splitlines()]
+
+
 def test_the_session_in_contributing_prints_what_is_shown():
     import doctest
 
