@@ -63,7 +63,7 @@ FAULTS = [
     "depyf.decompiler.pipeline.undo_copies",
     "depyf.decompiler.pipeline.fold",
     "depyf.decompiler.pipeline.structure",
-    "depyf.decompiler.pipeline.Builder.build",
+    "depyf.decompiler.pipeline.build_statements",
     "depyf.decompiler.pipeline.print_source",
     "depyf.decompiler.pipeline.compile_like",
     "depyf.decompiler.pipeline.prove",

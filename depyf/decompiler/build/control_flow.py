@@ -46,7 +46,7 @@ def if_statement(frame: Frame, item: IfNode) -> Steps:
     join(frame, ways, base)
 
 
-def loop(frame: Frame, item: LoopNode) -> Steps:
+def loop_statement(frame: Frame, item: LoopNode) -> Steps:
     """Write `while`, `for` or `async for`."""
     return while_loop(frame, item) if item.kind == "while" else for_loop(frame, item)
 
