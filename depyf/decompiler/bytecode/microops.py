@@ -213,8 +213,15 @@ def stack_effect(op: Op) -> Tuple[int, int]:
     raise AssertionError(f"no stack effect for {op!r}")
 
 
+# kind -> entries read, for ops that read more than they pop whatever their argument.
+_READ: Dict[str, int] = {
+    "FOR_ITER": 1, "GET_ANEXT": 1, "IMPORT_FROM": 1, "GET_LEN": 1, "MATCH_MAPPING": 1, "MATCH_SEQUENCE": 1,
+    "MATCH_KEYS": 2, "CHECK_EXC_MATCH": 2, "WITH_EXCEPT_START": 4,
+}  # fmt: skip
+
+
 def depth_needed(op: Op) -> int:
-    """How many stack entries `op` pops or looks at."""
+    """Return how many stack entries `op` pops or reads."""
     kind = op.kind
     if kind in ("COPY", "SWAP"):
         return int(op.arg)
@@ -222,6 +229,4 @@ def depth_needed(op: Op) -> int:
         return int(op.arg) + 1
     if kind == "MAP_ADD":
         return int(op.arg) + 2
-    extra = {"FOR_ITER": 1, "GET_ANEXT": 1, "IMPORT_FROM": 1, "GET_LEN": 1, "MATCH_MAPPING": 1, "MATCH_SEQUENCE": 1}
-    extra.update({"MATCH_KEYS": 2, "CHECK_EXC_MATCH": 2, "WITH_EXCEPT_START": 4})
-    return extra.get(kind) or stack_effect(op)[0]
+    return _READ.get(kind) or stack_effect(op)[0]
