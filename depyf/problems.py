@@ -17,7 +17,6 @@ from depyf.version import __version__
 
 logger = logging.getLogger("depyf")
 
-LOST = " could not be written: "  # in the line about files that a full disk or the like prevented
 WHERE_TO_REPORT = "the depyf issue tracker"
 
 
@@ -73,11 +72,6 @@ class Problems:
             except Exception:  # a logging handler that raises
                 pass
         return CannotWrite(error.errno, reason, path)
-
-    def all_lines(self) -> List[str]:
-        """Return every problem in a line each; how many files were lost is one of them."""
-        files = "a file" if self.files_lost == 1 else f"{self.files_lost} files"
-        return self.lines + ([files + LOST + self.why_lost] if self.files_lost else [])
 
     def add_exception(self, doing: str, error: BaseException) -> None:
         """Record an exception; log it with what to report, the first time that this work fails with its type."""

@@ -21,14 +21,14 @@ import json
 from typing import Any, Dict, Iterator, List, Tuple, TypeVar
 
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, SessionRecord
-from depyf.record.saved_form import RecordFormatError, build
+from depyf.record.saved_form import RecordFormatError, build, saved
 
 T = TypeVar("T")
 
 
 def line(**content: Any) -> str:
     """One line of the journal, records and all."""
-    return json.dumps(content, default=vars, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(content, default=saved, ensure_ascii=False, separators=(",", ":"))
 
 
 def header_of(text: str) -> Dict[str, Any]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
 from depyf.record import vocabulary as words
+from depyf.record.guard_tests import PROSE, GuardTest
 from depyf.record.vocabulary import Installed, SourceOrigin
 
 SCHEMA_VERSION = 1
@@ -43,27 +44,40 @@ class Location:
 class GuardRecord:
     """One condition under which a compiled version may be used."""
 
-    condition: str  # what must hold; a Python expression when `is_python`, else words
-    is_python: bool  # whether `condition` parses as an expression over the function's parameters and globals
+    test: GuardTest  # what must hold
     expression: str = ""  # what is guarded, as torch names it: L['a'], G['torch'].abs
     kind: str = ""  # torch's name for the guard: TENSOR_MATCH, GLOBAL_STATE ...
     location: Optional[Location] = None  # the user's line that asked for it
     from_torch: bool = False  # whether that line is one of torch's own
     of_sizes: bool = False  # torch asked: it compiles for sizes 0 and 1 apart; the line is the first to use the size
 
+    @property
+    def condition(self) -> str:
+        """What must hold, for a reader: a Python expression when `is_python`, else words."""
+        return self.test.text
+
+    @property
+    def is_python(self) -> bool:
+        """Whether `condition` is an expression over the function's parameters and globals."""
+        return self.test.is_python
+
 
 @dataclass(frozen=True)
 class FailedGuard:
-    """The guard of an earlier version that did not hold, so that Dynamo compiled again."""
+    """The guard of an earlier version that did not hold, so that Dynamo compiled again.
+
+    `depyf.torch_hooks.guards.mismatches` has it in parts (value, property, expected, actual) while torch compiles; what
+    is recorded is for people.
+    """
 
     version: str  # compile id of that version
-    condition: str  # what did not hold: an expression, or words
-    then: str = ""  # the value that the version was compiled for; empty where it is not known
-    now: str = ""  # the value that came; empty where it cannot be told
+    condition: str = field(metadata=PROSE)  # what did not hold: an expression, or words
+    then: str = field(default="", metadata=PROSE)  # the value that the version was compiled for; empty: not known
+    now: str = field(default="", metadata=PROSE)  # the value that came; empty where it cannot be read
     location: Optional[Location] = None  # the user's line that asked for the guard
-    others: str = ""  # older versions whose guard on the same value failed like this: "0/0 to 0/57"
+    others: str = field(default="", metadata=PROSE)  # older versions whose guard failed likewise: "0/0 to 0/57"
     of_sizes: bool = False  # as in GuardRecord
-    then_of_others: str = ""  # the values that those were compiled for, newest first: "57, 56, 55, 54 ... 0"
+    then_of_others: str = field(default="", metadata=PROSE)  # the values of those, newest first: "57, 56, 55 ... 0"
 
     def __str__(self) -> str:
         values = [f"then {self.then}"] * bool(self.then) + [f"now {self.now}"] * bool(self.now)
@@ -72,7 +86,7 @@ class FailedGuard:
 
     @property
     def likewise(self) -> str:
-        """What is to be said of the other versions, if there are any."""
+        """What holds for the other versions, if there are any."""
         values = f" (then {self.then_of_others})" if self.then_of_others else ""
         return f"nor did {self.others}{values}" if self.others else ""
 
@@ -81,11 +95,19 @@ class FailedGuard:
 class GraphBreak:
     """A place where Dynamo had to end a graph and go back to plain Python."""
 
-    reason: str  # one line
+    causes: Tuple[str, ...] = field(metadata=PROSE)  # what broke it, then what failed because of that; one line each
     location: Optional[Location] = None  # the user's line
-    explanation: str = ""  # what torch says about it, many lines
-    hints: Tuple[str, ...] = ()  # what torch advises to do about it, one line each
+    explanation: str = field(default="", metadata=PROSE)  # torch's explanation, many lines
+    hints: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what torch advises to do about it, one line each
     stack: Tuple[Location, ...] = ()  # the calls that led there, outermost first, without those of torch's own
+
+    @property
+    def reason(self) -> str:
+        """The causes on one line."""
+        return AND_THEN.join(self.causes)
+
+
+AND_THEN = ", and then "  # between the causes of a graph break
 
 
 @dataclass(frozen=True)
@@ -93,11 +115,16 @@ class SkipRecord:
     """Why Dynamo left a frame to plain Python."""
 
     kind: str  # a key of SKIP_KINDS
-    reason: str  # one line
+    detail: Optional[str] = field(metadata=PROSE)  # torch's reason on one line; None: no more than the kind tells
     compile_id: str = ""  # of the attempt; empty where Dynamo did not even begin
     graph_breaks: Tuple[GraphBreak, ...] = ()  # those that led to it
-    hints: Tuple[str, ...] = ()  # what torch advises to do about it, one line each
-    location: Optional[Location] = None  # the user's line at which compiling it failed, where torch knows it
+    hints: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what torch advises to do about it, one line each
+    location: Optional[Location] = None  # the user's line at which compiling it failed, where torch names it
+
+    @property
+    def reason(self) -> str:
+        """Why, on one line."""
+        return SKIP_KINDS.get(self.kind, "") if self.detail is None else self.detail
 
 
 # The kind of a skip -> what it means to whoever reads it.
@@ -165,15 +192,15 @@ class FrameRecord:
     source: str  # text of that file without its header; valid Python unless `rung` is "disassembly"
     installed: Installed
     grade: str  # "PROVED" | "PROVED_UNDER" | "UNPROVED" | "REFUTED"
-    assumptions: Tuple[str, ...] = ()  # what PROVED_UNDER rests on, one line each
-    divergence: str = ""  # where original and decompiled text part ways, or why nothing is proved
+    assumptions: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what PROVED_UNDER rests on, one line each
+    divergence: str = field(default="", metadata=PROSE)  # where original and text differ, or why nothing is proved
     rung: str = words.DISASSEMBLY  # how the text was found: "idioms" ...; "disassembly" is a listing
     guards: Tuple[GuardRecord, ...] = ()
     graphs: Tuple[str, ...] = ()  # names of the graphs it calls: "__compiled_fn_1"
     resumes: Tuple[ResumeCall, ...] = ()
     graph_breaks: Tuple[GraphBreak, ...] = ()
-    recompile_reasons: Tuple[str, ...] = ()  # why the versions before this one did not do, in torch's words
-    failed_guards: Tuple[FailedGuard, ...] = ()  # the same, taken apart, with the values then and now
+    recompile_reasons: Tuple[str, ...] = field(default=(), metadata=PROSE)  # why no earlier version fits, torch's words
+    failed_guards: Tuple[FailedGuard, ...] = ()  # the same in parts, with the values then and now
     bytecode_files: Tuple[str, ...] = ()
     from_cache: bool = False  # compiled before the session, and read from Dynamo's cache
     linked_to: str = ""  # of such a version: the file that an earlier session linked its code to
@@ -203,7 +230,7 @@ class GraphRecord:
     kernels: Tuple[StageRecord, ...] = ()
     skipped: Tuple[str, ...] = ()  # stages that did not run, and left no file, because torch's cache had the result
     candidates: Tuple[StageRecord, ...] = ()  # modules that autotuning tried and did not take, and lists of its choices
-    without_frame: str = ""  # why no frame of the record calls it: it was exported, its backend failed ...
+    without_frame: str = field(default="", metadata=PROSE)  # why no frame of the record calls it: it was exported ...
     lost: Tuple[str, ...] = ()  # stages of a graph that was read from Dynamo's cache of which torch kept no text
 
     @property
@@ -223,8 +250,8 @@ class RankView:
     """What some ranks did, where others did something else."""
 
     ranks: Tuple[int, ...]
-    what: str  # "compiled it twice", "a = x + 1"
-    why: Tuple[str, ...] = ()  # what torch says of it: the guards that failed
+    what: str = field(metadata=PROSE)  # "compiled it twice", "a = x + 1"
+    why: Tuple[str, ...] = field(default=(), metadata=PROSE)  # torch's reasons: the guards that failed
 
 
 @dataclass(frozen=True)
@@ -235,7 +262,19 @@ class RankDifference:
     function: str  # the function that it is about, as a person calls it; empty for the whole program
     place: str  # "file:line" of it, or empty
     views: Tuple[RankView, ...]  # one for each group of ranks, the largest group first
-    text: str  # all of it in one line
+    text: str = field(metadata=PROSE)  # all of it in one line
+    version: Optional[int] = None  # which compiled version of the function, where it is about one
+
+
+@dataclass(frozen=True)
+class LostFiles:
+    """Files that could not be written: the disk is full, or someone removed the folder."""
+
+    number: int
+    why: str = field(metadata=PROSE)
+
+    def __str__(self) -> str:
+        return f"{'a file' if self.number == 1 else f'{self.number} files'} could not be written: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -250,7 +289,7 @@ class ProcessRecord:
     graphs: int = 0
     graph_breaks: int = 0
     problems: int = 0
-    compiling: Tuple[str, ...] = ()  # what it was compiling when it was last heard of
+    compiling: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what it was compiling when it wrote last
 
 
 @dataclass(frozen=True)
@@ -263,14 +302,15 @@ class SessionRecord:
     frames: Tuple[FrameRecord, ...] = ()
     graphs: Tuple[GraphRecord, ...] = ()
     files: Tuple[str, ...] = ()  # names of every file written, manifest.json aside
-    problems: Tuple[str, ...] = ()  # what went wrong inside depyf, one line each
+    problems: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what went wrong inside depyf, one line each
     skipped_frames: Tuple[SkippedFrame, ...] = ()  # of libraries: what is skipped of the user's is in `functions`
     complete: bool = True  # False: the process still ran when this was written, or was killed
-    compiling: Tuple[str, ...] = ()  # where it is not complete: what was being compiled
+    compiling: Tuple[str, ...] = field(default=(), metadata=PROSE)  # where it is not complete: what was being compiled
     rank: Optional[int] = None  # of this process in a distributed job, where there is one
     world_size: Optional[int] = None
     processes: Tuple[ProcessRecord, ...] = ()  # in the folder of a program of many processes: all of them
     differences: Tuple[RankDifference, ...] = ()  # ... and what its ranks did not do alike
+    lost_files: Optional[LostFiles] = None
 
     def function(self, key: str) -> FunctionRecord:
         """The function with that key; KeyError when there is none."""
@@ -279,6 +319,11 @@ class SessionRecord:
     def frames_of(self, key: str) -> Tuple[FrameRecord, ...]:
         """The compiled versions of a function, oldest first."""
         return tuple(self._index.frames.get(key, ()))
+
+    @property
+    def problem_lines(self) -> Tuple[str, ...]:
+        """Every problem, one line each; the files that were lost are one of them."""
+        return self.problems if self.lost_files is None else (*self.problems, str(self.lost_files))
 
     @property
     def skipped(self) -> Tuple[FunctionRecord, ...]:

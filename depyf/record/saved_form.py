@@ -1,4 +1,7 @@
-"""The saved form of a record: the JSON text of `manifest.json`, and back.  `to_json` and `from_json` are inverses."""
+"""The saved form of a record: the JSON text of `manifest.json`, and back.  `to_json` and `from_json` are inverses.
+
+Each record is saved field by field under the names of its fields, but for those of `schema_1`.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,34 @@ import dataclasses
 import functools
 import json
 import typing
-from typing import Any, Type, TypeVar
+from typing import Any, Callable, Dict, Tuple, Type, TypeVar
 
 from depyf.record.records import SCHEMA_VERSION, SessionRecord
+from depyf.record.schema_1 import READERS, WRITERS
 
 T = TypeVar("T")
+Reader = Callable[[Any], Any]
 
 
 class RecordFormatError(ValueError):
     """The text is no record that this version of depyf can read."""
 
 
+def saved(record: Any) -> Dict[str, Any]:
+    """What JSON holds of one record; records inside of it are left as they are."""
+    return WRITERS.get(type(record), vars)(record)
+
+
 def to_json(record: SessionRecord, compact: bool = False) -> str:
     """Text of the record, stable: same record, same bytes.  The compact form is made several times as fast."""
-    values = {one.name: getattr(record, one.name) for one in dataclasses.fields(record)}
+    values = WRITERS[SessionRecord](record)
     if compact:
         return _compact(values) + "\n"
     fields = [f" {_compact(name)}: {_listed(value)}" for name, value in values.items()]
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-_compact = json.JSONEncoder(ensure_ascii=False, default=vars).encode
+_compact = json.JSONEncoder(ensure_ascii=False, default=saved).encode
 
 
 def _listed(value: Any) -> str:
@@ -39,7 +49,9 @@ def _listed(value: Any) -> str:
 def _spread(item: Any) -> str:
     if not dataclasses.is_dataclass(item):
         return _compact(item)
-    return "{\n" + ",\n".join([f"   {_compact(name)}: {_lines(value)}" for name, value in vars(item).items()]) + "\n  }"
+    return (
+        "{\n" + ",\n".join([f"   {_compact(name)}: {_lines(value)}" for name, value in saved(item).items()]) + "\n  }"
+    )
 
 
 def _lines(value: Any) -> str:
@@ -65,31 +77,32 @@ def from_json(text: str) -> SessionRecord:
     return build(SessionRecord, data)
 
 
-def build(cls: Type[T], data: typing.Dict[str, Any]) -> T:
+def build(cls: Type[T], data: Dict[str, Any]) -> T:
     """The record of that class that JSON holds as `data`; RecordFormatError when something is missing."""
-    hints = _hints(cls)  # type: ignore[arg-type]
-    known = {name: _value(hints[name], data[name]) for name in hints if name in data}
+    fields = _fields(cls)  # type: ignore[arg-type]
     try:
+        if cls in READERS:
+            data = READERS[cls](dict(data))
+        known = {name: data[name] if read is None else read(data[name]) for name, read in fields if name in data}
         return cls(**known)
-    except TypeError as error:
+    except (TypeError, KeyError, AttributeError) as error:
         raise RecordFormatError(f"a {cls.__name__} in the manifest is incomplete: {error}") from error
 
 
 @functools.lru_cache(maxsize=None)
-def _hints(cls: type) -> typing.Dict[str, Any]:
-    return typing.get_type_hints(cls)
+def _fields(cls: Any) -> Tuple[Tuple[str, Reader | None], ...]:
+    """Each field of a class with what makes its value of that in JSON; None where they are the same."""
+    return tuple((name, _reader(hint)) for name, hint in typing.get_type_hints(cls).items())
 
 
-def _value(hint: Any, data: Any) -> Any:
-    """`data`, as JSON holds it, in the type that the field declares."""
-    if data is None:
-        return None
+def _reader(hint: Any) -> Reader | None:
     arguments: Any = getattr(hint, "__args__", ())
     origin = getattr(hint, "__origin__", None)
     if origin is typing.Union:
-        return _value(arguments[0], data)
+        return _reader(arguments[0]) if type(None) in arguments else None  # other unions come from `READERS` as records
     if origin is tuple:
-        return tuple(_value(arguments[0], item) for item in data)
+        read = _reader(arguments[0])
+        return lambda items: items if items is None else tuple(items if read is None else [read(one) for one in items])
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return build(hint, data)
-    return data
+        return lambda data: data if data is None else build(hint, data)
+    return None

@@ -4,44 +4,40 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from typing import Sequence
 
+from depyf.record.guard_tests import NoDimensionMarks, SameBody, SameObject
 from depyf.record.records import FrameRecord, GuardRecord, Location
 from depyf.report.call_signature import Signature
 from depyf.text import python_source
-
-# No tensor may carry what `mark_dynamic` and its like leave on it: one guard for each tensor, always the same.
-_NO_MARKS = re.compile(r"not any\(hasattr\((?P<tensor>.*), f'_dynamo_\{mark\}_indices'\) for mark in \(.*\)\)$")
-
 
 OF_SIZES = "compiles for sizes 0 and 1 apart (torch._dynamo.mark_unbacked avoids it)"
 
 
 def guard_function(frame: FrameRecord, name: str, signature: Signature, file: str) -> list[str]:
-    """The lines of the function; conditions that Python cannot say are comments in it."""
+    """The lines of the function; conditions that Python cannot express are comments in it."""
     lines = python_source.bracketed("def " + name, ", ".join(signature.names), ":")
     if not frame.guards:
         return [*lines, "    # (the guards of this version were not seen)", "    ..."]
-    marks = [guard for guard in frame.guards if _NO_MARKS.match(guard.condition)]
-    guards = [guard for guard in frame.guards if not _NO_MARKS.match(guard.condition)]
+    unmarked = [guard.test.subject for guard in frame.guards if isinstance(guard.test, NoDimensionMarks)]
+    guards = [guard for guard in frame.guards if not isinstance(guard.test, NoDimensionMarks)]
     pieces = {id(guard): pieces_of(guard) for guard in guards}
     if not any(pieces.values()):
-        return lines + _words(guards, "    ") + _about_marks(marks, "    ") + ["    return True"]
+        return lines + _words(guards, "    ") + _about_marks(unmarked, "    ") + ["    return True"]
     lines.append("    return (")
-    told: dict[str, None] = {}  # torch asks for some things twice
+    written: dict[str, None] = {}  # torch asks for some things twice
     for heading, group in _groups(guards, file):
-        new = dict.fromkeys(piece for guard in group for piece in pieces[id(guard)] if piece not in told)
+        new = dict.fromkeys(piece for guard in group for piece in pieces[id(guard)] if piece not in written)
         words = _words([guard for guard in group if not pieces[id(guard)]], "        ")
         if new or words:
             lines += python_source.comment(heading, "        ")
-        lines += python_source.filled(list(new), "        ", first=not told) + words
-        told.update(new)
-    return [*lines, *_about_marks(marks, "        "), "    )"]
+        lines += python_source.filled(list(new), "        ", first=not written) + words
+        written.update(new)
+    return [*lines, *_about_marks(unmarked, "        "), "    )"]
 
 
-def _about_marks(guards: Sequence[GuardRecord], indent: str) -> list[str]:
-    tensors = [match["tensor"] for match in (_NO_MARKS.match(guard.condition) for guard in guards) if match]
+def _about_marks(tensors: Sequence[str], indent: str) -> list[str]:
+    """No tensor may carry what `mark_dynamic` and its like leave on one: the same guard for each tensor."""
     return _listed("also: no dimension of", tensors, " is marked dynamic or static", indent) if tensors else []
 
 
@@ -58,7 +54,7 @@ def _groups(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[Gu
 
 
 def asked_by(location: Location | None, file: str) -> str:
-    """The line, without the folder when it is in `file`; empty where nobody knows."""
+    """The line, without the folder when it is in `file`; empty where it is not known."""
     if location is None:
         return ""
     name = os.path.basename(file) if location.file == file else location.file
@@ -67,7 +63,7 @@ def asked_by(location: Location | None, file: str) -> str:
 
 
 def pieces_of(guard: GuardRecord) -> list[str]:
-    """The conditions that a guard consists of; none for one that Python cannot say."""
+    """The conditions that a guard consists of; none for one that Python cannot express."""
     return _pieces(guard.condition) if guard.is_python else []
 
 
@@ -81,23 +77,20 @@ def _pieces(condition: str) -> list[str]:
         return []
 
 
-# What guards say in words of one thing each: the end of that, and how it begins when it is said of several.
-_OF_SEVERAL = (
-    (" is still the object it was when this was compiled", "also: still the objects they were when this was compiled:"),
-    (" still has the body it had when this was compiled", "also: functions that still have the bodies they had then:"),
-)
-
-
 def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
-    """What Python cannot say, as comments; the same said of several things at once."""
-    texts = [guard.condition for guard in guards]
-    lines: list[str] = []
-    for end, start in _OF_SEVERAL:
-        things = [text[: -len(end)] for text in texts if text.endswith(end)]
-        if len(things) > 1:
-            lines += _listed(start, things, "", indent)
-            texts = [text for text in texts if not text.endswith(end)]
-    return [line for text in texts for line in python_source.comment("also: " + text, indent)] + lines
+    """What Python cannot express, as comments; objects and functions that must stay the same as lists."""
+    objects = [guard.test.subject for guard in guards if isinstance(guard.test, SameObject)]
+    functions = [guard.test.subject for guard in guards if isinstance(guard.test, SameBody)]
+    lists: list[str] = []
+    listed: tuple[type, ...] = ()
+    if len(objects) > 1:
+        lists += _listed("also: still the objects they were when this was compiled:", objects, "", indent)
+        listed += (SameObject,)
+    if len(functions) > 1:
+        lists += _listed("also: functions that still have the bodies they had then:", functions, "", indent)
+        listed += (SameBody,)
+    texts = [guard.condition for guard in guards if not isinstance(guard.test, listed)]
+    return [line for text in texts for line in python_source.comment("also: " + text, indent)] + lists
 
 
 def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[str]:

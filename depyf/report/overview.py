@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from typing import List, Mapping
 
+from depyf.record.guard_tests import NoDimensionMarks, TensorTest, ValueTest
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, SessionRecord
 from depyf.report import full_code
 from depyf.text import python_source
@@ -13,15 +13,9 @@ from depyf.text import python_source
 _WIDTH = 100
 _MOST_CONDITIONS = 8
 
-_DTYPE = re.compile(r"\.dtype is torch\.(?P<dtype>\w+)")
-_SIZE = re.compile(r"\.size\(\) == (?P<size>\([^()]*\))")
-_DIMENSIONS = re.compile(r"\.dim\(\) == (?P<number>\d+)")
-_FIXED = re.compile(r"\.size\((?P<axis>\d+)\) == (?P<length>\d+)")
-_DEVICE = re.compile(r"\.device == torch\.device\((?P<device>[^()]*)\)")
-_TENSOR = re.compile(r"type\((?P<name>.+?)\) is ")
 _NO_FILE = ", but is not linked to this file"  # what is looked at in memory has none
-# Kinds of guards on what a call hands over, not on the program around it.
-_TELLING = ("EQUALS_MATCH", "LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH")
+# Kinds of guards on what a call passes, not on the program around it.
+_OF_ARGUMENTS = ("EQUALS_MATCH", "LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH")
 
 
 def render(record: SessionRecord) -> str:
@@ -73,38 +67,37 @@ def _frame(record: SessionRecord, frame: FrameRecord, indent: str) -> List[str]:
     if frame.resumes:
         does.append("goes on in " + " or ".join(call.name for call in frame.resumes))
     lines = _wrapped(f"{frame.compile_id}: {', '.join(does)}; source {frame.grade}", indent)
-    told = [text for text in (_in_short(guard) for guard in frame.guards) if text][:_MOST_CONDITIONS]
-    rest = _count(len(frame.guards) - len(told), "more guard")
-    return lines + _wrapped("for " + ", ".join([*told, rest]), indent + "     ")
+    shown = [text for text in (_in_short(guard) for guard in frame.guards) if text][:_MOST_CONDITIONS]
+    rest = _count(len(frame.guards) - len(shown), "more guard")
+    return lines + _wrapped("for " + ", ".join([*shown, rest]), indent + "     ")
 
 
 def _in_short(guard: GuardRecord) -> str:
-    """The guard in a word or two if it is on a value that a call hands over; else nothing."""
-    if guard.kind == "TENSOR_MATCH":
-        return _tensor(guard.condition)
-    is_telling = guard.kind in _TELLING and guard.is_python and guard.location is not None
-    if not is_telling or guard.from_torch or len(guard.condition) > _WIDTH or "_dynamo_{mark}" in guard.condition:
+    """The guard in a word or two if it is on a value that a call passes; else nothing."""
+    if isinstance(guard.test, TensorTest):
+        return _tensor(guard.test)
+    is_of_argument = guard.kind in _OF_ARGUMENTS and guard.is_python and guard.location is not None
+    if not is_of_argument or guard.from_torch or isinstance(guard.test, NoDimensionMarks):
         return ""
-    return re.sub(r"^type\(.*?\) is \w+ and ", "", guard.condition)
+    if len(guard.condition) > _WIDTH:
+        return ""
+    if isinstance(guard.test, ValueTest) and guard.test.type_name.isidentifier():
+        return guard.test.comparison
+    return guard.condition
 
 
-def _tensor(condition: str) -> str:
+def _tensor(test: TensorTest) -> str:
     """`a: float32 (10,)` for the conditions on a tensor; a dimension that may be anything is a star."""
-    name, dtype = _TENSOR.match(condition), _DTYPE.search(condition)
-    if name is None or dtype is None:
+    if not test.names_type:
         return ""
-    size, dimensions = _SIZE.search(condition), _DIMENSIONS.search(condition)
-    shape = size["size"] if size else ""
-    if dimensions is not None:
-        fixed = {int(match["axis"]): match["length"] for match in _FIXED.finditer(condition)}
-        shape = "(" + ", ".join(fixed.get(axis, "*") for axis in range(int(dimensions["number"]))) + ")"
-    device = _DEVICE.search(condition)
-    words = [f"{name['name']}: {dtype['dtype']} {shape}".rstrip()]
-    if device is not None and device["device"] != "'cpu'":
-        words.append(device["device"].replace("'", "").replace(", ", ":"))
-    if ".requires_grad is True" in condition:
-        words.append("requires grad")
-    return " ".join(words)
+    expected = test.expected
+    if None in expected.sizes:
+        shape = "(" + ", ".join("*" if size is None else str(size) for size in expected.sizes) + ")"
+    else:
+        shape = repr(expected.sizes)
+    words = [f"{test.subject}: {expected.dtype[len('torch.') :]} {shape}"]
+    words += [expected.device] if expected.device not in ("", "cpu") else []
+    return " ".join([*words, "requires grad"] if expected.requires_grad else words)
 
 
 def _graph(name: str, graph: GraphRecord | None) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from typing import Callable, Dict, Iterable, List, Mapping, Sequence, Tuple, TypeVar
+from typing import Dict, Iterable, List, Mapping, Sequence, Tuple, TypeVar
 
 from depyf.record.records import (
     FrameRecord,
@@ -129,7 +129,8 @@ def _versions(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDi
     if len(set(counts.values())) == 1:
         return
     fewest = min(counts.values())
-    views = []
+    views: List[RankView] = []
+    times: List[str] = []
     for count, members in _groups(counts):
         why: List[str] = []
         for rank in members:
@@ -137,8 +138,9 @@ def _versions(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDi
                 why += frame.recompile_reasons
             function = ranks[rank].functions.get(identity)
             why += [skip.reason for skip in function.skips] if function is not None and not count else []
-        views.append(RankView(members, f"compiled it {_times(count)}", tuple(dict.fromkeys(why))))
-    yield _difference("versions", identity, views, "compiled {0} {1}", lambda view: view.what[len("compiled it ") :])
+        times.append(_times(count))
+        views.append(RankView(members, f"compiled it {times[-1]}", tuple(dict.fromkeys(why))))
+    yield _difference("versions", identity, views, "compiled {0} {1}", times)
 
 
 def _graphs(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDifference]:
@@ -152,12 +154,13 @@ def _graphs(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDiff
         number = f"version {version} of {{0}}"
         if len(set(collectives.values())) > 1:
             views = [RankView(members, ", ".join(what) or "none") for what, members in _groups(collectives)]
-            yield _difference("collectives", identity, views, f"captured other collectives in {number}: {{1}}")
+            form = f"captured other collectives in {number}: {{1}}"
+            yield _difference("collectives", identity, views, form, version=version)
             continue
         groups = _groups(graphs)
         lines = first_difference([lines for lines, _ in groups])
         views = [RankView(members, line) for line, (_, members) in zip(lines, groups)]
-        yield _difference("graph", identity, views, f"captured another graph in {number}: {{1}}")
+        yield _difference("graph", identity, views, f"captured another graph in {number}: {{1}}", version=version)
 
 
 def _breaks(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDifference]:
@@ -167,9 +170,10 @@ def _breaks(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDiff
         has = {rank: key in breaks for rank, breaks in by_rank.items()}
         if not all(has.values()):
             where = f"breaks the graph at {_place_of(one)}: {one.reason}"
-            views = [RankView(members, where if broke else "no break there") for broke, members in _groups(has)]
-            broken = next(view for view in views if view.what == where)
-            text = f"{_names(broken.ranks).capitalize()} alone: {_label(identity)} {where}"
+            groups = _groups(has)
+            views = [RankView(members, where if broke else "no break there") for broke, members in groups]
+            broken = next(members for broke, members in groups if broke)
+            text = f"{_names(broken).capitalize()} alone: {_label(identity)} {where}"
             yield RankDifference("graph breaks", _label(identity), _place(identity), tuple(views), text)
 
 
@@ -191,16 +195,17 @@ def _difference(
     identity: Identity,
     views: Sequence[RankView],
     form: str,
-    short: Callable[[RankView], str] = lambda view: view.what,
+    short: Sequence[str] = (),
+    version: int | None = None,
 ) -> RankDifference:
-    """`form` tells what some ranks do: {0} is the function, {1} what is special about them."""
-    odd, rest = views[-1], views[:-1]
-    text = f"{_names(odd.ranks).capitalize()} {form.format(_label(identity), short(odd))}"
-    text += "".join(f"; {_names(view.ranks)}: {short(view)}" for view in rest)
+    """`form` is what some ranks do: {0} is the function, {1} what is special about them, by default as in the view."""
+    short = short or [view.what for view in views]
+    text = f"{_names(views[-1].ranks).capitalize()} {form.format(_label(identity), short[-1])}"
+    text += "".join(f"; {_names(view.ranks)}: {what}" for view, what in zip(views[:-1], short))
     for view in reversed(views):
         if view.why:
             text += f". Why, on {_names(view.ranks)}: {'; '.join(view.why)}"
-    return RankDifference(kind, _label(identity), _place(identity), tuple(views), text)
+    return RankDifference(kind, _label(identity), _place(identity), tuple(views), text, version)
 
 
 # ---------------------------------------------------------------- small parts
@@ -272,15 +277,13 @@ _TITLES = {
     "versions": "another number of compilations of",
     "graph": "another graph of",
 }
-_VERSION = re.compile(r"\bin (version \d+) of ")
 
 
 def _title(difference: RankDifference) -> str:
     """What it is about; what each rank did stands below it, or is all there is to say."""
     if not difference.function:
         return difference.text
-    version = _VERSION.search(difference.text)
-    which = f", {version[1]}" if version else ""
+    which = "" if difference.version is None else f", version {difference.version}"
     where = f" ({difference.place})" if difference.place else ""
     return f"{_TITLES.get(difference.kind, difference.kind)} {difference.function}{which}{where}"
 

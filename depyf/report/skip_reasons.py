@@ -57,8 +57,8 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
     lines = [f"  {meaning}{attempt}"]
     if not skip.graph_breaks and skip.location is not None:
         lines.append(f"      at {asked_by(skip.location, function.file)}")
-    if not skip.graph_breaks and skip.reason not in ("", meaning):
-        lines += _wrapped(skip.reason, "      ")
+    if not skip.graph_breaks and skip.detail:
+        lines += _wrapped(skip.detail, "      ")
     for graph_break in skip.graph_breaks:
         lines.append(f"      at {asked_by(graph_break.location, function.file) or 'an unknown line'}")
         lines += _wrapped(graph_break.reason, "          ")

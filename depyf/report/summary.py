@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from typing import Callable, Dict, List, Tuple
 
-from depyf.problems import LOST
 from depyf.record.records import GraphBreak, SessionRecord
 from depyf.report.skip_reasons import is_library, one_line, worth_a_line
 
@@ -18,7 +17,7 @@ _MOST_RECOMPILED = 3
 def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] = bool) -> str:
     """A short summary for a terminal: what was compiled, where the graphs broke, what to open first.
 
-    `is_there` says whether a file can be opened: somebody may have removed the folder meanwhile.
+    `is_there` returns whether a file can be opened: somebody may have removed the folder meanwhile.
     """
     proved = sum(frame.grade.startswith("PROVED") for frame in record.frames)
     breaks = distinct_breaks(record)
@@ -31,7 +30,7 @@ def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] =
         doing = f"while compiling {', '.join(record.compiling)}" if record.compiling else "not while compiling"
         lines.append(f"  not complete: the process was killed, or still ran, {doing}")
     if record.rank:
-        return "\n".join(lines)  # rank 0 tells the rest once for all
+        return "\n".join(lines)  # rank 0 prints the rest once for all
     for graph_break in breaks[:_MOST_BREAKS]:
         lines.append(f"  graph break at {_place(graph_break)}{_reached_from(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
@@ -45,10 +44,10 @@ def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] =
     first = next((path for path in paths if is_there(path)), None)
     if first is not None:
         lines.append(f"  open first: {first}")
-    lost = [problem for problem in record.problems if LOST in problem]
-    lines += [f"  {problem}" for problem in lost]
-    if len(record.problems) > len(lost):
-        lines.append(f"  {_count(len(record.problems) - len(lost), 'problem')} inside depyf, see the log")
+    if record.lost_files is not None:
+        lines.append(f"  {record.lost_files}")
+    if record.problems:
+        lines.append(f"  {_count(len(record.problems), 'problem')} inside depyf, see the log")
     return "\n".join(lines)
 
 
@@ -103,9 +102,9 @@ def _worth_opening(record: SessionRecord) -> List[str]:
         frames[whole] += 1
         graphs[whole] += len(frame.graphs)
     place = {key: number for number, key in enumerate(frames)}
-    told = sorted(record.stories, key=lambda one: place.get(one.key, len(place)))
-    told.sort(key=lambda one: (not graphs[one.key], not frames[one.key], is_library(one.file), -frames[one.key]))
-    return [str(one.full_code_file) for one in told] + [frame.file for frame in record.frames[:1]]
+    stories = sorted(record.stories, key=lambda one: place.get(one.key, len(place)))
+    stories.sort(key=lambda one: (not graphs[one.key], not frames[one.key], is_library(one.file), -frames[one.key]))
+    return [str(one.full_code_file) for one in stories] + [frame.file for frame in record.frames[:1]]
 
 
 def distinct_breaks(record: SessionRecord) -> List[GraphBreak]:
@@ -114,7 +113,7 @@ def distinct_breaks(record: SessionRecord) -> List[GraphBreak]:
     every.extend(record.lone_breaks)
     found: Dict[Tuple[str, str], GraphBreak] = {}
     for one in every:
-        found.setdefault((_place(one), one.reason.split(", and then ")[0]), one)
+        found.setdefault((_place(one), one.causes[0]), one)
     return list(found.values())
 
 

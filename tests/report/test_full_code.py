@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from depyf.record.guard_tests import InWords, NoDimensionMarks, PythonTest, SameObject
 from depyf.record.records import (
     FailedGuard,
     FrameRecord,
@@ -71,14 +72,14 @@ ENTRY_FRAME = FrameRecord(
     assumptions=("globals that Dynamo installs stay what they are during a frame",),
     rung="idioms",
     guards=(
-        GuardRecord("type(a) is torch.Tensor and a.size() == (10,)", True, "L['a']", "TENSOR_MATCH", LINE_2),
-        GuardRecord("torch.abs is still the object it was when this was compiled", False, "", "ID", LINE_2),
-        GuardRecord("b.dim() == 1 if b.is_dense else True", True, "L['b']", "TENSOR_MATCH", LINE_3),
-        GuardRecord("torch.is_grad_enabled()", True, "", "GLOBAL_STATE", None),
+        GuardRecord(PythonTest("type(a) is torch.Tensor and a.size() == (10,)"), "L['a']", "TENSOR_MATCH", LINE_2),
+        GuardRecord(SameObject("torch.abs"), "", "ID", LINE_2),
+        GuardRecord(PythonTest("b.dim() == 1 if b.is_dense else True"), "L['b']", "TENSOR_MATCH", LINE_3),
+        GuardRecord(PythonTest("torch.is_grad_enabled()"), "", "GLOBAL_STATE", None),
     ),
     graphs=("__compiled_fn_1",),
     resumes=(ResumeCall("__resume_at_102_2", RESUME.key), ResumeCall("__resume_at_112_3", None)),
-    graph_breaks=(GraphBreak("data-dependent branching", LINE_3),),
+    graph_breaks=(GraphBreak(("data-dependent branching",), LINE_3),),
 )
 RESUME_FRAME = FrameRecord(
     compile_id="1/0",
@@ -225,9 +226,9 @@ def test_the_file_parses_whatever_the_pieces_contain(awful):
         ENTRY_FRAME,
         file=awful,
         source=awful,
-        guards=tuple(GuardRecord(awful, claimed, awful, awful, place) for claimed in (True, False)),
+        guards=tuple(GuardRecord(form(awful), awful, awful, place) for form in (PythonTest, InWords)),
         graphs=(awful,),
-        graph_breaks=(GraphBreak(awful, place, awful),),
+        graph_breaks=(GraphBreak((awful,), place, awful),),
         recompile_reasons=(awful,),
         assumptions=(awful,),
         resumes=(ResumeCall(awful, None),),
@@ -255,7 +256,7 @@ def test_a_long_condition_is_broken_into_lines_without_changing_it():
         + ", ".join(map(repr, "abcdefghijklmnopqrst"))
         + "))"
     )
-    frame = dataclasses.replace(ENTRY_FRAME, guards=(GuardRecord(condition, True),))
+    frame = dataclasses.replace(ENTRY_FRAME, guards=(GuardRecord(PythonTest(condition)),))
     text = render(dataclasses.replace(SESSION, frames=(frame,)), "toy_example_0")
     (guard,) = [node for node in ast.parse(text).body if getattr(node, "name", "").startswith("__guard")]
     assert ast.dump(guard.body[0].value) == ast.dump(ast.parse(condition, mode="eval").body)
@@ -301,14 +302,13 @@ def test_functions_with_nonlocal_are_shown_inside_an_enclosing_scope():
 
 
 def test_guards_that_repeat_for_each_tensor_or_come_from_torch_are_grouped():
-    marks = "not any(hasattr({}, f'_dynamo_{{mark}}_indices') for mark in ('dynamic', 'static'))"
     guards = (
-        GuardRecord("type(a) is torch.Tensor", True, location=LINE_2),
-        GuardRecord(marks.format("a"), True, location=LINE_2),
-        GuardRecord("a.layer is None", True, location=Location("nn/one.py", 1, code="one"), from_torch=True),
-        GuardRecord(marks.format("b"), True, location=LINE_3),
-        GuardRecord("b.layer is None", True, location=Location("nn/two.py", 2, code="two"), from_torch=True),
-        GuardRecord("torch.is_grad_enabled()", True),
+        GuardRecord(PythonTest("type(a) is torch.Tensor"), location=LINE_2),
+        GuardRecord(NoDimensionMarks("a", ("dynamic", "static")), location=LINE_2),
+        GuardRecord(PythonTest("a.layer is None"), location=Location("nn/one.py", 1, code="one"), from_torch=True),
+        GuardRecord(NoDimensionMarks("b", ("dynamic", "static")), location=LINE_3),
+        GuardRecord(PythonTest("b.layer is None"), location=Location("nn/two.py", 2, code="two"), from_torch=True),
+        GuardRecord(PythonTest("torch.is_grad_enabled()")),
     )
     frame = dataclasses.replace(ENTRY_FRAME, guards=guards)
     assert (
@@ -339,7 +339,7 @@ def test_versions_from_before_the_session_and_breaks_without_a_version_are_liste
     function = dataclasses.replace(
         TOY,
         earlier_versions=2,
-        skips=(SkipRecord("graph break in a loop", "a loop", "0/1", (GraphBreak("a loop", LINE_3),)),),
+        skips=(SkipRecord("graph break in a loop", "a loop", "0/1", (GraphBreak(("a loop",), LINE_3),)),),
     )
     text = render(dataclasses.replace(SESSION, functions=(function, RESUME)), "toy_example_0")
     assert text.count("2 versions compiled before this session are not shown") == 2
@@ -359,7 +359,7 @@ AGAIN = dataclasses.replace(
     compile_id="0/1",
     index=1,
     file="__transformed_code_1_for_toy_example.py",
-    guards=(GuardRecord("type(a) is torch.Tensor and a.size() == (20,)", True, "L['a']", "TENSOR_MATCH", LINE_2),)
+    guards=(GuardRecord(PythonTest("type(a) is torch.Tensor and a.size() == (20,)"), "L['a']", "TENSOR_MATCH", LINE_2),)
     + ENTRY_FRAME.guards[1:],
 )
 
@@ -383,7 +383,7 @@ def test_the_version_table_comes_first_and_shared_guards_are_not_repeated():
 
 def test_the_version_table_wraps_between_conditions_and_is_cut_when_long():
     long = [f"first_value.size()[{number}] != second_value.size()[{number}]" for number in range(9)]
-    guards = tuple(GuardRecord(condition, True, location=LINE_2) for condition in long)
+    guards = tuple(GuardRecord(PythonTest(condition), location=LINE_2) for condition in long)
     frames = (ENTRY_FRAME, dataclasses.replace(AGAIN, guards=AGAIN.guards + guards))
     text = render(dataclasses.replace(SESSION, frames=frames), "toy_example_0")
     table = text[text.index("# What sets the") : text.index("compiled version 1 of 2")]
@@ -392,13 +392,13 @@ def test_the_version_table_wraps_between_conditions_and_is_cut_when_long():
 
 
 def test_a_condition_that_torch_checks_twice_is_shown_once():
-    guards = (GuardRecord("type(a) is torch.Tensor", True, location=LINE_2), *ENTRY_FRAME.guards)
+    guards = (GuardRecord(PythonTest("type(a) is torch.Tensor"), location=LINE_2), *ENTRY_FRAME.guards)
     text = render(dataclasses.replace(SESSION, frames=(dataclasses.replace(ENTRY_FRAME, guards=guards),)), TOY.key)
     assert "        type(a) is torch.Tensor and a.size() == (10,)\n" in text
 
 
 def test_sizes_that_are_always_static_are_not_attributed_to_the_line_that_used_them_first():
-    guard = GuardRecord("2 <= a.size()[0]", True, location=LINE_2, of_sizes=True)
+    guard = GuardRecord(PythonTest("2 <= a.size()[0]"), location=LINE_2, of_sizes=True)
     frame = dataclasses.replace(ENTRY_FRAME, guards=(ENTRY_FRAME.guards[0], guard))
     text = render(dataclasses.replace(SESSION, frames=(frame,)), TOY.key)
     assert "        # from torch, which compiles for sizes 0 and 1 apart" in text
@@ -411,8 +411,7 @@ def test_sizes_that_are_always_static_are_not_attributed_to_the_line_that_used_t
 
 def test_many_identity_guards_are_one_comment_within_the_width():
     names = [f"torch.nn.functional.number_{number}" for number in range(20)]
-    end = " is still the object it was when this was compiled"
-    guards = tuple(GuardRecord(name + end, False, location=LINE_2) for name in names)
+    guards = tuple(GuardRecord(SameObject(name), location=LINE_2) for name in names)
     frame = dataclasses.replace(ENTRY_FRAME, guards=ENTRY_FRAME.guards[:1] + guards)
     text = render(dataclasses.replace(SESSION, frames=(frame,)), TOY.key)
     guard = text[text.index("def __guard_0") : text.index("def __transformed")]
@@ -459,7 +458,7 @@ def test_a_break_inside_a_called_function_names_the_file_of_that_function():
         Location("toy.py", 9, "helper", "print()"),
     )
     helper = function_named("helper")
-    frame = dataclasses.replace(ENTRY_FRAME, graph_breaks=(GraphBreak("print", stack[1], stack=stack),))
+    frame = dataclasses.replace(ENTRY_FRAME, graph_breaks=(GraphBreak(("print",), stack[1], stack=stack),))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, helper), frames=(frame,))
     text = render(session, TOY.key)
     assert "by way of toy_example (toy.py:2) -> helper (toy.py:9)\n" in text
@@ -526,7 +525,7 @@ def test_a_failed_compilation_is_shown_with_its_error_and_line():
 def test_a_break_inside_a_library_names_the_line_of_the_program_that_called_it():
     library = Location("/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", 79, "step", "graph_break()")
     again = Location("d/__transformed_code_0_for_step.py", 2, "step")
-    breaks = [GraphBreak("no", library, stack=(LINE_3, library)), GraphBreak("no", library, stack=(again, library))]
+    breaks = [GraphBreak(("no",), library, stack=(LINE_3, library)), GraphBreak(("no",), library, stack=(again, library))]
     frames = [dataclasses.replace(compiled("f", f"0/{n}"), graph_breaks=(one,)) for n, one in enumerate(breaks)]
     text = summary(SessionRecord(functions=(function_named("f"),), frames=tuple(frames)), "d")
     assert "optimizer.py:79 (reached from toy.py:3): no\n" in text and "1 graph break in d" in text

@@ -26,7 +26,7 @@ def session(rank, *compilations, complete=True, compiling=()):
         file = f"__compiled_fn_{number}.Captured_Graph.0.py"
         texts[file] = TEXT.format(operation)
         graphs.append(GraphRecord(f"__compiled_fn_{number}", f"{number}/0", (StageRecord("Captured_Graph", 0, file),)))
-        breaks = (GraphBreak("print", Location("train.py", place)),) if place else ()
+        breaks = (GraphBreak(("print",), Location("train.py", place)),) if place else ()
         frames.append(
             FrameRecord(
                 f"{number}/0",

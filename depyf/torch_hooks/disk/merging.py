@@ -135,7 +135,7 @@ def _process(name: str, record: SessionRecord) -> ProcessRecord:
         frames=len(record.frames),
         graphs=len(record.graphs),
         graph_breaks=len(distinct_breaks(record)),
-        problems=len(record.problems),
+        problems=len(record.problem_lines),
         compiling=record.compiling,
     )
 

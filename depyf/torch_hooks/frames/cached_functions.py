@@ -18,7 +18,7 @@ from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.graphs import linking
 from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.recovered_graphs import recover
-from depyf.torch_hooks.guards.tree import describe_guards
+from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from depyf.record.records import FailedGuard, GraphBreak, Location, SkipRecord
+from depyf.record.records import GraphBreak, Location, SkipRecord
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
 from depyf.torch_hooks.graphs.graph_files import GraphEvent
+from depyf.torch_hooks.guards.failed_guards import Failure
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
 
@@ -37,7 +38,7 @@ class Compilation:
     waiting: List[Tuple[int, GraphEvent]] = field(default_factory=list)  # (attempt, event): the graph has no name yet
     breaks: List[GraphBreak] = field(default_factory=list)
     recompile_reasons: List[str] = field(default_factory=list)
-    failed_guards: Tuple[FailedGuard, ...] = ()
+    failures: Tuple[Failure, ...] = ()  # guards of earlier versions that failed
     guard_text: str = ""
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame
     graph: CompiledGraph | None = None

@@ -7,9 +7,9 @@ What leaves this module is the same in every run.
 from __future__ import annotations
 
 import re
-from typing import List, Tuple
+from typing import Iterator, List, Sequence, Tuple
 
-from depyf.record.records import GraphBreak, Location
+from depyf.record.records import AND_THEN, GraphBreak, Location
 from depyf.text.lines import shortened
 from depyf.torch_hooks.internals.code_places import is_in_torch
 from depyf.torch_hooks.internals.stable_names import stable_text
@@ -40,19 +40,21 @@ def read_graph_break(text: str) -> GraphBreak:
                 code = (entry.group("code") or "").strip()
                 location = Location(location.file, location.line, entry.group("function"), code)
     explanation = scrub(text.split(_END_OF_EXPLANATION)[0].strip())
-    return GraphBreak(shortened(_reason(explanation)), location, explanation, hints_in(explanation), _user_stack(text))
+    causes = tuple(_shortened(_causes(explanation)))
+    return GraphBreak(causes, location, explanation, hints_in(explanation), _user_stack(text))
 
 
 def reason_in(explanation: str) -> str:
     """The cause that torch's explanation of a graph break or a failure names, on one line; empty for no text."""
-    return shortened(_reason(scrub(stable_text(explanation.strip())))) if explanation.strip() else ""
+    causes = _causes(scrub(stable_text(explanation.strip()))) if explanation.strip() else []
+    return shortened(AND_THEN.join(causes))
 
 
 def failure_reason(explanation: str) -> str:
     """The same with torch's words on it, for a failure, whose heading alone says little."""
     text = scrub(stable_text(explanation.strip()))
     causes = [f"{cause['what'].strip()}: {cause['why'].strip()}" for cause in _CAUSE.finditer(text)]
-    return shortened(", and then ".join(causes)) if causes else reason_in(text)
+    return shortened(AND_THEN.join(causes)) if causes else reason_in(text)
 
 
 def hints_in(explanation: str) -> Tuple[str, ...]:
@@ -72,7 +74,8 @@ def _user_stack(text: str) -> Tuple[Location, ...]:
     return tuple(calls[-_MOST_CALLS:])
 
 
-def _reason(explanation: str) -> str:
+def _causes(explanation: str) -> List[str]:
+    """What broke the graph, then what failed because of that."""
     causes: List[str] = []
     for cause in _CAUSE.finditer(explanation):
         what, why = cause["what"].strip(), cause["why"].strip()
@@ -81,9 +84,21 @@ def _reason(explanation: str) -> str:
         causes.append(f"{what}: {why}" if is_general else what)
     if causes:
         *first, last = dict.fromkeys(causes)
-        return ", and then ".join([*(cause.rstrip(".") for cause in first), last])
+        return [*(cause.rstrip(".") for cause in first), last]
     reason = _BREAK_REASON.search(explanation)
     if reason is not None:
-        return reason.group("reason").strip()
+        return [reason.group("reason").strip()]
     lines = explanation.splitlines() or ["unknown"]
-    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]  # "backend='mine' raised:", then what
+    return [" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]]  # "backend='mine' raised:", then what
+
+
+def _shortened(causes: Sequence[str]) -> Iterator[str]:
+    """The causes, each on one line, cut where they are too long to read together."""
+    *first, last = (" ".join(cause.split()) for cause in causes)
+    rest = shortened(AND_THEN.join([*first, last]))
+    for cause in first:
+        if not rest.startswith(cause + AND_THEN):
+            break  # cut inside of it
+        yield cause
+        rest = rest[len(cause + AND_THEN) :]
+    yield rest

@@ -7,7 +7,7 @@ import re
 from types import CodeType
 from typing import List
 
-from depyf.record.records import SKIP_KINDS, GraphBreak, SkipRecord
+from depyf.record.records import AND_THEN, GraphBreak, SkipRecord
 from depyf.record.vocabulary import (
     DISABLED,
     FAILED,
@@ -47,12 +47,12 @@ def read_skip(reason: str, code: CodeType, attempt: Compilation | None) -> SkipR
     compile_id = "" if attempt is None else attempt.compile_id
     kind = next((kind for part, kind in _KINDS if part in reason), "")
     if kind:
-        return SkipRecord(kind, SKIP_KINDS[kind] if kind in _SELF_EXPLAINING else shortened(reason), compile_id)
+        return SkipRecord(kind, None if kind in _SELF_EXPLAINING else shortened(reason), compile_id)
     if attempt is not None and (attempt.failure is not None or attempt.breaks):
         return read_attempt(attempt, raised=False)
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
         hint = "Call a generator from inside of a non-generator Python function and compile that function instead."
-        return SkipRecord(GENERATOR, SKIP_KINDS[GENERATOR], hints=(hint,))
+        return SkipRecord(GENERATOR, None, hints=(hint,))
     return SkipRecord(OTHER, shortened(reason), compile_id)
 
 
@@ -61,12 +61,12 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     fail_type, fail_reason = attempt.failure or ("", "")
     breaks: List[GraphBreak] = list(attempt.breaks)
     hints = tuple(dict.fromkeys(hints_in(fail_reason) + tuple(hint for one in breaks for hint in one.hints)))
-    reason = reason_in(fail_reason) or ", and then ".join(one.reason for one in breaks)
+    reason = reason_in(fail_reason) or AND_THEN.join(one.reason for one in breaks)
     kind: str = GRAPH_BREAK
     if _LIMIT.search(fail_reason):
         which = _WHICH_LIMIT.search(fail_reason)
         limit = f"torch._dynamo.config.{which['name']} is {which['number']}" if which else reason
-        failed = map(str, attempt.failed_guards or attempt.recompile_reasons)
+        failed = [str(failure.record()) for failure in attempt.failures] or attempt.recompile_reasons
         kind, reason = RECOMPILE_LIMIT, "; ".join([limit, *failed])
     elif raised:
         kind, reason = FAILED, f"{fail_type}: {failure_reason(fail_reason)}"
@@ -77,5 +77,5 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     elif fail_type not in SOFT_FAILURES:
         kind, reason = SUPPRESSED_ERROR, f"{fail_type}: {failure_reason(fail_reason)}"
     elif not fail_type and not breaks:
-        kind, reason = NO_GRAPH, SKIP_KINDS[NO_GRAPH]
+        return SkipRecord(NO_GRAPH, None, attempt.compile_id, (), hints, attempt.failed_at)
     return SkipRecord(kind, shortened(reason), attempt.compile_id, tuple(breaks), hints, attempt.failed_at)

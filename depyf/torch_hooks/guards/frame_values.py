@@ -11,6 +11,7 @@ import ast
 import inspect
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Callable, ContextManager, Dict, Mapping
 
@@ -44,6 +45,38 @@ def _no_torch_function() -> ContextManager[Any]:
         return nullcontext()
     context: ContextManager[Any] = disable()
     return context
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The variables of the frame that Dynamo compiles again."""
+
+    file: str = ""
+    local: Mapping[str, Any] = ()  # type: ignore[assignment]
+    of_module: Mapping[str, Any] = ()  # type: ignore[assignment]
+
+    def describe(self, expression: str) -> str:
+        """Describe the value that the expression has now; empty where it cannot be read."""
+        try:
+            return describe(read(expression, self.local, self.of_module))
+        except Unreadable:
+            return ""
+
+
+def variables_now() -> Variables:
+    """Return those of the frame that Dynamo reports on at this moment, in this thread; none where it is not found.
+
+    The frame is a local of the function of Dynamo's that reports.
+    """
+    caller: Any = sys._getframe(1)
+    while caller is not None:
+        if str(caller.f_globals.get("__name__", "")).startswith("torch._dynamo."):
+            frame = caller.f_locals.get("frame")
+            code = getattr(frame, "f_code", None)
+            if code is not None:
+                return Variables(code.co_filename, dict(frame.f_locals), frame.f_globals)
+        caller = caller.f_back
+    return Variables(local={}, of_module={})
 
 
 class _Reader:

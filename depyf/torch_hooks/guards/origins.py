@@ -3,7 +3,7 @@
     L['n'] == 3     # y = x * n  # src/model.py:9 in forward (_dynamo/variables/tensor.py:2606 in evaluate_expr)
 
 A range of sizes has two origins, that of its lower and that of its upper bound, joined by `and`.  The lower one may be
-torch itself: it never takes a size of 0 or 1 for one that varies, and says at length that the line is not to blame.
+torch itself: it never takes a size of 0 or 1 for one that varies, and adds a note that the line is not to blame.
 """
 
 from __future__ import annotations
@@ -63,14 +63,22 @@ def origins_in(comment: str, file: str) -> tuple[Origin, ...]:
     return (_origin(comment, file),)
 
 
-def told_apart(condition: str, origins: tuple[Origin, ...]) -> list[tuple[str, Origin]]:
-    """The condition with its origin; a range of which each bound has its own, as two conditions."""
+class Bound(NamedTuple):
+    """One condition with its origin."""
+
+    condition: str
+    origin: Origin
+    least: int | None = None  # where this is the lower bound of a range
+
+
+def split_range(condition: str, origins: tuple[Origin, ...]) -> list[Bound]:
+    """Return the condition with its origin; a range whose bounds have different origins as two conditions."""
     found = _RANGE.match(condition) if len(origins) == 2 and origins[0] != origins[1] else None
     if found is None:
-        return [(condition, origins[-1])]
+        return [Bound(condition, origins[-1])]
     return [
-        (f"{found['lower']} <= {found['value']}", origins[0]),
-        (f"{found['value']} <= {found['upper']}", origins[1]),
+        Bound(f"{found['lower']} <= {found['value']}", origins[0], int(found["lower"])),
+        Bound(f"{found['value']} <= {found['upper']}", origins[1]),
     ]
 
 

@@ -1,18 +1,32 @@
-"""Torch's own words on why it compiled again, as short lines that are the same in every run."""
+"""The reasons in a `recompile_reasons` event of torch: its text is read here, once.
+
+A function that was compiled for n = 0, 1, 2 ... has one reason for each earlier version, every time it is compiled
+again.  Listed one by one they would fill a file with the square of the number of versions, so reasons that differ only
+in the version and in the value that it was compiled for become one.  `failed_guards` makes records of them, `in_words`
+the lines that keep torch's words.
+"""
 
 from __future__ import annotations
 
-from typing import Tuple
+import json
+import re
+from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from depyf.text.lines import shortened
-from depyf.torch_hooks.guards.condition_cache import conditions_of
-from depyf.torch_hooks.guards.conditions import Leaf
-from depyf.torch_hooks.guards.grouped_reasons import Alike, alike
+from depyf.torch_hooks.guards.condition_cache import tests_of
+from depyf.torch_hooks.guards.guard_kinds import Leaf
 from depyf.torch_hooks.guards.origins import split_origin
 from depyf.torch_hooks.internals.stable_names import stable_text
 from depyf.torch_hooks.internals.torch_text import is_expression, scrub
 
-# How a guard that failed begins -> torch's name for that kind of guard.
+_STACK = re.compile(r"\s*\nUser stack trace:.*", re.DOTALL)
+# The value that a version was compiled for, in the forms in which torch prints it; an object is printed as its id.
+_EXPECTED = re.compile(
+    r" [=!]= (?:-?\d[\w.]*|'[^'\\\n]*'|True|False|None)(?=\s|$)"
+    r"| expected [^\s,]+(?=, actual)"
+    r"|, (?:\d+\)|\.\.\.\)|type=<[^<>]*>)"
+)
+# How the text of a guard begins that torch prints as in its guard tree -> torch's name for that kind of guard.
 _KINDS = (
     ("___check_type_id(", "TYPE_MATCH"),
     ("___check_obj_id(", "ID_MATCH"),
@@ -23,20 +37,101 @@ _KINDS = (
     ("not ___set_contains(", "SET_CONTAINS"),
     ("___dict_version(", "DICT_VERSION"),
 )
+_MOST_RUNS = 6
+_MOST_VALUES = 4
 
 
-def read_recompile_reasons(payload: str) -> Tuple[str, ...]:
-    """The reasons in the payload of a `recompile_reasons` event, as lines for a reader; those alike are one."""
-    return tuple(dict.fromkeys(_recompile_reason(reason) for reason in alike(payload)))
+class Cause(NamedTuple):
+    """Why one version does not fit."""
+
+    condition: str  # what failed, in torch's words, the same in every run
+    comment: str  # torch's comment on where the guard comes from
 
 
-def _recompile_reason(reason: Alike) -> str:
+class Reason(NamedTuple):
+    """Why versions do not fit that all fail in the same way."""
+
+    version: str  # compile id of the newest one; empty where torch named none
+    cause: Cause
+    others: str = ""  # the other versions: "0/0 to 0/57"
+    some: Tuple[Cause, ...] = ()  # of the newest ones of those, and of the oldest
+    is_all: bool = True  # whether that is all of them
+
+    def listed(self, values: Sequence[str]) -> str:
+        """Join values, one for each of `some`; empty where one of them is not known."""
+        if not all(values):
+            return ""
+        if len(set(values)) == 1:
+            return values[0]
+        return ", ".join(values[:-1]) + (", " if self.is_all else " ... ") + values[-1]
+
+
+def read_reasons(payload: str) -> Tuple[Reason, ...]:
+    """Read the payload of a `recompile_reasons` event: its reasons, newest version first, equal ones together.
+
+    The payload is one text or a JSON list of them, one for each version that did not fit: `0/1: L['n'] == 3`.
+    """
+    try:
+        value = json.loads(payload)
+    except ValueError:
+        value = payload
+    groups: Dict[str, List[Tuple[str, str]]] = {}
+    for reason in value if isinstance(value, list) else [value]:
+        version, text = _split(str(reason))
+        condition, _, origin = text.partition("  # ")
+        groups.setdefault(_EXPECTED.sub("", condition.rstrip()) + origin, []).append((version, text))
+    return tuple(map(_together, groups.values()))
+
+
+def _split(reason: str) -> Tuple[str, str]:
+    """`0/1: the rest` -> the compile id and the rest; no id where torch named none."""
+    text = (_STACK.sub("", reason) if "User stack trace:" in reason else reason).strip()
+    version, separator, rest = text.partition(": ")
+    return (version, rest) if separator and "/" in version and " " not in version else ("", text)
+
+
+def _together(group: List[Tuple[str, str]]) -> Reason:
+    (version, text), *others = group
+    texts = [other for _, other in others]
+    is_all = len(texts) <= _MOST_VALUES + 1
+    some = texts if is_all else [*texts[:_MOST_VALUES], texts[-1]]
+    return Reason(version, _cause(text), _runs([name for name, _ in others]), tuple(map(_cause, some)), is_all)
+
+
+def _cause(text: str) -> Cause:
+    condition, comment = split_origin(text)
+    return Cause(stable_text(condition), comment)
+
+
+def _runs(versions: Sequence[str]) -> str:
+    """Compile ids, newest first, in few words, oldest first: `0/0 to 0/57, 0/60`."""
+    found: List[Tuple[str, str]] = []  # the first and the last of those that follow each other
+    expected = ""
+    for version in reversed(versions):
+        found[-1:] = [(found[-1][0], version)] if version == expected else [*found[-1:], (version, version)]
+        function, _, number = version.rpartition("/")
+        expected = f"{function}/{int(number) + 1}" if number.isdecimal() else ""
+    texts = [first if first == last else f"{first} to {last}" for first, last in found]
+    if len(texts) > _MOST_RUNS:
+        texts[_MOST_RUNS - 2 :] = [f"{texts[_MOST_RUNS - 2]} ... {texts[-1]} ({len(versions)} versions)"]
+    return ", ".join(texts)
+
+
+# ---------------------------------------------------------------- in words
+
+
+def in_words(reasons: Sequence[Reason]) -> Tuple[str, ...]:
+    """One line for each reason, the same in every run."""
+    return tuple(dict.fromkeys(map(_line, reasons)))
+
+
+def _line(reason: Reason) -> str:
     """`0/0: this failed: type(o) is A` for a guard that failed; other words of torch's as they are."""
     version = reason.version + ": " * bool(reason.version)
     likewise = f" (likewise {reason.others})" if reason.others else ""
-    condition, _ = split_origin(stable_text(reason.text))
+    condition = reason.cause.condition
     kind = next((kind for start, kind in _KINDS if condition.startswith(start)), "")
     if not kind and not is_expression(condition):
         return version + shortened(scrub(condition)) + likewise
-    failed = " and ".join(one.text for one in conditions_of(Leaf(kind, condition)))
+    failed = " and ".join(test.text for test in tests_of(Leaf(kind, condition)))
     return f"{version}this failed: {shortened(failed)}{likewise}"

@@ -9,18 +9,12 @@ import re
 from depyf.text.python_source import segment, simple_tests
 from depyf.text.quoted_strings import without_strings
 
-# What `guards` makes of the marks that a tensor does not carry; there is one for each tensor.
-_ABSENT_MARKS = re.compile(
-    r"not any\(hasattr\((?P<tensor>[^ ]*), f'_dynamo_\{mark\}_indices'\) for mark in \((?:'\w+',? ?)+\)\)$"
-)
-
 
 def is_expression(text: str) -> bool:
     """Return whether `text` parses as one Python expression on one line."""
     if "\n" in text:
         return False
-    marks = _ABSENT_MARKS.match(text)
-    if simple_tests(text if marks is None else marks["tensor"]):
+    if simple_tests(text):
         return True
     try:
         ast.parse(text, mode="eval")

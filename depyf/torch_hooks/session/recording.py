@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, Tuple
 
 from depyf.record import compile_ids
-from depyf.record.records import FrameRecord, ResumeCall, SessionRecord
+from depyf.record.records import FrameRecord, LostFiles, ResumeCall, SessionRecord
 from depyf.record.saved_form import to_json
 from depyf.torch_hooks.disk.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames.cache_entries import installed_global, resumes_of
@@ -35,9 +35,10 @@ from depyf.torch_hooks.graphs.graph_files import GraphEvent, Graphs
 from depyf.torch_hooks.graphs.loose_fx import LooseFx
 from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs
 from depyf.torch_hooks.graphs.stages import CAPTURED_EVENT, GRAPH_EVENTS
-from depyf.torch_hooks.guards.failed_guards import read_failed_guards, variables_now, with_guards
-from depyf.torch_hooks.guards.recompile_reasons import read_recompile_reasons
-from depyf.torch_hooks.guards.tree import describe_guards
+from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
+from depyf.torch_hooks.guards.frame_values import variables_now
+from depyf.torch_hooks.guards.guard_tree import describe_guards
+from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
@@ -201,9 +202,10 @@ class Recording:
                 self.skips.add_disabled(event.payload, found)
 
     def _add_recompile_reasons(self, compilation: Compilation, event: TraceEvent) -> None:
-        compilation.recompile_reasons.extend(read_recompile_reasons(event.payload))
+        reasons = read_reasons(event.payload)
+        compilation.recompile_reasons.extend(in_words(reasons))
         with self.problems.shield("reading which guards failed"):
-            compilation.failed_guards += read_failed_guards(event.payload, variables_now())
+            compilation.failures += failures(reasons, variables_now())
 
     def _add_guards(self, compilation: Compilation, event: TraceEvent) -> None:
         compilation.guard_text = event.payload
@@ -234,7 +236,7 @@ class Recording:
         with self.problems.shield("finding the resume functions of a frame"):
             known["resumes"] = self._resumes(frame, new_code)
         with self.problems.shield("finding why a frame was compiled again"):
-            known["failed_guards"] = with_guards(compilation.failed_guards, self.frames.guards_of)
+            known["failed_guards"] = failed_guards(compilation.failures, self.frames.guards_of)
         self.frames.update(
             compilation.frame,
             graph_breaks=tuple(compilation.breaks),
@@ -277,7 +279,10 @@ class Recording:
             frames=tuple(sorted(self.frames.records, key=lambda frame: not frame.from_cache)),
             graphs=self.graphs.records,
             files=tuple(sorted(self.folder.files)),
-            problems=tuple(self.problems.all_lines()),
+            problems=tuple(self.problems.lines),
+            lost_files=LostFiles(self.problems.files_lost, self.problems.why_lost)
+            if self.problems.files_lost
+            else None,
             skipped_frames=self.skips.records,
         )
 

@@ -42,7 +42,8 @@ def assert_one_warning(caplog, context, reason):
     (warning,) = warnings_of_ours(caplog)
     assert warning.levelno == logging.WARNING and reason in warning.getMessage()
     assert "Your program runs on" in warning.getMessage() and "report" not in warning.getMessage()
-    assert any("could not be written: " + reason in line for line in context.record.problems)
+    assert context.record.lost_files is not None and context.record.lost_files.why == reason
+    assert context.record.problem_lines[-1].endswith("could not be written: " + reason)
 
 
 def test_a_folder_that_vanishes_is_one_warning_and_the_program_continues(tmp_path, caplog, capsys):

@@ -13,10 +13,10 @@ import types
 
 import pytest
 
-from depyf.torch_hooks.guards.condition_cache import conditions_of
-from depyf.torch_hooks.guards.conditions import Leaf, spoken
+from depyf.torch_hooks.guards.condition_cache import tests_of as read_with_cache
+from depyf.torch_hooks.guards.guard_kinds import Leaf, read_guard
+from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.source_names import readable
-from depyf.torch_hooks.guards.tree import describe_guards
 
 # ---------------------------------------------------------------- single lines of torch's guard text
 
@@ -93,7 +93,7 @@ def test_a_guard_that_an_optimizer_is_alive_has_no_id():
 
 
 def conditions_for(kind: str, text: str, source: str = "", type_name: str = "") -> list[tuple[str, bool]]:
-    return [(one.text, one.is_python) for one in conditions_of(Leaf(kind, text, source, type_name))]
+    return [(one.text, one.is_python) for one in read_with_cache(Leaf(kind, text, source, type_name))]
 
 
 @pytest.mark.parametrize(
@@ -390,8 +390,8 @@ def test_file_names_that_torch_shortened_are_completed(shortened, full):
 )
 def test_a_guard_reads_the_same_with_a_cold_and_a_warm_cache_of_forms(source, kind, text):
     leaf = Leaf(kind, text.format(source), source, "torch.Tensor")
-    conditions_of(Leaf(kind, text.format("L['before']"), "L['before']", "torch.Tensor"))
-    assert conditions_of(leaf) == spoken(leaf)
+    read_with_cache(Leaf(kind, text.format("L['before']"), "L['before']", "torch.Tensor"))
+    assert read_with_cache(leaf) == read_guard(leaf)
 
 
 def test_parameters_and_submodules_are_spelled_as_attributes_wherever_torch_reads_them() -> None:

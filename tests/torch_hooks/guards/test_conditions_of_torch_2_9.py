@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from depyf.torch_hooks.guards.condition_cache import conditions_of
-from depyf.torch_hooks.guards.conditions import Leaf
+from depyf.torch_hooks.guards.condition_cache import tests_of as read_with_cache
+from depyf.torch_hooks.guards.guard_kinds import Leaf
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ from depyf.torch_hooks.guards.conditions import Leaf
     ],
 )
 def test_guards_that_torch_2_9_prints_without_types_and_values_can_be_read(leaf, expected):
-    assert [condition.text for condition in conditions_of(leaf)] == [expected]
+    assert [test.text for test in read_with_cache(leaf)] == [expected]

@@ -11,10 +11,15 @@ torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
-from depyf.torch_hooks.guards.failed_guards import Variables, read_failed_guards  # noqa: E402
-from depyf.torch_hooks.guards.frame_values import Unreadable, describe, read  # noqa: E402
+from depyf.torch_hooks.guards.failed_guards import failed_guards, failures  # noqa: E402
+from depyf.torch_hooks.guards.frame_values import Unreadable, Variables, describe, read  # noqa: E402
+from depyf.torch_hooks.guards.recompile_reasons import read_reasons  # noqa: E402
 
 SHARED = 1
+
+
+def read_failed_guards(payload, variables):
+    return failed_guards(failures(read_reasons(payload), variables), lambda version: ())
 
 
 class Settings:

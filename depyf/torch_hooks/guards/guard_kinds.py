@@ -1,12 +1,12 @@
-"""One leaf of torch's guard tree, as torch prints it -> conditions a person can read.
+"""One reader for each kind of guard that torch prints; a new kind of guard is a function here and its line in READERS.
 
 Torch keeps no structured form of a guard once it is built: what is left is a line such as
 
     TENSOR_MATCH: check_tensor(L['a'], Tensor, DispatchKeySet(CPU, ...), torch.float32, device=None, ...)
     ID_MATCH: ___check_obj_id(G['torch'], 140332533783168), type=<class 'module'>
 
-`spoken` says the same as Python expressions over the function's parameters and globals, or in words where Python
-has none.  Neither holds object ids or addresses: they differ from run to run and tell nothing.
+`read_guard` returns what it tests, as records whose text is a Python expression over the function's parameters and
+globals, or words where Python has none.  Neither holds object ids or addresses: they differ from run to run.
 """
 
 from __future__ import annotations
@@ -19,32 +19,40 @@ import sys
 from types import ModuleType
 from typing import Callable, NamedTuple
 
+from depyf.record.guard_tests import (
+    GuardTest,
+    InWords,
+    NoDimensionMarks,
+    PythonTest,
+    SameBody,
+    SameObject,
+    TensorProperties,
+    TensorTest,
+    TorchState,
+    TypeTest,
+    ValueTest,
+    is_dotted,
+)
 from depyf.text.python_source import segment
 from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.internals.torch_text import is_expression, scrub, type_from_repr, with_sorted_sets
 
 
 class Leaf(NamedTuple):
-    """One printed guard, with what the tree says about the value it looks at."""
+    """One printed guard, with what the tree holds about its value."""
 
     kind: str  # the class of the guard: TENSOR_MATCH, ID_MATCH ...
     text: str  # the condition as torch prints it, comments cut off
-    source: str = ""  # the value looked at: L['a'], G['torch'].abs; empty for the guards of the root
+    source: str = ""  # the value that it tests: L['a'], G['torch'].abs; empty for the guards of the root
     type_name: str = ""  # dotted name of the type the value had: torch.Tensor
+    absent_marks: tuple[str, ...] = ()  # for a guard that the tensor has no such marks: their names
 
 
-class Condition(NamedTuple):
-    """What must hold: a Python expression, or words."""
-
-    text: str
-    is_python: bool
-
-
-def spoken(leaf: Leaf) -> tuple[Condition, ...]:
-    """The conditions that `leaf` stands for, most telling first; never empty, never raises for odd text."""
-    speak = _SPEAKERS.get(leaf.kind, _plain)
+def read_guard(leaf: Leaf) -> tuple[GuardTest, ...]:
+    """Return what `leaf` tests, the most useful first; never empty, never raises for odd text."""
+    read = READERS.get(leaf.kind, _plain) if not leaf.absent_marks else _no_marks
     try:
-        return tuple([_checked(condition, leaf) for condition in speak(leaf)])
+        return tuple([_checked(test) for test in read(leaf)])
     except (ValueError, KeyError, IndexError, SyntaxError, TypeError):
         # A torch that prints this guard differently: its own words are better than none.
         return (_in_words(leaf.text),)
@@ -53,16 +61,15 @@ def spoken(leaf: Leaf) -> tuple[Condition, ...]:
 # ---------------------------------------------------------------- types
 
 
-def type_test(expression: str, type_name: str) -> str:
-    """A test that the type of `expression` is the one called `type_name`."""
-    if not all(part.isidentifier() for part in type_name.split(".")):
-        # A class made inside a function has no name that an expression could use.
-        kind = f"type({expression})"
-        return f"{kind}.__module__ + '.' + {kind}.__qualname__ == {type_name!r}"
+@functools.lru_cache(maxsize=1024)
+def shown_type(type_name: str) -> str:
+    """The name of a type as the user spells it: `builtins.int` is `int`."""
+    if not is_dotted(type_name):
+        return type_name  # a class made inside a function has no name that an expression could use
     for home in ("builtins.", "__main__."):
         if type_name.startswith(home):
             type_name = type_name[len(home) :]
-    return f"type({expression}) is {_PUBLIC_TYPES.get(type_name, type_name)}"
+    return _PUBLIC_TYPES.get(type_name, type_name)
 
 
 _PUBLIC_TYPES = {
@@ -74,33 +81,31 @@ _PUBLIC_TYPES = {
 }
 
 
-# ---------------------------------------------------------------- one function for each way to say a guard
+# ---------------------------------------------------------------- one reader for each kind
 
 
-def _python(text: str) -> Condition:
-    return Condition(text, True)
+def _in_words(text: str) -> InWords:
+    return InWords(_stable(text))
 
 
-def _in_words(text: str) -> Condition:
-    return Condition(scrub(" ".join(text.split())), False)
+def _stable(text: str) -> str:
+    return scrub(" ".join(text.split()))
 
 
 MAY_VARY = re.compile(r"___|\d{6,}")  # in a name: a helper of torch's, or one with the id of an object
 
 
-def _checked(condition: Condition, leaf: Leaf) -> Condition:
-    """`condition`, in words if it is no expression after all or holds what varies from run to run."""
-    if not condition.is_python:
-        return condition
-    if not is_expression(condition.text):
-        return _in_words(condition.text)
-    if MAY_VARY.search(condition.text) is None:
-        return condition
-    tree = ast.parse(condition.text, mode="eval")
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    if any(_is_inner(name) for name in names):
-        return _in_words(condition.text)
-    return condition
+def _checked(test: GuardTest) -> GuardTest:
+    """`test`, in words if it is no expression after all or holds what varies from run to run."""
+    if not test.is_python:
+        return test
+    text = test.text
+    if not is_expression(text):
+        return _in_words(text)
+    if MAY_VARY.search(text) is None:
+        return test
+    names = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)}
+    return _in_words(text) if any(_is_inner(name) for name in names) else test
 
 
 def _is_inner(name: str) -> bool:
@@ -109,50 +114,54 @@ def _is_inner(name: str) -> bool:
     return helper or re.search(r"\d{6,}", name) is not None
 
 
-def _plain(leaf: Leaf) -> tuple[Condition, ...]:
+def _plain(leaf: Leaf) -> tuple[GuardTest, ...]:
+    return (_expression(leaf),)
+
+
+def _expression(leaf: Leaf) -> PythonTest:
     """Torch's own condition, with the names and values that print oddly put right."""
     text = leaf.text
     if "<" in text:
         text = re.sub(r"<(\w+(?:\.\w+)+): [^<>]*>", r"\1", text)  # an enum member: <Color.RED: 1>
         text = _with_names_of_classes(text)
-    return (_python(with_sorted_sets(readable(text))),)
+    return PythonTest(with_sorted_sets(readable(text)))
 
 
 def _with_names_of_classes(text: str) -> str:
     return re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text) if "<class " in text else text
 
 
-def _type_match(leaf: Leaf) -> tuple[Condition, ...]:
+def _type_match(leaf: Leaf) -> tuple[GuardTest, ...]:
     expression = _first_argument(leaf.text)
     type_name = _type_in(leaf)
     if not type_name:
         return (_in_words(f"the type of {readable(expression)} is still the one it was when this was compiled"),)
-    return (_python(type_test(readable(expression), type_name)),)
+    return (TypeTest(readable(expression), shown_type(type_name)),)
 
 
 def _type_in(leaf: Leaf) -> str:
-    """The type that the condition speaks of; torch 2.9 prints ids alone there, but the tree has the name."""
+    """The type in the condition; torch 2.9 prints only an id there, but the tree has the name."""
     return type_from_repr(leaf.text) or leaf.type_name
 
 
-def _equals_match(leaf: Leaf) -> tuple[Condition, ...]:
+def _equals_match(leaf: Leaf) -> tuple[GuardTest, ...]:
     """The guard in C++ compares the type first: 1 does not pass for True, nor 1.0 for 1."""
-    (condition,) = _plain(leaf)
+    comparison = _expression(leaf)
     if not leaf.type_name or not leaf.source:
-        return (condition,)
-    return (_python(type_test(readable(leaf.source), leaf.type_name) + " and " + condition.text),)
+        return (comparison,)
+    return (ValueTest(readable(leaf.source), shown_type(leaf.type_name), comparison.text),)
 
 
-def _truth_match(leaf: Leaf) -> tuple[Condition, ...]:
+def _truth_match(leaf: Leaf) -> tuple[GuardTest, ...]:
     expression, _, value = leaf.text.rpartition(" == ")
-    return (_python(f"{readable(expression)} is {value.strip()}"),)
+    return (PythonTest(f"{readable(expression)} is {value.strip()}"),)
 
 
 _CHECK_ID = re.compile(r"___check_obj_id\((.*), (\d+)\)(?:, type=(.*))?$")
 
 
-def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
-    """Identity with the object seen while compiling: a module has a name to say so, other objects do not."""
+def _id_match(leaf: Leaf) -> tuple[GuardTest, ...]:
+    """Identity with the object seen while compiling: a module can be named in Python, other objects cannot."""
     match = _CHECK_ID.match(leaf.text)
     if match is None:
         return _plain(leaf)
@@ -160,11 +169,10 @@ def _id_match(leaf: Leaf) -> tuple[Condition, ...]:
     if type_name == "module":
         name = _module_name(expression, identity)
         if name:
-            return (_python(f"{expression} is sys.modules[{name!r}]"),)
+            return (PythonTest(f"{expression} is sys.modules[{name!r}]"),)
     if expression.endswith(".__code__"):
-        function = expression[: -len(".__code__")]
-        return (_in_words(f"{function} still has the body it had when this was compiled"),)
-    return (_in_words(f"{expression} is still the object it was when this was compiled"),)
+        return (SameBody(_stable(expression[: -len(".__code__")])),)
+    return (SameObject(_stable(expression)),)
 
 
 def _module_name(expression: str, identity: int) -> str:
@@ -192,28 +200,30 @@ def _modules_by_id(count: int) -> dict[int, str]:
 
 _CHECK_TENSOR = re.compile(
     r"check_tensor\((?P<source>.*), (?P<type>[\w.<>]+), DispatchKeySet\((?P<keys>[^()]*)\), "
-    r"(?P<dtype>torch\.\w+), device=(?P<index>\w+), requires_grad=(?P<grad>\w+), "
+    r"(?P<dtype>torch\.\w+), device=(?P<index>\w+), requires_grad=(?P<grad>True|False), "
     r"size=(?P<size>\[.*?\]), stride=(?P<stride>\[.*?\])\)$"
 )
 
 
-def _tensor_match(leaf: Leaf) -> tuple[Condition, ...]:
+def _tensor_match(leaf: Leaf) -> tuple[GuardTest, ...]:
     match = _CHECK_TENSOR.match(leaf.text)
     if match is None:
         return (_in_words(leaf.text),)
     tensor = readable(match["source"])
     keys = tuple([key.strip() for key in match["keys"].split(",") if key.strip()])
     device = _device(keys, match["index"])
-    parts = [type_test(tensor, leaf.type_name or "torch." + match["type"])]
-    parts.append(f"{tensor}.dtype is {match['dtype']}")
-    if device:
-        parts.append(f"{tensor}.device == {device}")
-    parts.append(f"{tensor}.requires_grad is {match['grad']}")
-    parts += _shape(tensor, _sizes(match["size"]), _sizes(match["stride"]))
-    conditions = [_python(" and ".join(parts))]
+    expected = TensorProperties(
+        shown_type(leaf.type_name or "torch." + match["type"]),
+        match["dtype"],
+        device,
+        match["grad"] == "True",
+        _sizes(match["size"]),
+        _sizes(match["stride"]),
+    )
+    tests: list[GuardTest] = [TensorTest(tensor, expected)]
     if not device or not _are_ordinary(keys):
-        conditions.append(_in_words(f"{tensor} has the dispatch keys {', '.join(keys)}"))
-    return tuple(conditions)
+        tests.append(_in_words(f"{tensor} has the dispatch keys {', '.join(keys)}"))
+    return tuple(tests)
 
 
 # Backend dispatch key -> device type, for the backends whose name is not simply the key in lower case.
@@ -223,13 +233,12 @@ _NOT_A_BACKEND = re.compile(r"Autograd|ADInplaceOrView|BackendSelect|Autocast|Py
 
 @functools.lru_cache(maxsize=64)
 def _device(keys: tuple[str, ...], index: str) -> str:
+    """The device that a tensor with these dispatch keys is on: `cpu`, `cuda:0`; empty where they do not tell."""
     backends = [key for key in keys if not _NOT_A_BACKEND.search(key)]
     if len(backends) != 1:
         return ""
     kind = _DEVICE_OF_KEY.get(backends[0], backends[0].lower())
-    if not kind:
-        return ""
-    return f"torch.device({kind!r})" if index == "None" else f"torch.device({kind!r}, {index})"
+    return kind if not kind or index == "None" else f"{kind}:{index}"
 
 
 @functools.lru_cache(maxsize=64)
@@ -242,63 +251,52 @@ def _are_ordinary(keys: tuple[str, ...]) -> bool:
     )
 
 
-def _sizes(text: str) -> list[int | None]:
-    """`[4, None]` as a list."""
-    return [None if size == "None" else int(size) for size in text[1:-1].split(", ") if size]
+def _sizes(text: str) -> tuple[int | None, ...]:
+    """`[4, None]` as a tuple."""
+    return tuple([None if size == "None" else int(size) for size in text[1:-1].split(", ") if size])
 
 
-def _shape(tensor: str, size: list[int | None], stride: list[int | None]) -> list[str]:
-    """Tests of the dimensions that are fixed; None stands for one that may be anything."""
-    parts = []
-    if None not in size:
-        parts.append(f"{tensor}.size() == {tuple(size)!r}")
-    else:
-        parts.append(f"{tensor}.dim() == {len(size)}")
-        parts += [f"{tensor}.size({axis}) == {fixed}" for axis, fixed in enumerate(size) if fixed is not None]
-    if None not in stride:
-        parts.append(f"{tensor}.stride() == {tuple(stride)!r}")
-    else:
-        parts += [f"{tensor}.stride({axis}) == {fix}" for axis, fix in enumerate(stride) if fix is not None]
-    return parts
+def _no_marks(leaf: Leaf) -> tuple[GuardTest, ...]:
+    return (NoDimensionMarks(readable(leaf.source), leaf.absent_marks),)
 
 
-def _aliasing(leaf: Leaf) -> tuple[Condition, ...]:
-    (condition,) = _plain(leaf)
-    one, _, other = condition.text.partition(" is ")
+def _aliasing(leaf: Leaf) -> tuple[GuardTest, ...]:
+    test = _expression(leaf)
+    one, _, other = test.text.partition(" is ")
     if one == other:
         return (_in_words(f"{one} is one object, on whichever of two ways torch comes to it"),)
-    return (condition,)
+    return (test,)
 
 
-def _no_aliasing(leaf: Leaf) -> tuple[Condition, ...]:
+def _no_aliasing(leaf: Leaf) -> tuple[GuardTest, ...]:
     names = _arguments(leaf.text)
     if len(names) == 2:
-        return (_python(f"{names[0]} is not {names[1]}"),)
-    return (_python(f"len({{{', '.join(f'id({name})' for name in names)}}}) == {len(names)}"),)
+        return (PythonTest(f"{names[0]} is not {names[1]}"),)
+    return (PythonTest(f"len({{{', '.join(f'id({name})' for name in names)}}}) == {len(names)}"),)
 
 
-def _dict_contains(leaf: Leaf) -> tuple[Condition, ...]:
+def _dict_contains(leaf: Leaf) -> tuple[GuardTest, ...]:
     negated = leaf.text.startswith("not ")
     key, expression = _arguments(leaf.text)
-    return (_python(f"{key} {'not in' if negated else 'in'} {expression}"),)
+    return (PythonTest(f"{key} {'not in' if negated else 'in'} {expression}"),)
 
 
-def _set_contains(leaf: Leaf) -> tuple[Condition, ...]:
+def _set_contains(leaf: Leaf) -> tuple[GuardTest, ...]:
     negated = leaf.text.startswith("not ")
     expression, key = _arguments(leaf.text)
-    return (_python(f"{key} {'not in' if negated else 'in'} {expression}"),)
+    return (PythonTest(f"{key} {'not in' if negated else 'in'} {expression}"),)
 
 
-def _dict_version(leaf: Leaf) -> tuple[Condition, ...]:
+def _dict_version(leaf: Leaf) -> tuple[GuardTest, ...]:
     name = _arguments(leaf.text)[0]
     return (_in_words(f"the dictionary {name} has not been changed since this was compiled"),)
 
 
-def _mode_stack(leaf: Leaf) -> tuple[Condition, ...]:
+def _mode_stack(leaf: Leaf) -> tuple[GuardTest, ...]:
     return (_in_words("the stack of torch function modes is the one this was compiled under"),)
 
 
-def _lambda(leaf: Leaf) -> tuple[Condition, ...]:
+def _lambda(leaf: Leaf) -> tuple[GuardTest, ...]:
     if "top_saved_tensors_hooks ids" in leaf.text:
         if leaf.text.endswith("== None"):
             return (_in_words("no saved-tensors hooks that Dynamo could inline are set"),)
@@ -310,36 +308,32 @@ def _lambda(leaf: Leaf) -> tuple[Condition, ...]:
 _LIVES = re.compile(r"G\['__(?P<what>[a-z_]+?)_\d{6,}\w*'\]\(\) is not None$")
 
 
-def _not_none(leaf: Leaf) -> tuple[Condition, ...]:
+def _not_none(leaf: Leaf) -> tuple[GuardTest, ...]:
     match = _LIVES.match(leaf.text)
     if match is None:
         return _plain(leaf)
     return (_in_words(f"the {match['what'].replace('_', ' ')} that this was compiled with still lives"),)
 
 
-def _global_state(leaf: Leaf) -> tuple[Condition, ...]:
+def _global_state(leaf: Leaf) -> tuple[GuardTest, ...]:
     """The switches of torch itself; the number of a dtype is torch's own numbering."""
     if " against " not in leaf.text:  # torch 2.9 does not print them
         return (_in_words("torch's global switches are as they were: grad mode, autocast, default dtype, threads"),)
     state = json.loads(leaf.text.partition(" against ")[2])
-    parts = [_switch(state["grad_mode"], "torch.is_grad_enabled()")]
     dtype = {5: "float16", 6: "float32", 7: "float64", 15: "bfloat16"}.get(state["default_dtype"])
-    if dtype:
-        parts.append(f"torch.get_default_dtype() is torch.{dtype}")
-    parts.append(_switch(state["deterministic_algorithms"], "torch.are_deterministic_algorithms_enabled()"))
-    parts.append(f"torch.get_num_threads() == {int(state['num_threads'])}")
+    switches = TorchState(
+        bool(state["grad_mode"]),
+        f"torch.{dtype}" if dtype else "",
+        bool(state["deterministic_algorithms"]),
+        int(state["num_threads"]),
+    )
     autocast = "on" if any(state.get("autocast_state", {}).get("enabled", ())) else "off"
     rest = f"torch's other global switches are as they were: autocast ({autocast}), TF32, reduced precision"
-    return (_python(" and ".join(parts)), _in_words(rest))
+    return (switches, _in_words(rest))
 
 
-def _switch(value: bool, call: str) -> str:
-    return call if value else "not " + call
-
-
-def _default_device(leaf: Leaf) -> tuple[Condition, ...]:
-    (condition,) = _plain(leaf)
-    return (_python(condition.text.replace(" == None", " is None")),)
+def _default_device(leaf: Leaf) -> tuple[GuardTest, ...]:
+    return (PythonTest(_expression(leaf).text.replace(" == None", " is None")),)
 
 
 _ID_AND_END = re.compile(r", \d+\)")
@@ -366,7 +360,8 @@ def _arguments(text: str) -> list[str]:
     return [readable(segment(text, argument)) for argument in call.args]
 
 
-_SPEAKERS: dict[str, Callable[[Leaf], tuple[Condition, ...]]] = {
+# Torch's name for a kind of guard -> the function that reads one; other kinds are printed as an expression.
+READERS: dict[str, Callable[[Leaf], tuple[GuardTest, ...]]] = {
     "TYPE_MATCH": _type_match,
     "FAKE_SCRIPT_TYPE_MATCH": _type_match,
     "EQUALS_MATCH": _equals_match,

@@ -7,9 +7,9 @@ There are two later moments, and `describe_guards` serves both with the same res
   id of the version and the printed guard tree as payload.  Pass that text.  This is the better moment: it
   does not depend on the cache entry, which may be gone (with its module) when the session ends.
 - `torch._dynamo.eval_frame._debug_get_cache_entry_list(code)` lists the entries that live now; pass the
-  `guard_manager` of one.  This also works for what was compiled before anyone looked.
+  `guard_manager` of one.  This also works for what was compiled before the session.
 
-Torch keeps no structured form of a guard, so both ways end in printed lines; `conditions` reads one of them.
+Torch keeps no structured form of a guard, so both ways end in printed lines; `guard_kinds` reads one of them.
 The printed tree is the whole interface, and nothing here imports torch.
 """
 
@@ -19,10 +19,11 @@ import functools
 import re
 from types import CodeType
 
+from depyf.record.guard_tests import GuardTest, PythonTest
 from depyf.record.records import GuardRecord
-from depyf.torch_hooks.guards.condition_cache import conditions_of
-from depyf.torch_hooks.guards.conditions import Leaf
-from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, told_apart
+from depyf.torch_hooks.guards.condition_cache import tests_of
+from depyf.torch_hooks.guards.guard_kinds import Leaf
+from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, split_range
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
 from depyf.torch_hooks.internals.torch_text import scrub, type_from_repr
 
@@ -46,23 +47,35 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     records: list[tuple[tuple[int, int, str, int], GuardRecord]] = []
     names = code.co_varnames + code.co_freevars + code.co_cellvars
     places: dict[str, tuple[Origin, ...]] = {}  # many guards have few origins
-    for position, (leaf, said) in enumerate(_leaves(str(guard_manager))):
-        if said not in places:
-            places[said] = origins_in(said, code.co_filename)
+    for position, (leaf, comment) in enumerate(_leaves(str(guard_manager))):
+        if comment not in places:
+            places[comment] = origins_in(comment, code.co_filename)
         order = _reading_order(leaf, names, position)
-        for text, is_python in conditions_of(leaf):
-            for condition, asked in told_apart(text, places[said]):
-                records.append((order, GuardRecord(condition, is_python, _expression(leaf.source), leaf.kind, *asked)))
+        tests, origins = tests_of(leaf), places[comment]
+        asked = [(test, origins[0]) for test in tests] if len(origins) == 1 else _with_origins(tests, origins)
+        for test, origin in asked:
+            records.append((order, GuardRecord(test, _expression(leaf.source), leaf.kind, *origin)))
     records.sort(key=lambda item: item[0])
     return _without_repetition([record for _, record in records])
 
 
+def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> list[tuple[GuardTest, Origin]]:
+    """Each test with its origin; a range whose bounds have different origins becomes two tests."""
+    found: list[tuple[GuardTest, Origin]] = []
+    for test in tests:
+        if isinstance(test, PythonTest):
+            found += [(PythonTest(bound.condition), bound.origin) for bound in split_range(test.text, origins)]
+        else:
+            found.append((test, origins[-1]))
+    return found
+
+
 def _leaves(text: str) -> list[tuple[Leaf, str]]:
-    """The leaves of a printed guard tree, with the value each looks at and the comment where it was asked for."""
+    """The leaves of a printed guard tree, each with its value and the comment that names its origin."""
     found: list[tuple[Leaf, str]] = []
     # For each depth, the source and type of the manager that the lines below it belong to.
     managers: list[tuple[str, str]] = []
-    marks: list[str] = []  # names of dimension marks that are absent, gathered while they are about one value
+    marks: tuple[str, ...] = ()  # names of dimension marks that are absent, gathered while they are about one value
     for depth, line in _logical_lines(text):
         if "GuardManager: source=" in line and _MANAGER.match(line) is not None:
             del managers[depth:]
@@ -74,32 +87,27 @@ def _leaves(text: str) -> list[tuple[Leaf, str]]:
             # The root's own line, a pair of dict managers, or a guard on several values printed before.
             continue
         source, type_name = managers[depth - 1] if 0 < depth <= len(managers) else ("", "")
-        kind, said = match.groups()
-        mark = _ABSENT_MARK.match(said) if "_dynamo_" in said else None
-        if mark is not None:
-            marks.append(mark["mark"])
-            if len(marks) > 1:
-                found[-1] = (Leaf(kind, _no_marks(source, marks), source, type_name), found[-1][1])
-                continue
+        kind, printed = match.groups()
+        mark = _ABSENT_MARK.match(printed) if "_dynamo_" in printed else None
+        if mark is None:
+            marks = ()
         else:
-            marks = []
-        cut = end_of_condition(said)
-        condition = said[:cut].strip() if mark is None else _no_marks(source, marks)
-        found.append((Leaf(kind, condition, source, type_name), said[cut:]))
+            marks = (*marks, mark["mark"])
+            if len(marks) > 1:
+                found[-1] = (Leaf(kind, "", source, type_name, marks), found[-1][1])
+                continue
+        cut = end_of_condition(printed)
+        condition = printed[:cut].strip() if mark is None else ""
+        found.append((Leaf(kind, condition, source, type_name, marks), printed[cut:]))
     return found
 
 
 @functools.lru_cache(maxsize=4096)
 def _manager(line: str) -> tuple[str, str]:
-    """The value that a manager looks at, and its type."""
+    """The value that a manager is for, and its type."""
     rest = line[line.index("source=") + len("source=") :]
     ends = [end for end in (rest.find(", accessed_by="), rest.find(", type=")) if end >= 0]
     return rest[: min(ends, default=len(rest))], type_from_repr(rest.rpartition(", type=")[2])
-
-
-def _no_marks(source: str, marks: list[str]) -> str:
-    """One condition for the five attributes that `mark_dynamic` and its like may leave on a tensor."""
-    return f"not any(hasattr({source}, f'_dynamo_{{mark}}_indices') for mark in {tuple(marks)!r})"
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:
@@ -131,7 +139,7 @@ def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[i
 
 @functools.lru_cache(maxsize=4096)
 def _expression(source: str) -> str:
-    """The value looked at, as torch names it; without ids, which it has in the names of globals of Dynamo's."""
+    """The value as torch spells it, without the ids that the names of Dynamo's globals hold."""
     return scrub(source)
 
 
@@ -143,11 +151,8 @@ def _root(source: str) -> tuple[str, str]:
 
 
 def _without_repetition(records: list[GuardRecord]) -> tuple[GuardRecord, ...]:
-    """The records without those whose condition was given before."""
-    seen: set[str] = set()
-    kept = []
+    """The records without those whose condition came before."""
+    first: dict[str, GuardRecord] = {}
     for record in records:
-        if record.condition not in seen:
-            seen.add(record.condition)
-            kept.append(record)
-    return tuple(kept)
+        first.setdefault(record.test.text, record)
+    return tuple(first.values())

@@ -1,0 +1,216 @@
+"""What a guard tests: one frozen class for each form, with the value that it is about and what is expected of it.
+
+`text` spells a test for a reader: as a Python expression where `is_python`, else in words.  Readers of torch's text
+(`depyf.torch_hooks.guards.guard_kinds`) make these records; everything after that asks for their fields and never
+reads `text` again.  Schema 1 of the saved form holds `text` alone: `depyf.record.schema_1` recovers the fields.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any, Callable, ClassVar, Dict, Optional, Tuple, Union
+
+PROSE: Dict[str, Any] = {"prose": True}  # metadata of each field that holds words for a person; no report may read them
+
+_VALUE = "\0"  # stands for the value in a text that many values share
+
+
+class _Text:
+    """A text that is made when it is first asked for: `functools.cached_property` without the lock of Python 3.11.
+
+    Models have thousands of guards, and each view asks for the text of each of them.
+    """
+
+    def __init__(self, make: Callable[[Any], str]) -> None:
+        self._make = make
+        self._name = make.__name__
+
+    def __get__(self, owner: Any, kind: Any) -> str:
+        text = owner.__dict__[self._name] = self._make(owner)
+        return text
+
+
+@dataclass(frozen=True)
+class PythonTest:
+    """A Python expression over the function's parameters and globals, and nothing more is known of it."""
+
+    text: str
+    is_python: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class InWords:
+    """What no Python expression can test."""
+
+    text: str = field(metadata=PROSE)
+    is_python: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class TypeTest:
+    """The value is of exactly this type."""
+
+    subject: str  # the value, as the user spells it: self.layers[0]
+    type_name: str  # dotted, as the user spells it: int, torch.nn.Parameter, model.build.<locals>.Inner
+    is_python: ClassVar[bool] = True
+
+    @_Text
+    def text(self) -> str:
+        return _type_form(self.type_name).replace(_VALUE, self.subject)
+
+    @property
+    def names_type(self) -> bool:
+        """Whether an expression can name the type: a class made inside a function has no such name."""
+        return is_dotted(self.type_name)
+
+
+@dataclass(frozen=True)
+class ValueTest:
+    """The value is of exactly this type and fits a comparison: 1 does not pass for True."""
+
+    subject: str
+    type_name: str
+    comparison: str  # a Python expression: self.k == 3
+    is_python: ClassVar[bool] = True
+
+    @_Text
+    def text(self) -> str:
+        return f"{_type_form(self.type_name).replace(_VALUE, self.subject)} and {self.comparison}"
+
+
+@dataclass(frozen=True)
+class TensorProperties:
+    """What is expected of a tensor; the layers of a model share few of these."""
+
+    type_name: str
+    dtype: str  # torch.float32
+    device: str  # cpu, cuda:0; empty where torch does not print it
+    requires_grad: bool
+    sizes: Tuple[Optional[int], ...]  # None for a dimension of any size
+    strides: Tuple[Optional[int], ...]
+
+    @_Text
+    def form(self) -> str:
+        """The test as an expression, with `_VALUE` for the tensor."""
+        tensor = _VALUE
+        kind, _, index = self.device.partition(":")
+        parts = [_type_form(self.type_name), f"{tensor}.dtype is {self.dtype}"]
+        if self.device:
+            parts.append(f"{tensor}.device == torch.device({kind!r}{f', {index}' if index else ''})")
+        parts.append(f"{tensor}.requires_grad is {self.requires_grad}")
+        if None not in self.sizes:
+            parts.append(f"{tensor}.size() == {self.sizes!r}")
+        else:
+            parts.append(f"{tensor}.dim() == {len(self.sizes)}")
+            parts += [f"{tensor}.size({axis}) == {size}" for axis, size in enumerate(self.sizes) if size is not None]
+        if None not in self.strides:
+            parts.append(f"{tensor}.stride() == {self.strides!r}")
+        else:
+            parts += [
+                f"{tensor}.stride({axis}) == {step}" for axis, step in enumerate(self.strides) if step is not None
+            ]
+        return " and ".join(parts)
+
+
+@dataclass(frozen=True)
+class TensorTest:
+    """The value is a tensor with these properties."""
+
+    subject: str
+    expected: TensorProperties
+    is_python: ClassVar[bool] = True
+
+    @_Text
+    def text(self) -> str:
+        return self.expected.form.replace(_VALUE, self.subject)
+
+    @property
+    def type_name(self) -> str:
+        return self.expected.type_name
+
+    @property
+    def names_type(self) -> bool:
+        """As in TypeTest."""
+        return is_dotted(self.type_name)
+
+
+@dataclass(frozen=True)
+class NoDimensionMarks:
+    """The tensor carries none of the attributes that `mark_dynamic` and its like leave on one."""
+
+    subject: str
+    marks: Tuple[str, ...]  # dynamic, weak_dynamic, ...
+    is_python: ClassVar[bool] = True
+
+    @_Text
+    def text(self) -> str:
+        return f"not any(hasattr({self.subject}, f'_dynamo_{{mark}}_indices') for mark in {self.marks!r})"
+
+
+@dataclass(frozen=True)
+class SameObject:
+    """The value is the object that it was when this was compiled."""
+
+    subject: str
+    is_python: ClassVar[bool] = False
+
+    @_Text
+    def text(self) -> str:
+        return f"{self.subject} is still the object it was when this was compiled"
+
+
+@dataclass(frozen=True)
+class SameBody:
+    """The function has the code that it had when this was compiled."""
+
+    subject: str
+    is_python: ClassVar[bool] = False
+
+    @_Text
+    def text(self) -> str:
+        return f"{self.subject} still has the body it had when this was compiled"
+
+
+@dataclass(frozen=True)
+class TorchState:
+    """Torch's global switches, those that Python can ask for."""
+
+    grad_mode: bool
+    default_dtype: str  # torch.float32; empty where torch prints a number that nobody knows
+    deterministic_algorithms: bool
+    num_threads: int
+    is_python: ClassVar[bool] = True
+
+    @_Text
+    def text(self) -> str:
+        return " and ".join(self.switches().values())
+
+    def switches(self) -> Dict[str, str]:
+        """Torch's name for each switch -> the test of it as an expression."""
+        tests = {"grad_mode": ("" if self.grad_mode else "not ") + "torch.is_grad_enabled()"}
+        if self.default_dtype:
+            tests["default_dtype"] = f"torch.get_default_dtype() is {self.default_dtype}"
+        is_set = "" if self.deterministic_algorithms else "not "
+        tests["deterministic_algorithms"] = is_set + "torch.are_deterministic_algorithms_enabled()"
+        tests["num_threads"] = f"torch.get_num_threads() == {self.num_threads}"
+        return tests
+
+
+GuardTest = Union[
+    PythonTest, InWords, TypeTest, ValueTest, TensorTest, NoDimensionMarks, SameObject, SameBody, TorchState
+]
+
+
+def is_dotted(name: str) -> bool:
+    """Whether an expression can spell the name: `torch.Tensor`, but not `f.<locals>.A`."""
+    return all(part.isidentifier() for part in name.split("."))
+
+
+@functools.lru_cache(maxsize=1024)
+def _type_form(type_name: str) -> str:
+    """A test of the type of `_VALUE`."""
+    if is_dotted(type_name):
+        return f"type({_VALUE}) is {type_name}"
+    kind = f"type({_VALUE})"
+    return f"{kind}.__module__ + '.' + {kind}.__qualname__ == {type_name!r}"

@@ -1,0 +1,241 @@
+"""One guard that failed, in parts: the value, the property of it, what was expected and what came.
+
+Torch names the first guard that fails for each earlier version, in words that differ from guard to guard: a new form of
+them is a function here and its line in `_FORMS`.  What a value is now is often not among those words; it is read from
+the frame that Dynamo is about to compile.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Sequence, Tuple
+
+from depyf.record.guard_tests import TorchState
+from depyf.text.lines import shortened
+from depyf.torch_hooks.guards.frame_values import Variables
+from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
+from depyf.torch_hooks.internals.torch_text import is_expression, type_from_repr
+
+# Properties that are not spelled as an attribute of the value.
+TYPE, IDENTITY, LENGTH = "type", "identity", "length"
+DISPATCH_KEYS = "dispatch keys"
+DISTINCT = "distinct"  # the values are different tensors
+TORCH_STATE = "torch state"
+BACKEND = "backend"
+EXPRESSION = "expression"  # no single property: an expression, or words of torch's
+
+_MOST_PARTS = 6  # values that are listed for one condition
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A property that is not what it was when a version was compiled."""
+
+    aspect: str  # size(0), stride(1), dim(), dtype, requires_grad of a tensor, or one of those above
+    subject: str = ""  # the value, as the user spells it; of an expression the tensor that it begins with, if any
+    expected: str = ""  # the value that the version was compiled for; empty where it is not known
+    actual: str = ""  # the value that came; empty where it cannot be read
+    text: str = ""  # of an expression: all of it
+    switches: Tuple[str, ...] = ()  # of torch's state: what changed, in torch's names
+    parts: Tuple[Tuple[str, str], ...] = ()  # of an expression: (part of it, its value now)
+
+    @property
+    def condition(self) -> str:
+        """What did not hold, for a reader: an expression, or words."""
+        spell = _SPELLINGS.get(self.aspect)
+        if spell is not None:
+            return spell(self)
+        operator = "is" if self.aspect in ("dtype", "requires_grad") else "=="
+        return f"{self.subject}.{self.aspect} {operator} {self.expected}"
+
+    @property
+    def is_of_tensor(self) -> bool:
+        """Whether a guard on the tensor `subject` may know the line, or the type, that torch left out."""
+        is_known_type = self.aspect == TYPE and bool(self.expected)
+        return bool(self.subject) and self.aspect not in (IDENTITY, LENGTH, DISTINCT) and not is_known_type
+
+
+_SPELLINGS: dict[str, Callable[[Mismatch], str]] = {
+    TYPE: lambda one: (
+        f"type({one.subject}) is {one.expected}" if one.expected else f"{one.subject} has the type it had"
+    ),
+    IDENTITY: lambda one: f"{one.subject} is the object it was",
+    LENGTH: lambda one: f"len({one.subject}) == {one.expected}",
+    DISPATCH_KEYS: lambda one: f"{one.subject} has the dispatch keys {one.expected}",
+    DISTINCT: lambda one: f"{one.subject} are different tensors",
+    TORCH_STATE: lambda one: f"torch's global state is what it was ({', '.join(one.switches)} changed)",
+    BACKEND: lambda one: "torch.compile is given the same backend",
+    EXPRESSION: lambda one: one.text,
+}
+
+
+def read_mismatch(condition: str, variables: Variables) -> Mismatch:
+    """Read what torch prints of a guard that failed, its comment cut off."""
+    for pattern, read in _FORMS:
+        match = pattern.match(condition)
+        if match is not None:
+            found = read(match, variables)
+            return replace(found, expected=shortened(found.expected), actual=shortened(found.actual))
+    return _expression(condition, variables)
+
+
+# ---------------------------------------------------------------- the forms in which torch prints it
+
+_DTYPES = {
+    "Float": "torch.float32",
+    "Double": "torch.float64",
+    "Half": "torch.float16",
+    "BFloat16": "torch.bfloat16",
+    "Long": "torch.int64",
+    "Int": "torch.int32",
+    "Short": "torch.int16",
+    "Char": "torch.int8",
+    "Byte": "torch.uint8",
+    "Bool": "torch.bool",
+}
+
+
+def _dimension(match: re.Match[str], variables: Variables) -> Mismatch:
+    return Mismatch(f"{match['what']}({match['axis']})", readable(match["name"]), match["then"], match["now"])
+
+
+def _rank(match: re.Match[str], variables: Variables) -> Mismatch:
+    return Mismatch("dim()", readable(match["name"]), match["then"], match["now"])
+
+
+def _dtype(match: re.Match[str], variables: Variables) -> Mismatch:
+    expected, actual = (_DTYPES.get(match[which], match[which]) for which in ("then", "now"))
+    return Mismatch("dtype", readable(match["name"]), expected, actual)
+
+
+def _requires_grad(match: re.Match[str], variables: Variables) -> Mismatch:
+    expected = match["then"] == "1"
+    return Mismatch("requires_grad", readable(match["name"]), str(expected), str(not expected))
+
+
+def _keys(match: re.Match[str], variables: Variables) -> Mismatch:
+    return Mismatch(DISPATCH_KEYS, readable(match["name"]), match["then"], match["now"])
+
+
+def _not_a_tensor(match: re.Match[str], variables: Variables) -> Mismatch:
+    return Mismatch(TYPE, readable(match["name"]), "", type_from_repr(match["now"]))
+
+
+def _duplicates(match: re.Match[str], variables: Variables) -> Mismatch:
+    names = [readable(name.strip().strip("\"'")) for name in match["names"].split(",")]
+    return Mismatch(DISTINCT, ", ".join(names), "different tensors", "one tensor")
+
+
+def _global_state(match: re.Match[str], variables: Variables) -> Mismatch:
+    torch: Any = sys.modules["torch"]
+    now = TorchState(torch.is_grad_enabled(), str(torch.get_default_dtype()), False, torch.get_num_threads())
+    names = tuple(match["names"].split())
+    return Mismatch(TORCH_STATE, actual=", ".join(switches_in(now, names)), switches=names)
+
+
+_SHOWN_SWITCHES = ("grad_mode", "default_dtype", "num_threads")
+
+
+def switches_in(state: TorchState, names: Sequence[str]) -> list[str]:
+    """Those of the named switches that are shown, as expressions."""
+    tests = state.switches()
+    return [tests[name] for name in names if name in _SHOWN_SWITCHES and name in tests]
+
+
+def _type(match: re.Match[str], variables: Variables) -> Mismatch:
+    expected = re.sub(r"^(?:builtins|__main__)\.", "", type_from_repr(match["type"] or ""))
+    return Mismatch(TYPE, readable(match["name"]), expected, variables.describe(f"type({match['name']})"))
+
+
+def _object(match: re.Match[str], variables: Variables) -> Mismatch:
+    actual = variables.describe(match["name"]) or "another object"
+    return Mismatch(IDENTITY, readable(match["name"]), "the object it was compiled with", actual)
+
+
+def _length(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch prints the opposite here: how the dictionary is found to differ."""
+    return Mismatch(LENGTH, readable(match["name"]), match["then"], variables.describe(f"len({match['name']})"))
+
+
+def _backend(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch continues with advice, and does not tell apart two backends of one class."""
+    expected, actual = match["then"] or "", match["now"] or ""
+    same = actual and actual == expected
+    actual = f"another {actual}, or one with other options" if same else actual or "another one"
+    return Mismatch(BACKEND, expected=expected, actual=actual)
+
+
+def _equal(match: re.Match[str], variables: Variables) -> Mismatch:
+    found = _expression(match.string, variables)
+    if A_SOURCE.search(match["then"]):  # two values that vary: none of them is the expected one
+        return replace(found, text=readable(match.string))
+    actual = variables.describe(match["name"]) or found.actual
+    return replace(found, text=readable(match.string), expected=match["then"], actual=actual)
+
+
+_TENSOR = re.compile(r"(.+?)(?:\.(?:size|stride|dim|dtype|requires_grad)\b| has the )")
+
+
+def _expression(condition: str, variables: Variables) -> Mismatch:
+    text = readable(condition) if is_expression(condition) else condition
+    tensor = _TENSOR.match(text)
+    parts = tuple(_values_now(condition, variables).items())
+    actual = ", ".join(f"{part} is {value}" for part, value in parts)
+    return Mismatch(EXPRESSION, "" if tensor is None else tensor[1], "", actual, text, parts=parts)
+
+
+_FORMS = tuple(
+    (re.compile(pattern, re.DOTALL), read)
+    for pattern, read in (
+        (r"tensor '(?P<name>.+)' (?P<what>size|stride) mismatch at index (?P<axis>\d+)\. expected (?P<then>.+), "
+         r"actual (?P<now>.+)$", _dimension),
+        (r"tensor '(?P<name>.+)' rank mismatch\. expected (?P<then>\d+), actual (?P<now>\d+)$", _rank),
+        (r"tensor '(?P<name>.+)' dtype mismatch\. expected (?P<then>\w+), actual (?P<now>\w+)$", _dtype),
+        (r"tensor '(?P<name>.+)' requires_grad mismatch\. expected requires_grad=(?P<then>\d)", _requires_grad),
+        (r"tensor '(?P<name>.+)' dispatch key set mismatch\. expected DispatchKeySet\((?P<then>.*?)\), "
+         r"actual DispatchKeySet\((?P<now>.*?)\)", _keys),
+        (r"expected type of '(?P<name>.+?)' to be (?:a tensor type|<class '[\w.]+'>),.* but found (?P<now>.+)$",
+         _not_a_tensor),
+        (r"BACKEND_MATCH failure:.*?different backend callables\.?"
+         r"(?: Cached backend: (?P<then>\S+) .*?New backend: (?P<now>\S+) )?", _backend),
+        (r"Duplicate tensors? found: \[(?P<names>.*)\]$", _duplicates),
+        (r"GLOBAL_STATE changed: (?P<names>.*)$", _global_state),
+        (r"___check_type_id\((?P<name>.+), (?:\d+|\.\.\.)\)(?:, type=(?P<type>.+))?$", _type),
+        (r"___check_obj_id\((?P<name>.+), (?:\d+|\.\.\.)\)", _object),
+        (r"len\((?P<name>.+)\) != (?P<then>\d+)$", _length),
+        (r"(?P<name>[^=<>!]+?) == (?P<then>.+)$", _equal),
+    )
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- values now
+
+
+def _values_now(condition: str, variables: Variables) -> dict[str, str]:
+    """The values now of what a condition compares: `x.size()[0]` -> `1`."""
+    try:
+        tree = ast.parse(condition, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    found: dict[str, str] = {}
+    _gather_values(tree, condition, variables, found)
+    return found
+
+
+def _gather_values(node: ast.expr, condition: str, variables: Variables, found: dict[str, str]) -> None:
+    """Describe a part of a condition as a whole where that is possible, else the parts that it is computed from."""
+    if isinstance(node, ast.Constant) or len(found) >= _MOST_PARTS:
+        return
+    if not isinstance(node, ast.Compare):
+        text = ast.get_source_segment(condition, node) or ""
+        value = variables.describe(text)
+        if value:
+            found[readable(text)] = value
+            return
+    if isinstance(node, (ast.Compare, ast.BinOp, ast.UnaryOp, ast.BoolOp)):
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.expr):
+                _gather_values(part, condition, variables, found)
