@@ -25,7 +25,7 @@ SAME_WORDS = {other: code for code, other in OTHER_WORDS.items()}
 
 
 def with_other_words(record, found=None):
-    """The record with each prose text replaced; `found`: gathers the fields that had one."""
+    """Return the record with each prose text replaced; `found`: gathers the fields that had one."""
     changes = {}
     for one in dataclasses.fields(record):
         value = getattr(record, one.name)
@@ -142,7 +142,7 @@ PROGRAMS = (breaks_and_recompiles, layers_and_sizes, frames_that_are_skipped)
 
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory):
-    """Folder and record of each program, and one that was killed on a full disk."""
+    """Return folder and record of each program, and one that was killed on a full disk."""
     found = {}
     for program in PROGRAMS:
         torch._dynamo.reset()
@@ -171,7 +171,7 @@ def sessions(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ranks(sessions):
-    """The programs as the ranks of one job: they did nothing alike."""
+    """Return the programs as the ranks of one job: they did nothing alike."""
     records = {rank: dataclasses.replace(record, rank=rank) for rank, (_, record) in enumerate(sessions.values())}
     texts = {
         rank: {path.name: path.read_text() for path in folder.glob("__compiled_fn*.py")}
@@ -249,7 +249,7 @@ def test_every_field_that_holds_words_is_tested(sessions, ranks):
 
 
 def all_records(kind):
-    """The classes of records that `kind` is made of, itself first."""
+    """Return the classes of records that `kind` is made of, itself first."""
     import typing
 
     def classes_in(hint):
