@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord
+from depyf.record.vocabulary import RECOMPILE_LIMIT
 from depyf.report.call_signature import Signature
 from depyf.report.skip_reasons import skip_lines
 from depyf.text import python_source
@@ -20,7 +21,7 @@ def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signatur
         body += python_source.bracketed("        return " + code_name(frame), signature.call, "")
     if function.earlier_versions:
         body.append(f"    # {not_shown(function)}; a call may find such a version, too.")
-    if any(skip.kind == "recompile limit" for skip in function.skips):
+    if any(skip.kind == RECOMPILE_LIMIT for skip in function.skips):
         body.append("    # No version fits: the original runs. Dynamo has reached its limit and compiles no more.")
     elif frames or function.earlier_versions:
         body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")

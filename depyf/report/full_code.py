@@ -18,6 +18,7 @@ import textwrap
 from typing import Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord, SessionRecord
+from depyf.record.vocabulary import DECOMPILED, FAILED, FROM_FILE
 from depyf.report.call_signature import Signature, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
 from depyf.report.generated_names import words_used
@@ -26,6 +27,12 @@ from depyf.report.skip_reasons import skip_lines
 from depyf.report.version_facts import Facts, graph_lines
 from depyf.report.version_table import apart
 from depyf.text import python_source
+
+
+def needs_file(session: SessionRecord, function: FunctionRecord) -> bool:
+    """Return whether a function gets a file that it has not yet: compiled or skipped, and not a resume function."""
+    has_story = bool(session.frames_of(function.key) or function.skips)
+    return has_story and function.resume_of is None and function.full_code_file is None
 
 
 def render(session: SessionRecord, function_key: str) -> str:
@@ -126,7 +133,7 @@ def _story(session: SessionRecord, function: FunctionRecord, facts: Facts, told:
 
 
 def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]:
-    runs = all(skip.kind == "failed" for skip in function.skips)
+    runs = all(skip.kind == FAILED for skip in function.skips)
     text = ["Dynamo never compiled this:" if runs else "Dynamo never compiled this: it runs as it is, eagerly, because"]
     text += [line for skip in function.skips for line in skip_lines(skip, function)]
     failed = {skip.compile_id for skip in function.skips if skip.compile_id}
@@ -147,7 +154,7 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
         if len(function.resume_names) > 1:
             title += f"\nIt has {len(function.resume_names)} names, one for each version of its caller:"
             title += f"\n  {_few_names(function.resume_names)}"
-        if function.source_origin == "decompiled":
+        if function.source_origin == DECOMPILED:
             title += "\nDynamo made it as bytecode; this is its decompiled source."
     lines = ["", "", *python_source.heading(title + _about_wrapper(function), "="), ""]
     if function.written_in.strip():
@@ -156,7 +163,7 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
         if not function.source.strip():
             return lines
         lines.append("# which, decompiled, is:")
-    if function.source_origin in ("file", "decompiled") and function.source.strip():
+    if function.source_origin in (FROM_FILE, DECOMPILED) and function.source.strip():
         return lines + list(map(python_source.Checked, python_source.code_or_comment(function.source)))
     if function.source.strip():
         return lines + python_source.comment(function.source.strip("\n"))

@@ -31,6 +31,11 @@ def file_stem(name: str) -> str:
     return f"{short or 'function'}_{digest}"
 
 
+def full_code_template(function: str) -> str:
+    """Return the name of the `full_code` file of a function, with `{}` in the place of its number."""
+    return "full_code_for_" + file_stem(function) + "_{}.py"
+
+
 def _legible(name: str) -> str:
     composed = unicodedata.normalize("NFC", name)
     return "".join([one if one in ".-" or ("_" + one).isidentifier() else "_" for one in composed])

@@ -9,6 +9,7 @@ how to inspect a job that hangs.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from depyf.report import full_code
 from depyf.report.rank_differences import summary as render_merged
 from depyf.report.summary import render as render_summary
 from depyf.torch_hooks.disk.claims import Claim, is_claimed
-from depyf.torch_hooks.disk.file_names import file_stem, same_file
+from depyf.torch_hooks.disk.file_names import full_code_template, same_file
 from depyf.torch_hooks.disk.leftovers import (
     DRAFT,
     MANIFEST,
@@ -121,13 +122,11 @@ def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
     names = set(map(same_file, record.files))
     functions: List[FunctionRecord] = []
     for function in record.functions:
-        has_story = bool(record.frames_of(function.key) or function.skips)
-        if function.resume_of is None and function.full_code_file is None and has_story:
-            stem, number = "full_code_for_" + file_stem(function.name), 0
-            while same_file(f"{stem}_{number}.py") in names:
-                number += 1
-            function = dataclasses.replace(function, full_code_file=f"{stem}_{number}.py")
-            names.add(same_file(f"{stem}_{number}.py"))
+        if full_code.needs_file(record, function):
+            numbered = map(full_code_template(function.name).format, itertools.count())
+            name = next(name for name in numbered if same_file(name) not in names)
+            function = dataclasses.replace(function, full_code_file=name)
+            names.add(same_file(name))
         functions.append(function)
     record = dataclasses.replace(record, functions=tuple(functions))
     with_story = [function for function in functions if function.full_code_file is not None]

@@ -14,7 +14,7 @@ from depyf.report.manifest import render as render_manifest
 from depyf.report.rank_differences import summary as render_merged
 from depyf.report.summary import render as render_summary
 from depyf.torch_hooks.disk import merging
-from depyf.torch_hooks.disk.file_names import file_stem
+from depyf.torch_hooks.disk.file_names import full_code_template
 from depyf.torch_hooks.disk.folder import MANIFEST, TIMINGS, OutputFolder
 from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.session.recording import Recording
@@ -92,10 +92,9 @@ def _write_full_code(recording: Recording) -> None:
     """Write the whole story of each function of the user's, one file each."""
     record = recording.record()
     for function in record.functions:
-        has_story = bool(record.frames_of(function.key) or function.skips)
-        if function.resume_of is None and function.full_code_file is None and has_story:
-            stem = "full_code_for_" + file_stem(function.name) + "_{}.py"
-            recording.functions.set_full_code_file(function.key, stem.format(recording.folder.number(stem)))
+        if full_code.needs_file(record, function):
+            template = full_code_template(function.name)
+            recording.functions.set_full_code_file(function.key, template.format(recording.folder.number(template)))
     record = recording.record()
     for function in record.functions:
         if function.full_code_file is not None:
