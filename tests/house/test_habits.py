@@ -140,8 +140,33 @@ def test_every_page_is_in_the_index_of_the_docs():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_the_docs_name_exist(page):
     text = page.read_text(encoding="utf-8")
-    named = set(re.findall(r"(?<![\w/.<])(?:depyf|tests|tools|bench|docs|examples)/[\w/.\-]*", text))
+    named = set(re.findall(r"(?<![\w/.<])(?:depyf|tests|tools|bench|docs|examples)/[\w/.\-]*(?![\w<])", text))
     assert sorted(name for name in named if not (ROOT / name.rstrip(".")).exists()) == []
+
+
+DIALECT = r"\b(?:say|says|said|tell|tells|told|knows?|knew|hears?|heard|minds?|looks?|looked|go on|goes on|lets? go)\b"
+# What a person does.
+BY_PEOPLE = ("where to look", "where you know that they hold")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "house.md"], ids=lambda page: page.name)
+def test_the_docs_use_plain_words(page):
+    """Code, and texts that depyf saves in its files, are quoted as they are; house.md consists of docstrings."""
+    prose = re.sub(
+        r"^```.*?^```|^    .*$|`[^`]*`|^\| `[A-Z_]+` \|[^|]*\|", "", page.read_text(encoding="utf-8"), flags=re.M | re.S
+    )
+    for allowed in BY_PEOPLE:
+        prose = prose.replace(allowed, "")
+    assert re.findall(rf".*{DIALECT}.*", prose, re.IGNORECASE) == []
+
+
+def test_paths_in_the_recipes_exist():
+    """They are spelled from the package, or from the decompiler, down."""
+    tops = (ROOT, ROOT / "depyf", ROOT / "depyf" / "decompiler")
+    for page in (DOCS / "recipes.md", ROOT / "CONTRIBUTING.md"):
+        named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text(encoding="utf-8")))
+        named = {name for name in named if "3XX" not in name}
+        assert named and [name for name in sorted(named) if not any((top / name).exists() for top in tops)] == []
 
 
 # ---------------------------------------------------------------- glossary

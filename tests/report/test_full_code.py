@@ -525,7 +525,10 @@ def test_a_failed_compilation_is_shown_with_its_error_and_line():
 def test_a_break_inside_a_library_names_the_line_of_the_program_that_called_it():
     library = Location("/venv/lib/python3.11/site-packages/torch/optim/optimizer.py", 79, "step", "graph_break()")
     again = Location("d/__transformed_code_0_for_step.py", 2, "step")
-    breaks = [GraphBreak(("no",), library, stack=(LINE_3, library)), GraphBreak(("no",), library, stack=(again, library))]
+    breaks = [
+        GraphBreak(("no",), library, stack=(LINE_3, library)),
+        GraphBreak(("no",), library, stack=(again, library)),
+    ]
     frames = [dataclasses.replace(compiled("f", f"0/{n}"), graph_breaks=(one,)) for n, one in enumerate(breaks)]
     text = summary(SessionRecord(functions=(function_named("f"),), frames=tuple(frames)), "d")
     assert "optimizer.py:79 (reached from toy.py:3): no\n" in text and "1 graph break in d" in text
