@@ -24,6 +24,7 @@ from typing import Dict, List, Tuple
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from depyf.decompiler.pipeline import decompile_frame
+from depyf.torch_hooks.internals.generated_code import DYNAMO
 
 
 def load(folder: str) -> List[Tuple[CodeType, CodeType]]:
@@ -76,9 +77,9 @@ def main() -> None:
     begin = time.perf_counter()
     for original, transformed in pairs:
         if options.originals:
-            result = decompile_frame(original, constant_globals=None)
+            result = decompile_frame(original)
         else:
-            result = decompile_frame(transformed, reference=original)
+            result = decompile_frame(transformed, reference=original, generator=DYNAMO)
         grades[f"{result.verdict.grade.name} ({result.rung})"] += 1
         if result.proved:
             reading(result.source, marks)

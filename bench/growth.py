@@ -72,7 +72,7 @@ def seconds(source: str) -> Tuple[float, str]:
     for _ in range(2):
         gc.collect()
         begin = time.process_time()
-        result = decompile_frame(code, constant_globals=None)
+        result = decompile_frame(code)
         best = min(best, time.process_time() - begin)
         why = "" if result.proved else f": {result.verdict}"[:150]
         outcome = f"{result.verdict.grade.name} by {result.rung}{why}"

@@ -29,7 +29,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from minimise import smallest
 
-from depyf.decompiler.pipeline import Decompilation, decompile_frame
+from depyf.decompiler import Decompilation, decompile_frame
 from depyf.decompiler.prove import Grade
 
 SKIPPED = {"site-packages", "__pycache__", "test", "tests", "idle_test", "idlelib", "pgen2", "lib2to3"}
@@ -78,7 +78,7 @@ def sample(found: List[Tuple[str, CodeType]], count: int, seed: str) -> List[Tup
 
 def failure(code: CodeType) -> Optional[str]:
     """Return the class of failure of a code object, or None if it is proved; all refuted codes are one class."""
-    result = decompile_frame(code, constant_globals=None)
+    result = decompile_frame(code)
     return None if result.proved else coarse(result)
 
 
@@ -113,7 +113,7 @@ def main() -> None:
     begin = time.process_time()
     for where, code in chosen:
         started = time.process_time()
-        result = decompile_frame(code, constant_globals=None)
+        result = decompile_frame(code)
         slowest = max(slowest, (time.process_time() - started, where))
         counts[f"{result.verdict.grade.name} by {result.rung}"] += 1
         if result.proved:

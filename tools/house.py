@@ -29,6 +29,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.version": (),
     "depyf.errors": (),
     "depyf.signals": (),
+    "depyf.code_generator": (),
     "depyf.text": (),
     "depyf.problems": ("depyf.version", "depyf.signals"),
     "depyf.decompiler.bytecode": (),
@@ -57,13 +58,26 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     # The prover shares the decoder with the stages that it judges, and nothing that writes the text.
     "depyf.decompiler.prove": (*_PROGRAM, "depyf.decompiler.decode", "depyf.decompiler.simplify"),
     "depyf.decompiler.code_search": ("depyf.errors", "depyf.text", "depyf.decompiler.bytecode"),
-    "depyf.decompiler.pipeline": (*_BOTTOM, "depyf.decompiler.*"),
-    "depyf.decompiler": ("depyf.errors", "depyf.decompiler.*"),
+    "depyf.decompiler.attempt": (
+        *_GRAPH,
+        "depyf.code_generator",
+        "depyf.text",
+        *(f"depyf.decompiler.{stage}" for stage in ("decode", "simplify", "structure", "syntax", "build")),
+        *(f"depyf.decompiler.{stage}" for stage in ("printer", "recompile", "prove")),
+    ),
+    "depyf.decompiler.pipeline": ("depyf.code_generator", "depyf.signals", "depyf.decompiler.*"),
     "depyf.record": ("depyf.text",),
     "depyf.report": ("depyf.problems", "depyf.record", "depyf.text"),
     "depyf.torch_hooks": (),
-    # of the record only the compile ids: they are read where torch's trace is read
-    "depyf.torch_hooks.internals": ("depyf.signals", "depyf.text", "depyf.problems", "depyf.record"),
+    "depyf.torch_hooks.internals": (
+        "depyf.signals",
+        "depyf.text",
+        "depyf.problems",
+        "depyf.record",  # only the compile ids: they are read where torch's trace is read
+        "depyf.code_generator",  # the form in which it describes Dynamo to the decompiler
+    ),
+    # The public door: it alone asks the torch side for the names that Dynamo invents, so no stage has to.
+    "depyf.decompiler": ("depyf.errors", "depyf.decompiler.*", "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.disk": (*_BOTTOM, *_DATA, "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.guards": (*_BOTTOM, "depyf.record", "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.graphs": (*_BOTTOM, *_DATA, "depyf.decompiler.*", *_FILES),

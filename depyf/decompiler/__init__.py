@@ -1,15 +1,22 @@
-"""The decompiler: `decompile(function)` gives source text, proved equal to the bytecode or said not to be."""
+"""The decompiler: `decompile(function)` returns source text, proved equal to the bytecode or marked as unproved.
+
+This is the public door, which users call with functions that torch compiled as well as with others: so it alone, of
+all rooms of the decompiler, asks the torch side what Dynamo's code looks like. That needs no torch.
+"""
 
 from __future__ import annotations
 
 from types import CodeType, FunctionType
 from typing import Any, List, Optional
 
-from depyf.decompiler.code_search import code_of, path_to_class, without_torch_wrapper
-from depyf.decompiler.pipeline import Decompilation, decompile_frame, print_tree
+from depyf.decompiler.attempt import Decompilation
+from depyf.decompiler.attempt.stage_order import print_tree
+from depyf.decompiler.code_search import code_of, path_to_class
+from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Assumption, Divergence, Grade, Verdict
 from depyf.decompiler.syntax import ClassDef, Module, walk
 from depyf.errors import UserError
+from depyf.torch_hooks.internals.generated_code import DYNAMO, MAYBE_DYNAMO, compiled_function
 
 __all__ = [
     "Assumption",
@@ -38,7 +45,7 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     With `strict`, either is a DecompilationError instead: the text can be run as it is, given the globals that it
     names. Raises TypeError for what has no Python bytecode.
     """
-    thing = without_torch_wrapper(thing)
+    thing = compiled_function(thing)
     if isinstance(thing, type):
         statement = _class_statement(thing)
         if statement is not None:
@@ -46,7 +53,7 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     code = code_of(thing)
     function = getattr(thing, "__func__", thing)
     result = decompile_frame(
-        code, constant_globals=None, function=function if isinstance(function, FunctionType) else None
+        code, generator=MAYBE_DYNAMO, function=function if isinstance(function, FunctionType) else None
     )
     if strict and not result.proved:
         raise DecompilationError(f"{code.co_name} was not decompiled: {result.verdict}")
@@ -64,7 +71,7 @@ def _class_statement(cls: type) -> Optional[str]:
     around = next(code for code in reversed(path[:-1]) if not code.co_name.startswith("<generic"))
     name = path[-1].co_name
     same_name = [const for const in around.co_consts if isinstance(const, CodeType) and const.co_name == name]
-    result = decompile_frame(around, constant_globals=None)
+    result = decompile_frame(around, generator=MAYBE_DYNAMO)
     if not result.proved or result.tree is None or result.stand_ins or len(same_name) > 1:
         return None
     found = [node for node in walk(result.tree) if isinstance(node, ClassDef) and node.name == name]
@@ -75,7 +82,7 @@ class Decompiler:
     """Decompiles one code object."""
 
     def __init__(self, code: Any) -> None:
-        self.code = code_of(code)
+        self.code = code_of(compiled_function(code))
 
     def decompile(
         self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: Optional[str] = None
@@ -111,7 +118,7 @@ class Decompiler:
         code refers to that file. Raises DecompilationError where there is no proof.
         """
         path = _free_path(filepath_template) if filepath_template else "<depyf>"
-        result = decompile_frame(code_to_decompile, reference=reference_code, filename=path)
+        result = decompile_frame(code_to_decompile, reference=reference_code, filename=path, generator=DYNAMO)
         if result.code is None:
             raise DecompilationError(f"{code_to_decompile.co_name} was not decompiled: {result.verdict}")
         if filepath_template:

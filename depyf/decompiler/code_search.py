@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import marshal
 import sys
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Iterator, List, Optional, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
@@ -23,7 +23,6 @@ class NotFound(UserError):
 def code_of(thing: Any) -> CodeType:
     """The code object of a function, method, module, class, generator or frame; TypeError if it has none."""
     seen = 0
-    thing = without_torch_wrapper(thing)
     while not isinstance(thing, CodeType):
         if isinstance(thing, ModuleType):
             found: Any = _code_of_module(thing.__name__)
@@ -45,18 +44,6 @@ def code_of(thing: Any) -> CodeType:
             )
         thing = found
         seen += 1
-    return thing
-
-
-def without_torch_wrapper(thing: Any) -> Any:
-    """The function that torch.compile was given, for what it returned; other things as they are.
-
-    functools.wraps copies the attribute to wrappers of the user's: only a function of torch's own is one.
-    """
-    home = getattr(thing, "__globals__", {}).get("__name__", "") if isinstance(thing, FunctionType) else ""
-    inner = getattr(thing, "_torchdynamo_orig_callable", None)
-    if inner is not None and str(home).split(".")[0] == "torch":
-        return inner
     return thing
 
 

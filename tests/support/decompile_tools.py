@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from types import CodeType
 
-from depyf.decompiler.pipeline import Decompilation, decompile_frame
+from depyf.decompiler import Decompilation, decompile_frame
 
 
 def function_code(source: str) -> CodeType:
@@ -17,7 +17,7 @@ def function_code(source: str) -> CodeType:
 
 def decompiled(source: str) -> Decompilation:
     """Decompile the one function that `source` defines."""
-    return decompile_frame(function_code(source), constant_globals=None)
+    return decompile_frame(function_code(source))
 
 
 def assert_proved(source: str, rung: str = "idioms") -> Decompilation:

@@ -1,14 +1,10 @@
-"""Flow: a Program -> a control-flow graph of blocks.
-
-A block is straight-line micro-ops under one exception handler, and a terminator that names the blocks
-that follow. Later stages rewrite the graph in place until only what needs statements is left of it.
-"""
+"""The control-flow graph: blocks of straight-line micro-ops, each with a terminator that names its successors."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
-from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Op, Program
+from depyf.decompiler.bytecode.microops import Op, Program
 
 
 class Simple:
@@ -149,7 +145,7 @@ class Block:
     """Straight-line code and what follows it. `preds` lists a predecessor once for each edge."""
 
     __slots__ = (
-        "number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "loops", "note",
+        "number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "loops",
     )  # fmt: skip
 
     def __init__(self, number: int, offset: int = -1, handler: int = -1, line: int = -1) -> None:
@@ -164,7 +160,6 @@ class Block:
         self.regions: Tuple[Any, ...] = ()  # the protected regions around it, outermost first
         self.handlers: Tuple[Any, ...] = ()  # the regions in whose handler it lies, outermost first
         self.loops: Tuple[Block, ...] = ()  # the headers of the `for` loops whose iterators are on the stack
-        self.note: Any = None  # what a stage remembers of this block
 
     def successors(self) -> List[Block]:
         """The blocks that control may go to, handlers aside (but for a Guarded one)."""
@@ -197,11 +192,11 @@ class Graph:
 
     __slots__ = ("program", "blocks", "entry", "block_at", "lines", "entry_depth")
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, lines: Dict[int, int]) -> None:
         self.program = program
         self.blocks: List[Block] = []
         self.block_at: Dict[int, Block] = {}  # index of the first op -> block
-        self.lines = line_map(program)
+        self.lines = lines  # byte offset -> source line
         self.entry_depth = 0  # stack entries at the entry
         self.entry = self.new_block()
 
@@ -212,12 +207,31 @@ class Graph:
         return block
 
     def part(self, blocks: List[Block], entry_depth: int) -> Graph:
-        """A graph of some of the blocks, with an entry of its own that leads nowhere yet."""
+        """Return a graph of some of the blocks and their handlers, with an unconnected entry of its own."""
         other = Graph.__new__(Graph)
         other.program, other.block_at, other.lines = self.program, self.block_at, self.lines
         other.blocks, other.entry_depth = blocks, entry_depth
+        handlers = self.program.handlers
+        other.block_at = {handlers[number].target: block for number, block in other.handler_entries().items()}
         other.entry = other.new_block()
         return other
+
+    def split(self, block: Block, position: int) -> Block:
+        """Cut a block in two before the op at `position`; return the second part."""
+        rest = self.new_block(block.ops[position].offset if position < len(block.ops) else block.offset, block.handler)
+        rest.line = block.line
+        rest.regions = block.regions
+        rest.handlers = block.handlers
+        rest.loops = block.loops
+        rest.ops, block.ops = block.ops[position:], block.ops[:position]
+        for target in block.successors():
+            target.preds.remove(block)
+            target.preds.append(rest)
+        rest.term, block.term = block.term, Jump(rest)
+        rest.preds.append(block)
+        if isinstance(rest.term, Guarded):
+            rest.term.region.guard = rest
+        return rest
 
     def handler_block(self, handler: int) -> Block:
         """Where exceptions under `handler` go."""
@@ -237,6 +251,17 @@ class Graph:
     def reachable(self) -> List[Block]:
         """Blocks reachable from the entry, handlers included, in reverse postorder."""
         return reverse_postorder(self.entry, self._all_successors)
+
+    def drop_unreachable(self) -> List[Block]:
+        """Remove the blocks that are never reached, and their edges; return the others in reverse postorder."""
+        order = self.reachable()
+        alive = set(order)
+        for block in self.blocks:
+            if block not in alive:
+                block.set_term(End())
+                block.number = -1
+        self.blocks[:] = [block for block in self.blocks if block in alive]
+        return order
 
     def _all_successors(self, block: Block) -> List[Block]:
         successors = block.successors()
@@ -272,61 +297,6 @@ def reverse_postorder(entry: Block, successors: Any) -> List[Block]:
     return order
 
 
-def line_map(program: Program) -> Dict[int, int]:
-    """Byte offset of each op -> source line, where the code object says one."""
-    lines: Dict[int, int] = {}
-    entries = [entry for entry in program.code.co_lines() if entry[2] is not None]
-    position, count = 0, len(entries)
-    for op in sorted(program.ops, key=lambda op: op.offset):
-        while position < count and entries[position][1] <= op.offset:
-            position += 1
-        if position < count and entries[position][0] <= op.offset:
-            lines[op.offset] = int(entries[position][2] or 0)
-    return lines
-
-
-_NOT_PASSED = ENDS | {"TO_BOOL"}
-
-
-def is_straight(program: Program) -> bool:
-    """Whether control goes through all ops in order, and no exception is handled: there is nothing to structure.
-
-    Nor is there to fold: 3.13 says of a value that is negated or tested that its truth is asked for.
-    """
-    if program.handlers:
-        return False
-    notable = [index for index, op in enumerate(program.ops) if op.target >= 0 or op.kind in _NOT_PASSED]
-    return notable == [len(program.ops) - 1] and program.ops[-1].target < 0
-
-
-def build_graph(program: Program) -> Graph:
-    """Cut the program into blocks at jump targets, handler entries and handler boundaries."""
-    ops = program.ops
-    graph = Graph(program)
-    leaders = {0}
-    for handler in program.handlers:
-        leaders.add(handler.target)
-    for index, op in enumerate(ops):
-        if op.target >= 0:
-            leaders.add(op.target)
-            leaders.add(index + 1)
-        elif op.kind in ("RETURN", "RAISE", "RERAISE"):
-            leaders.add(index + 1)
-        if index and op.handler != ops[index - 1].handler:
-            leaders.add(index)
-    leaders.discard(len(ops))
-    starts = sorted(leaders)
-    for start in starts:
-        op = ops[start]
-        graph.block_at[start] = graph.new_block(op.offset, op.handler, graph.lines.get(op.offset, -1))
-    graph.entry.set_term(Jump(graph.block_at[0]))
-    graph.entry.handler = -1
-    for start, end in zip(starts, [*starts[1:], len(ops)]):
-        _fill(graph, graph.block_at[start], start, end)
-    thread_jumps(graph)
-    return graph
-
-
 def thread_jumps(graph: Graph) -> None:
     """Lead edges past blocks that only jump; those blocks are gone then."""
     for block in graph.blocks:
@@ -347,27 +317,3 @@ def threaded(block: Block) -> Block:
         block = block.term.target
         seen.add(block)
     return block
-
-
-def _fill(graph: Graph, block: Block, start: int, end: int) -> None:
-    """Give a block its ops and terminator."""
-    ops = graph.program.ops
-    last = ops[end - 1]
-    block.ops = list(ops[start:end])
-    kind = last.kind
-    if kind in ("RETURN", "RAISE", "RERAISE"):
-        return
-    if kind == "JUMP":
-        block.ops.pop()
-        block.set_term(Jump(graph.block_at[last.target]))
-    elif kind in BRANCHES:
-        block.ops.pop()
-        there, after = graph.block_at[last.target], graph.block_at[end]
-        test = Simple("none" if "NONE" in kind else "true")
-        jumps_if_true = kind in ("BRANCH_TRUE", "BRANCH_NONE")
-        block.set_term(Branch(test, there, after) if jumps_if_true else Branch(test, after, there))
-    elif kind == "FOR_ITER":
-        block.ops.pop()
-        block.set_term(ForIter(graph.block_at[end], graph.block_at[last.target]))
-    else:
-        block.set_term(Jump(graph.block_at[end]))

@@ -1,4 +1,4 @@
-"""Fold: blocks that only compute a value become part of the expression they compute it for.
+"""Fold: blocks that only compute a value become part of the expression that they compute it for.
 
 The compiler turns `and`, `or`, conditional expressions and chained comparisons into branches. A block that
 does nothing but compute an operand is folded into the block before it, as one structured op:
@@ -6,13 +6,27 @@ does nothing but compute an operand is folded into the block before it, as one s
     SELECT (test, then_ops, else_ops)      `then if test else orelse`: the test pops its operand, one value is left
     BOOL (op, test, rest)                  `first and rest...` with the first operand on the stack; reversed
     CHAIN (operator, rest)                 `a < b < c`: pops a and b; rest holds (ops of c, operator), reversed
-    COMPREHENSION c                        a comprehension that was inlined (undo.comprehensions); pops an iterator
+    COMPREHENSION c                        an inlined comprehension (undo/inlined_comprehensions.py); pops an iterator
 
 What is left of the graph afterwards needs statements.
 """
 
-from depyf.decompiler.fold.expression_ops import effect, ends_in_membership
-from depyf.decompiler.fold.irrelevant_tests import always
-from depyf.decompiler.fold.rules import drop_unreachable, fold
+from __future__ import annotations
 
-__all__ = ["always", "drop_unreachable", "effect", "ends_in_membership", "fold"]
+from depyf.decompiler.flow.graph_copies import copied
+from depyf.decompiler.flow.regions import ProtectedGraph
+from depyf.decompiler.fold.rules import apply_rules
+
+__all__ = ["fold"]
+
+
+def fold(protected: ProtectedGraph, *, expressions: bool = True) -> ProtectedGraph:
+    """Return the graph with straight lines joined and branches that compute a value folded into expressions.
+
+    Enters: a graph as `undo` returns it; it is not changed. Without `expressions` only straight lines are joined, and
+    every branch stays a statement. Leaves: a graph whose terminators are jumps, branches with a compound test, loops,
+    guards and ends. Raises Unstructured where a compound test leaves a value that nothing takes.
+    """
+    graph, regions = copied(protected)
+    apply_rules(graph, expressions)
+    return ProtectedGraph(graph, regions)

@@ -99,11 +99,7 @@ def _arm_to(block: Block, arm: Block, join: Block) -> Optional[List[Op]]:
 
 
 def _one_line(*blocks: Block) -> bool:
-    return (
-        blocks[0].line >= 0
-        and all(block.line == blocks[1].line for block in blocks[1:])
-        and (blocks[0].note in (None, blocks[1].line))
-    )
+    return blocks[0].line >= 0 and all(block.line == blocks[1].line for block in blocks[1:])
 
 
 def join_value(block: Block) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, Tuple
+from typing import Callable, Tuple
 
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
-from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Keep, Simple, threaded
+from depyf.decompiler.flow.graph import Block, Branch, Graph, Jump, Keep, Simple, threaded
 from depyf.decompiler.fold.adjacent_blocks import swallows, take_over
 from depyf.decompiler.fold.comparison_chains import ends_in_chain, join_chain
 from depyf.decompiler.fold.irrelevant_tests import join_dropped
@@ -14,7 +14,7 @@ from depyf.decompiler.fold.joined_tests import join_choice, join_kept_tests, joi
 from depyf.decompiler.fold.joined_values import join_operand, join_select, join_value, spread_test
 
 
-def fold(graph: Graph, expressions: bool = True) -> None:
+def apply_rules(graph: Graph, expressions: bool) -> None:
     """Apply the rules until none applies. Innermost expressions first; a change looks again at what it touched.
 
     Without `expressions` only straight lines are joined: every branch stays a statement.
@@ -22,7 +22,7 @@ def fold(graph: Graph, expressions: bool = True) -> None:
     rules = RULES if expressions else (join_straight,)
     for block in graph.blocks:
         _prepare(graph, block)
-    order = drop_unreachable(graph)
+    order = graph.drop_unreachable()
     work = list(order)  # popped from the end: successors before predecessors
     while work:
         queued = set(work)
@@ -41,18 +41,6 @@ def fold(graph: Graph, expressions: bool = True) -> None:
             work = work or [block for block in graph.blocks if block.number >= 0 and join_operand(block)]
     for block in graph.blocks:
         _unfold_keep(graph, block)
-
-
-def drop_unreachable(graph: Graph) -> List[Block]:
-    """Forget blocks that are never reached, and their edges; returns the others, predecessors first."""
-    order = graph.reachable()
-    alive = set(order)
-    for block in graph.blocks:
-        if block not in alive:
-            block.set_term(End())
-            block.number = -1
-    graph.blocks[:] = [block for block in graph.blocks if block in alive]
-    return order
 
 
 def _prepare(graph: Graph, block: Block) -> None:

@@ -7,6 +7,11 @@ what comes after it is `break`. What fits none of these raises `Unstructured`, a
 is tried. Work is kept on an explicit stack: the depth of the program does not matter.
 """
 
+from __future__ import annotations
+
+from depyf.decompiler.flow.graph_copies import copied
+from depyf.decompiler.flow.regions import ProtectedGraph
+from depyf.decompiler.structure.match_blocks import recognise_matches
 from depyf.decompiler.structure.region_tree import (
     CaseNode,
     Clause,
@@ -23,8 +28,8 @@ from depyf.decompiler.structure.region_tree import (
     WithNode,
     parts,
 )
-from depyf.decompiler.structure.state_machine import as_machine
-from depyf.decompiler.structure.statement_regions import structure
+from depyf.decompiler.structure.state_machine import machines_of
+from depyf.decompiler.structure.statement_regions import statements_of
 
 __all__ = [
     "CaseNode",
@@ -44,3 +49,25 @@ __all__ = [
     "parts",
     "structure",
 ]
+
+
+def structure(protected: ProtectedGraph, *, flags: bool = False) -> Sequence:
+    """Return the region tree of a graph, as nested statements.
+
+    Enters: a graph as `fold` returns it; it is not changed. `flags`: a local variable may record how a `with` ended,
+    where no statement leads both ways. Leaves: a tree in which every op has its place in a statement. Raises
+    Unstructured for jumps that no statement makes.
+    """
+    graph, regions = copied(protected)
+    recognise_matches(graph)
+    return statements_of(graph, regions, flags)
+
+
+def as_machine(protected: ProtectedGraph) -> Sequence:
+    """Return the region tree of a graph, with a state machine wherever several ways lead to one block.
+
+    Enters and leaves: as for `structure`. Raises Unstructured where a statement is entered in its middle.
+    """
+    graph, regions = copied(protected)
+    recognise_matches(graph)
+    return machines_of(graph, regions)

@@ -10,7 +10,7 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, reverse_postorder
-from depyf.decompiler.undo import Region
+from depyf.decompiler.flow.regions import Region
 
 
 class Dominance:

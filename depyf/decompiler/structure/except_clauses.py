@@ -1,12 +1,72 @@
-"""The ends of an `except` clause: the compiler copies them where they are short; the text has one."""
+"""The `except` clauses of a handler: their types, their bodies, and where control leaves them."""
 
 from __future__ import annotations
 
 from typing import Dict, Iterator, List, Set, Tuple
 
-from depyf.decompiler.flow.graph import Block, Graph, Guarded, Jump
+from depyf.decompiler.bytecode.microops import STORES, Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.flow.graph import Block, Branch, Graph, Guarded, Jump, Simple
+from depyf.decompiler.flow.regions import Region
+from depyf.decompiler.structure.region_tree import Clause
 
 UNBINDING = 3  # `e = None; del e`
+
+
+def read_clauses(graph: Graph, region: Region) -> List[Clause]:
+    """The `except` clauses of a region. The blocks that test the types are used up; bodies start clean."""
+    block = region.entry
+    if not block.ops or block.ops[0].kind != "PUSH_EXC_INFO":
+        raise Unstructured("a handler does not begin as one")
+    clauses: List[Clause] = []
+    ops = block.ops[1:]
+    while True:
+        if ops and ops[0].kind == "POP":
+            body = graph.split(block, len(block.ops) - len(ops) + 1)
+            body.depth = region.entry.depth
+            merge_clause_ends(graph, body)
+            clauses.append(Clause(None, None, body, block.offset))
+            return clauses
+        if ops and ops[0].kind == "RERAISE" and (len(ops) == 1 or region.is_star):
+            return clauses  # what may come after it is no code, see `undo_exception_groups`
+        term = block.term
+        if not ops or ops[-1].kind != "CHECK_EXC_MATCH" or not isinstance(term, Branch):
+            raise Unstructured("an except clause does not test its type")
+        if not isinstance(term.test, Simple) or term.test.kind != "true" or term.test.negate:
+            raise Unstructured("an except clause tests more than its type")
+        match = term.true
+        if len(match.preds) != 1 or not match.ops:
+            raise Unstructured("an except clause is entered from elsewhere")
+        first = match.ops[0]
+        if not (first.kind == "POP" or first.kind in STORES):
+            raise Unstructured("an except clause does not take its exception")
+        del match.ops[0]
+        match.depth -= 1
+        name = None if first.kind == "POP" else first
+        clauses.append(Clause(ops[:-1], name, match, block.offset))
+        merge_clause_ends(graph, match)
+        if name is not None:
+            strip_unbinding(match, name)
+        block = term.false
+        if len(block.preds) != 1:
+            raise Unstructured("except clauses share a test")
+        ops = block.ops
+
+
+def strip_unbinding(start: Block, name: Op) -> None:
+    """Remove `e = None; del e` where control leaves the clause that bound `e`: `except E as e` implies it."""
+    for block, position in list(clause_ends(start)):
+        _strip_at(block, position + 1, name)
+
+
+def _strip_at(block: Block, position: int, name: Op) -> None:
+    following = block.ops[position : position + 3]
+    store, delete = name.kind, name.kind.replace("STORE", "DELETE")
+    if [op.kind for op in following] != ["CONST", store, delete] or following[0].arg is not None:
+        raise Unstructured("the variable of an except clause is not unbound at its end")
+    if any(op.arg != name.arg for op in following[1:]):
+        raise Unstructured("the variable of an except clause is not unbound at its end")
+    del block.ops[position : position + 3]
 
 
 def clause_ends(start: Block) -> Iterator[Tuple[Block, int]]:

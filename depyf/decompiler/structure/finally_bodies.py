@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, Optional
 
 from depyf.decompiler.flow.graph import Block, Graph
-from depyf.decompiler.structure.region_entries import split_block
-from depyf.decompiler.undo import Region
+from depyf.decompiler.flow.regions import Region
 
 
 def ends_of_finals(graph: Graph) -> Dict[Region, Block]:
@@ -18,7 +17,7 @@ def ends_of_finals(graph: Graph) -> Dict[Region, Block]:
             continue
         if len(block.ops) > 1 or block is region.entry:
             depth = block.depth
-            block = split_block(graph, block, len(block.ops) - 1)
+            block = graph.split(block, len(block.ops) - 1)
             block.depth = depth  # nothing asks for more than that it is no less than that of a loop around
         found[region] = block
     return found

@@ -13,9 +13,9 @@ from typing import List, NamedTuple, Optional, Tuple
 from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed
 from depyf.decompiler.flow.graph import Block, Both, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
-from depyf.decompiler.fold import always, effect
+from depyf.decompiler.fold.expression_ops import effect
+from depyf.decompiler.fold.irrelevant_tests import always
 from depyf.decompiler.structure.case_patterns import Alternatives, NoPattern, Place, Stack, execute, succeed
-from depyf.decompiler.structure.region_entries import split_block
 
 Cursor = Tuple[Block, int]
 
@@ -346,4 +346,4 @@ def _forget(blocks: List[Block]) -> None:
 
 def _cut(graph: Graph, cursor: Cursor) -> Block:
     block, position = cursor
-    return block if position == 0 else split_block(graph, block, position)
+    return block if position == 0 else graph.split(block, position)

@@ -6,7 +6,7 @@ from typing import Any, List, Optional, Tuple, Union
 
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.flow.graph import Block, Case, Test
-from depyf.decompiler.undo import Region
+from depyf.decompiler.flow.regions import Region
 
 
 class Sequence:

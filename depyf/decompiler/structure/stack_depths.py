@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import List, Set, Tuple, Union
 
+from depyf.decompiler.analysis.silent_ops import SILENT, made_of
 from depyf.decompiler.bytecode.microops import STRUCTURED, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump
-from depyf.decompiler.structure.region_entries import SILENT, made_of, split_block
-from depyf.decompiler.undo import Region
+from depyf.decompiler.flow.regions import Region
 
 # What a stack entry is: the iterator of the loop with this header, the exception state of this region's handler.
 Entry = Union[None, Block, Region]
@@ -84,5 +84,5 @@ def _cut(graph: Graph, block: Block, position: int, may_return: bool) -> bool:
         return False
     if may_return and isinstance(block.term, End) and made_of(ops, SILENT):
         return False
-    split_block(graph, block, position)
+    graph.split(block, position)
     return True

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, NamedTuple, Set, Tuple
 
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump, reverse_postorder
+from depyf.decompiler.flow.regions import Region
 from depyf.decompiler.structure.region_tree import (
     CaseNode,
     Expect,
@@ -27,8 +28,7 @@ from depyf.decompiler.structure.region_tree import (
     TryNode,
     WithNode,
 )
-from depyf.decompiler.structure.statement_regions import loop_kind, prepare
-from depyf.decompiler.undo import Region
+from depyf.decompiler.structure.statement_regions import Regions, loop_kind, prepare
 
 # What a block lies in, outermost first: ("region" | "handler", Region) or ("for", header).
 Path = Tuple[Tuple[str, Any], ...]
@@ -50,13 +50,13 @@ class Task(NamedTuple):
     context: Context
 
 
-def as_machine(graph: Graph, regions: List[Region]) -> Sequence:
-    """The region tree of a folded and guarded graph, with machines where several ways lead to a block."""
+def machines_of(graph: Graph, regions: Regions) -> Sequence:
+    """Return the region tree of a folded graph, which is used up, with machines where several ways lead to a block."""
     return _Machines(graph, regions).run()
 
 
 class _Machines:
-    def __init__(self, graph: Graph, regions: List[Region]) -> None:
+    def __init__(self, graph: Graph, regions: Regions) -> None:
         self.graph = graph
         self.clauses, self.swallowed = prepare(graph, regions)
         self.paths: Dict[Any, Path] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
+from depyf.decompiler.analysis.silent_ops import SILENT
 from depyf.decompiler.analysis.unbound_locals import maybe_unbound
 from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
@@ -21,11 +22,11 @@ from depyf.decompiler.flow.graph import (
     negated,
     threaded,
 )
-from depyf.decompiler.fold import effect, ends_in_membership
+from depyf.decompiler.flow.regions import Region
+from depyf.decompiler.fold.expression_ops import effect, ends_in_membership
 from depyf.decompiler.structure.dominators import Dominance
-from depyf.decompiler.structure.except_clauses import clause_ends
+from depyf.decompiler.structure.except_clauses import clause_ends, read_clauses
 from depyf.decompiler.structure.finally_bodies import ends_of_finals, exits_of_finals
-from depyf.decompiler.structure.region_entries import SILENT, after_with, read_clauses, split_block
 from depyf.decompiler.structure.region_tree import (
     CaseNode,
     Clause,
@@ -38,14 +39,14 @@ from depyf.decompiler.structure.region_tree import (
 )
 from depyf.decompiler.structure.shared_returns import share_out_returns
 from depyf.decompiler.structure.stack_depths import find_depths
-from depyf.decompiler.structure.with_flags import Swallowed, flag_ways_out
-from depyf.decompiler.undo import Region
+from depyf.decompiler.structure.with_exits import Swallowed, after_with, flag_ways_out
 
 # A block that returns or raises with at most this many ops is said again rather than jumped to.
 COPIED_END = 6
 
 
 Clauses = Dict[Region, List[Clause]]
+Regions = Tuple[Region, ...]
 
 
 class Around(NamedTuple):
@@ -64,8 +65,8 @@ class Task(NamedTuple):
     around: Around
 
 
-def structure(graph: Graph, regions: List[Region], flags: bool = False) -> Sequence:
-    """The region tree of a folded and guarded graph. `flags`: variables may say how a `with` ended."""
+def statements_of(graph: Graph, regions: Regions, flags: bool) -> Sequence:
+    """Return the region tree of a folded graph, which is used up. `flags`: variables may record how a `with` ended."""
     return _Structurer(graph, regions, flags).run()
 
 
@@ -104,12 +105,12 @@ def loop_kind(term: object) -> str:
     return "while"
 
 
-def prepare(graph: Graph, regions: List[Region]) -> Tuple[Clauses, Swallowed]:
+def prepare(graph: Graph, regions: Regions) -> Tuple[Clauses, Swallowed]:
     """Find what lies in what, and read the handlers: the clauses of `except`, the ways out of `with`."""
     share_out_returns(graph)
     for block in list(graph.blocks):
         if isinstance(block.term, ForIter) and block.ops:  # a loop around may begin with what makes the iterator
-            split_block(graph, block, len(block.ops))
+            graph.split(block, len(block.ops))
     find_depths(graph)
     for block in graph.blocks:
         if isinstance(block.term, Guarded):
@@ -132,7 +133,7 @@ def prepare(graph: Graph, regions: List[Region]) -> Tuple[Clauses, Swallowed]:
 
 
 class _Structurer:
-    def __init__(self, graph: Graph, regions: List[Region], flags: bool = False) -> None:
+    def __init__(self, graph: Graph, regions: Regions, flags: bool = False) -> None:
         self.graph = graph
         self.clauses, self.swallowed = prepare(graph, regions)
         if flags:

@@ -11,7 +11,7 @@ from typing import List
 
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, ForIter, Graph, Jump
-from depyf.decompiler.undo.protected_regions import Region
+from depyf.decompiler.flow.regions import Region
 
 REQUEST = ["GET_ANEXT", "CONST", "YIELD_FROM"]
 

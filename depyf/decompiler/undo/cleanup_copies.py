@@ -14,8 +14,8 @@ from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Terminator, threaded
+from depyf.decompiler.flow.regions import Region, add_members
 from depyf.decompiler.flow.stack_heights import find_heights, height_after
-from depyf.decompiler.undo.protected_regions import Region, add_members
 
 Cursor = Tuple[Block, int]  # a place in a block
 

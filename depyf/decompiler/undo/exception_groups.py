@@ -12,7 +12,7 @@ from typing import List, NamedTuple, Optional, Tuple
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, Graph, Jump, Simple, threaded
-from depyf.decompiler.undo.protected_regions import Region
+from depyf.decompiler.flow.regions import Region
 
 # What the handler begins with, before it tests the first type. The list lies below the exception.
 SETUPS = (["PUSH_EXC_INFO", "COPY", "BUILD_LIST", "SWAP"], ["PUSH_EXC_INFO", "BUILD_LIST", "COPY"])

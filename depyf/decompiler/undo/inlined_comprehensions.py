@@ -267,10 +267,10 @@ def _comparable(op: Op) -> Any:
 
 def _part(graph: Graph, opening: _Opening, inside: Set[Block], end: Block) -> Graph:
     """The loop of a comprehension as a graph of its own; it ends in an empty block."""
-    part = graph.part(sorted(inside, key=lambda block: block.number), COLLECTION_AND_ITERATOR)
     for block in inside:
         if block.handler == opening.handler:
             block.handler = -1
+    part = graph.part(sorted(inside, key=lambda block: block.number), COLLECTION_AND_ITERATOR)
     leave = part.new_block(end.offset, -1, end.line)
     for block in inside:
         block.retarget(end, leave)

@@ -8,39 +8,11 @@ every `except` and `finally` (COPY 3, POP_EXCEPT, RERAISE), and the one that unb
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Tuple
 
 from depyf.decompiler.flow.graph import Block, End, Graph
+from depyf.decompiler.flow.regions import Region
 from depyf.decompiler.flow.stack_heights import find_heights
-
-
-class Region:
-    """One protected region. `blocks` are those whose exceptions reach `entry`, directly or by way of inner ones."""
-
-    __slots__ = ("number", "kind", "entry", "parent", "guard", "depth", "is_star")
-
-    def __init__(self, number: int, kind: str, entry: Block, depth: int) -> None:
-        self.number = number
-        self.kind = kind  # "with", "except", "except*", "finally", "async for"
-        self.entry = entry  # the handler's first block
-        self.parent: Optional[Region] = None
-        self.guard: Optional[Block] = None  # the Guarded block where the region is entered
-        self.depth = depth  # stack depth that the handler cuts to
-        self.is_star = False  # whether an "except" is an `except*`
-
-    def chain(self) -> Tuple[Region, ...]:
-        """The regions around this one, outermost first, and itself."""
-        return (*(self.parent.chain() if self.parent is not None else ()), self)
-
-    def __repr__(self) -> str:
-        return f"Region({self.number} {self.kind} ->B{self.entry.number})"
-
-
-def add_members(members: Dict[Region, List[Block]], blocks: List[Block]) -> None:
-    """Note in which regions the blocks lie."""
-    for block in blocks:
-        for region in block.regions:
-            members.setdefault(region, []).append(block)
 
 
 def is_cleanup(block: Block) -> bool:

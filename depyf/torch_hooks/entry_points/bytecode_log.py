@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from depyf.errors import UserError
 from depyf.problems import Problems
 from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.generated_code import DYNAMO
 
 if TYPE_CHECKING:
-    from depyf.decompiler.pipeline import Decompilation
+    from depyf.decompiler.attempt import Decompilation
 
 # The one hook that `install` registered, while it is installed: torch's list of hooks is global as well.
 _installed: list[Any] = []
@@ -50,7 +51,7 @@ def _log_source(original: CodeType, transformed: CodeType) -> None:
         if logger is not None and logger.isEnabledFor(logging.DEBUG):
             from depyf.decompiler.pipeline import decompile_frame
 
-            result = decompile_frame(transformed, reference=original)
+            result = decompile_frame(transformed, reference=original, generator=DYNAMO)
             logger.debug("%s", _message(original, result))
 
 

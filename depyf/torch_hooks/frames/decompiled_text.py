@@ -9,6 +9,7 @@ from typing import Mapping, Tuple
 from depyf.decompiler.printer.listing import annotated_disassembly
 from depyf.problems import Problems
 from depyf.record.vocabulary import DISASSEMBLY, PROVED_GRADES, UNPROVED
+from depyf.torch_hooks.internals.generated_code import DYNAMO
 from depyf.torch_hooks.internals.stable_names import parameter_names, stable_text
 from depyf.torch_hooks.internals.torch_text import scrub
 
@@ -42,7 +43,9 @@ def decompile_or_list(
     with problems.shield("decompiling a frame"):
         from depyf.decompiler.pipeline import decompile_frame
 
-        result = decompile_frame(code, reference=reference, filename=filename, renames=renames, hints=hints)
+        result = decompile_frame(
+            code, reference=reference, filename=filename, renames=renames, hints=hints, generator=DYNAMO
+        )
         verdict = result.verdict
         grade = verdict.grade.name
         found = verdict.reason if verdict.divergence is None else str(verdict.divergence)

@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import pytest
 
+from depyf.decompiler.attempt import region_trees, stage_order
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.pipeline import decompile_frame
 
 
 def test_a_function_that_needs_a_lower_rung_leaves_the_rest_of_its_module_readable(monkeypatch):
-    from depyf.decompiler import pipeline
+    structure = region_trees.structure
 
-    structure = pipeline.structure
+    def fails_on_hard(protected, flags=False):
+        if protected.graph.program.code.co_name == "hard":
+            raise Unstructured("for the test")
+        return structure(protected, flags=flags)
 
-    def fails_on_hard(graph, regions, flags=False):
-        if graph.program.code.co_name == "hard":
-            raise pipeline.Unstructured("for the test")
-        return structure(graph, regions, flags)
-
-    monkeypatch.setattr(pipeline, "structure", fails_on_hard)
+    monkeypatch.setattr(region_trees, "structure", fails_on_hard)
     source = "class C:\n    def easy(self):\n        while a:\n            b()\n\n    def hard(self):\n        while a:\n            b()\n"
-    result = decompile_frame(compile(source, "<module>", "exec"), constant_globals=None)
+    result = decompile_frame(compile(source, "<module>", "exec"))
     assert result.proved and result.rung == "state machine"
     assert result.source.startswith(source.partition("    def hard")[0])
 
 
 def test_a_bug_in_a_stage_is_recorded_for_a_bug_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    from depyf.decompiler import pipeline
-
     def broken(*args: object, **kwargs: object) -> None:
         raise ZeroDivisionError("injected")
 
     def step(x):
         return x + 1
 
-    monkeypatch.setattr(pipeline, "region_tree", broken)
+    monkeypatch.setattr(stage_order, "region_tree", broken)
     result = decompile_frame(step.__code__)
     assert not result.proved
     assert any("ZeroDivisionError" in bug and "injected" in bug for bug in result.bugs)

@@ -257,7 +257,7 @@ def test_conditions_on_several_lines_that_are_tested_again_stay_expressions(sour
 
 @pytest.mark.parametrize("source", ["x; y", "x = 1; x; import os; os.sep", "1", "x and y"])
 def test_interactive_code_keeps_printing_its_values_on_one_line(source: str) -> None:
-    result = decompile_frame(compile(source, "<stdin>", "single"), constant_globals=None)
+    result = decompile_frame(compile(source, "<stdin>", "single"))
     assert result.proved, result.verdict
     note, text = result.source.splitlines()
     assert note == "# Interactive: compiled with mode 'single', which shows the values of expressions."

@@ -47,7 +47,7 @@ def around(count):
 
 def test_a_method_that_reads_a_global_of_its_own_name_still_reads_the_global() -> None:
     for method in (around(1).around, around(1).step):
-        result = decompile_frame(method.__code__, constant_globals=None)
+        result = decompile_frame(method.__code__)
         assert result.proved, result.verdict
         lines = result.source.splitlines()
         assert result.code is not None

@@ -13,6 +13,7 @@ from decompile_tools import function_code
 from depyf.decompiler import DecompilationError, decompile
 from depyf.decompiler.decode import decode
 from depyf.decompiler.pipeline import decompile_frame
+from depyf.torch_hooks.internals.generated_code import DYNAMO
 
 
 def patched(source: str, opname: str, *instead: str) -> CodeType:
@@ -97,7 +98,7 @@ def test_an_in_place_operation_on_a_stack_value_works_on_a_temporary() -> None:
 
 def test_a_parameter_with_an_unspellable_name_still_receives_its_argument() -> None:
     code = patched("def f(make, between):\n    return __resume_at_30_2(make() + between())", "BINARY_OP", "POP_TOP", "NOP")
-    result = decompile_frame(code, reference=code, hints={"__resume_at_30_2": ("@py_assert0",)})
+    result = decompile_frame(code, reference=code, hints={"__resume_at_30_2": ("@py_assert0",)}, generator=DYNAMO)
     assert result.proved, result.verdict
     assert "return __resume_at_30_2(py_assert0)" in result.source
 

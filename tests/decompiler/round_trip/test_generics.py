@@ -14,7 +14,7 @@ from depyf.decompiler.pipeline import decompile_frame
 def same(source: str) -> None:
     """Assert that the module comes back as it was written, and is proved."""
     source = textwrap.dedent(source).strip()
-    result = decompile_frame(compile(source, "<module>", "exec", dont_inherit=True), constant_globals=None)
+    result = decompile_frame(compile(source, "<module>", "exec", dont_inherit=True))
     assert result.proved, f"{result.verdict}\n{result.source}"
     assert result.source.strip() == source
 
@@ -69,6 +69,6 @@ def test_the_body_of_a_generic_class_alone():
     module = compile("class C[T]:\n    x: T = 1\n", "<module>", "exec", dont_inherit=True)
     hidden = next(const for const in module.co_consts if isinstance(const, CodeType))
     body = next(const for const in hidden.co_consts if isinstance(const, CodeType))
-    result = decompile_frame(body, constant_globals=None)
+    result = decompile_frame(body)
     assert result.proved, str(result.verdict)
     assert result.source == "class C[T]:\n    x: T = 1\n"

@@ -13,7 +13,7 @@ from depyf.decompiler.pipeline import decompile_frame
 def text_of(source: str) -> str:
     """Return the text of a module; assert that it is proved."""
     code = compile(textwrap.dedent(source), "<module>", "exec", dont_inherit=True)
-    result = decompile_frame(code, constant_globals=None)
+    result = decompile_frame(code)
     assert result.proved, f"{result.verdict}\n{result.source}"
     return result.source
 
@@ -312,13 +312,13 @@ def test_statements_at_module_level(source):
 
 @pytest.mark.parametrize("source", ["a + b", "a if b else c", "lambda x: x", "[x for x in y]", "a.b['x'] and c or d"])
 def test_code_that_is_evaluated(source):
-    result = decompile_frame(compile(source, "<eval>", "eval"), constant_globals=None)
+    result = decompile_frame(compile(source, "<eval>", "eval"))
     assert result.proved and result.source == source + "\n"
 
 
 @pytest.mark.parametrize("source", ["x\n", "x = 1\n", "None\n", "for i in y:\n    i\n    f(i)\n"])
 def test_interactive_code_prints_its_expressions(source):
-    result = decompile_frame(compile(source, "<stdin>", "single"), constant_globals=None)
+    result = decompile_frame(compile(source, "<stdin>", "single"))
     text = result.source.split("expressions.\n")[-1]  # below a comment that names the mode
     assert result.proved and text == source
 

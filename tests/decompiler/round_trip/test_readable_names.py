@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from depyf.decompiler.pipeline import decompile_frame
+from depyf.torch_hooks.internals.generated_code import DYNAMO
 
 torch = pytest.importorskip("torch")
 
@@ -23,7 +24,7 @@ def text() -> str:
             return self.linear(x)
 
     texts = []
-    handle = register_bytecode_hook(lambda code, new: texts.append(decompile_frame(new, reference=code).source))
+    handle = register_bytecode_hook(lambda code, new: texts.append(decompile_frame(new, reference=code, generator=DYNAMO).source))
     try:
         torch.compile(Layer(), backend="eager", dynamic=True)(torch.ones(3, 4))
     finally:

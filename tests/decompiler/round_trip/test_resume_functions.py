@@ -43,7 +43,7 @@ def breaks_inside_a_with(x):
 
 def test_a_resume_function_inside_a_with_is_structured_code_not_a_state_machine() -> None:
     (code,) = resumed(breaks_inside_a_with, torch.ones(3)).values()
-    result = decompile_frame(code, constant_globals=None)
+    result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.rung == "idioms"
     assert "state" not in result.source
@@ -65,7 +65,7 @@ def breaks_inside_three_withs(x):
 
 def test_code_after_each_of_several_withs_appears_once_guarded_by_a_flag() -> None:
     (code,) = resumed(breaks_inside_three_withs, torch.ones(3)).values()
-    result = decompile_frame(code, constant_globals=None)
+    result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.rung == "statements"
     for once in ("x = x * 2", "x = x + 3", "x = x + 4", "x.clone()"):
@@ -85,7 +85,7 @@ def breaks_inside_two_withs(x):
 
 def test_a_resume_function_that_leaves_two_withs_at_once_needs_no_flag() -> None:
     (code,) = resumed(breaks_inside_two_withs, torch.ones(3)).values()
-    result = decompile_frame(code, constant_globals=None)
+    result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.rung == "idioms"
     assert "completed" not in result.source
@@ -117,5 +117,5 @@ def test_a_resume_function_frees_what_it_passes_to_the_resume_function_of_an_inn
         codes = resumed(breaks_in_a_call_for_a_place, torch.ones(3))
     assert len(codes) > 4
     for code in codes.values():
-        result = decompile_frame(code, constant_globals=None)
+        result = decompile_frame(code)
         assert result.proved, f"{result.verdict}\n{result.source}"

@@ -14,6 +14,7 @@ from decompile_tools import function_code
 
 from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Assumption, prove
+from depyf.torch_hooks.internals.generated_code import DYNAMO
 
 inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are inlined from 3.12 on")
 HEAD = "def f(x, given, it):\n    "
@@ -86,11 +87,11 @@ RESUME = """
 
 
 def test_marker_variables_of_dynamo_are_hidden_in_resume_functions() -> None:
-    result = decompile_frame(function_code(RESUME.format("")))
+    result = decompile_frame(function_code(RESUME.format("")), generator=DYNAMO)
     assert result.proved, result.verdict
     assert [line.strip() for line in result.source.splitlines()[1:]] == ["y = ___stack0", "return y + x"]
     outer = function_code("def f(a):\n" + RESUME.format("") + "\n    return torch_dynamo_resume_in_f_at_3(a, 1)")
-    result = decompile_frame(outer)
+    result = decompile_frame(outer, generator=DYNAMO)
     assert result.proved, result.verdict
     assert "__is_tracing" not in result.source
     assert result.code is not None
@@ -99,6 +100,6 @@ def test_marker_variables_of_dynamo_are_hidden_in_resume_functions() -> None:
 
 def test_marker_variables_that_the_function_can_read_are_shown() -> None:
     for source in (RESUME.format(" + len(locals())"), "def f(a):\n" + RESUME.format(" + len(locals())") + "    return a"):
-        result = decompile_frame(function_code(source))
+        result = decompile_frame(function_code(source), generator=DYNAMO)
         assert result.proved, result.verdict
         assert result.source.count("__is_tracing_resume_prologue") == 2

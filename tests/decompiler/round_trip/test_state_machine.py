@@ -45,7 +45,7 @@ def into_the_loop() -> CodeType:
 
 def test_a_loop_with_two_entries_is_a_proved_state_machine() -> None:
     code = into_the_loop()
-    result = decompile_frame(code, constant_globals=None)
+    result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.rung == "state machine"
     assert "while True:" in result.source
@@ -95,5 +95,5 @@ EVERYTHING: Dict[str, str] = {
 @pytest.mark.usefixtures("only_machines")
 @pytest.mark.parametrize("name", [name for name in EVERYTHING if name not in NOT_HERE])
 def test_every_kind_of_statement_works_inside_a_state_machine(name: str) -> None:
-    result = decompile_frame(function_code(EVERYTHING[name]), constant_globals=None)
+    result = decompile_frame(function_code(EVERYTHING[name]))
     assert result.proved, result.verdict

@@ -43,7 +43,7 @@ def test_is_proved(source: str) -> None:
 def test_a_global_with_an_unspellable_name_is_still_read() -> None:
     code = function_code("def f(x): return stand_in.show(x)")
     code = code.replace(co_names=tuple("@pytest_ar" if name == "stand_in" else name for name in code.co_names))
-    result = decompile_frame(code, constant_globals=None)
+    result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.code is not None
     assert "@pytest_ar" in result.code.co_names

@@ -15,7 +15,7 @@ ONES = (torch.ones(2, 2), torch.ones(2, 2))
 def run_with(monkeypatch, folder, grade, parameters="a, b", with_code=True):
     """Compile `straight` with a fake decompiler that returns a fixed text which calls the frame's graph."""
 
-    def decompile_frame(code, *, reference=None, filename="<depyf>", renames=None, hints=None):
+    def decompile_frame(code, *, reference=None, filename="<depyf>", renames=None, hints=None, generator=None):
         real, graph = next(item for item in renames.items() if item[1].startswith("__compiled_fn"))
         source = f"def straight({parameters}):\n    marker = 'seen'\n    return {graph}(a, b)[0]\n"
         namespace = {}

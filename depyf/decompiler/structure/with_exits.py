@@ -16,13 +16,33 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Set, Tuple
 
+from depyf.decompiler.analysis.silent_ops import SILENT
 from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, threaded
-from depyf.decompiler.structure.region_entries import SILENT
-from depyf.decompiler.undo import Region
+from depyf.decompiler.flow.regions import Region
 
 Swallowed = Dict[Region, Tuple[bool, Block]]  # is it async, where control goes when the exception is swallowed
+
+
+def after_with(graph: Graph, region: Region) -> Tuple[bool, Block]:
+    """(is it async, where control goes when the exit method swallowed the exception) of a `with` region."""
+    block = region.entry
+    kinds = [op.kind for op in block.ops]
+    is_async = kinds == ["PUSH_EXC_INFO", "WITH_EXCEPT_START", "GET_AWAITABLE", "CONST", "YIELD_FROM"]
+    term = block.term
+    usual = is_async or kinds == ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]
+    if not usual or not isinstance(term, Branch):
+        raise Unstructured("a with block's handler is not the usual one")
+    swallowed: Optional[Block] = term.true
+    if [op.kind for op in term.true.ops[:4]] != ["POP", "POP_EXCEPT", "POP", "POP"]:
+        raise Unstructured("a with block's handler is not the usual one")
+    assert swallowed is not None
+    after = graph.split(swallowed, 4)
+    after.depth = swallowed.depth - 4
+    after.handlers = swallowed.handlers[:-1]
+    return is_async, after
 
 
 def flag_ways_out(graph: Graph, swallowed: Swallowed) -> None:

@@ -1,0 +1,31 @@
+"""What the caller of the decompiler asks for: a code object, and what is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Mapping, Optional, Tuple
+
+from depyf.code_generator import COMPILER, CodeGenerator
+
+
+@dataclass(frozen=True)
+class Request:
+    """One code object to decompile."""
+
+    code: CodeType
+    generator: CodeGenerator = COMPILER
+    reference: Optional[CodeType] = None  # the code that a generator made `code` from
+    filename: str = "<depyf>"  # of the recompiled code
+    renames: Mapping[str, str] = field(default_factory=dict)  # global name in the code -> name to show
+    hints: Mapping[str, Tuple[str, ...]] = field(default_factory=dict)  # global name of a function -> its parameters
+    # The FunctionType whose code this is: its default values and annotations are shown. (For mypy a descriptor.)
+    function: Any = None
+
+    @property
+    def own_locals(self) -> Tuple[str, ...]:
+        """The locals that the generator invented: with a reference, those that it does not have."""
+        if self.reference is None:
+            return self.generator.own_locals(self.code)
+        known = {*self.reference.co_varnames, *self.reference.co_cellvars, *self.reference.co_freevars}
+        return tuple([name for name in self.code.co_varnames if name not in known])

@@ -1,0 +1,137 @@
+"""The stages in order: from one code object and one rung to a text, its code and the verdict on it."""
+
+from __future__ import annotations
+
+from types import CodeType, MappingProxyType
+from typing import Dict, List, Mapping, Tuple
+
+from depyf.decompiler import syntax as s
+from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.attempt.decompilation import Decompilation
+from depyf.decompiler.attempt.line_table import matched_lines
+from depyf.decompiler.attempt.region_trees import region_tree
+from depyf.decompiler.attempt.request import Request
+from depyf.decompiler.attempt.rung import Rung
+from depyf.decompiler.attempt.stand_ins import described, implicit_names
+from depyf.decompiler.attempt.syntax_trees import Text, syntax_tree
+from depyf.decompiler.build import Settings
+from depyf.decompiler.bytecode.microops import Program
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.decode import decode
+from depyf.decompiler.printer import Printed, SyntaxLimits, max_depth, print_source
+from depyf.decompiler.prove import prove
+from depyf.decompiler.recompile import compile_like, share_nested
+from depyf.decompiler.recompile.enclosing_scope import enclosing_scope
+from depyf.decompiler.simplify import simplify
+from depyf.decompiler.structure import Sequence
+
+WIDTH = 110
+INTERACTIVE = "Interactive: compiled with mode 'single', which shows the values of expressions."
+NOT_SELF_CONTAINED = "Not self-contained: these names stand for objects that no source can spell."
+DEEPEST_INDENTATION = 98  # CPython accepts 100 levels
+
+
+def print_tree(tree: s.Module) -> Printed:
+    """Return the text of a tree as it is shown."""
+    return print_source(tree, features=SyntaxLimits.of(RUNNING_VERSION), width=WIDTH)
+
+
+class Attempt:
+    """One rung tried on one code object."""
+
+    def __init__(
+        self,
+        request: Request,
+        rung: Rung,
+        inner_rungs: Mapping[CodeType, Rung] = MappingProxyType({}),
+        listings: Mapping[CodeType, List[str]] = MappingProxyType({}),
+    ) -> None:
+        self.request = request
+        self.rung = rung
+        self.inner_rungs = inner_rungs  # where code objects inside take another rung
+        self.listings = listings  # those inside that are shown as instructions
+
+    def run(self) -> Decompilation:
+        """Take the code object through the stages.
+
+        Raises Unstructured, Unspellable, CannotRecompile and SyntaxError where a stage has no form for it.
+        """
+        request, rung = self.request, self.rung
+        program = decode(request.code)
+        own_locals = request.own_locals if rung.drops_locals else ()
+        is_generated = request.reference is not None
+        simple = simplify(program, own_locals, drops_self_stores=rung.drops_locals and is_generated)
+        tree = region_tree(simple, rung)
+        text = syntax_tree(request, simple, tree, self.settings(), names_values=rung.names_values)
+        return self.proved(program, text)
+
+    def settings(self) -> Settings:
+        """Return the settings of the builder: names, and how to read the code inside."""
+        is_constant = self.request.generator.constant_globals or (lambda name: False)
+        settings = Settings(self.nested, self.request.renames, is_constant, self.request.hints)
+        settings.listings = self.listings
+        return settings
+
+    def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
+        """Return the program and the region tree of a code object inside this one."""
+        program = decode(code)
+        own_locals = self.request.generator.own_locals(code) if self.rung.drops_locals else ()
+        program = simplify(program, () if own_locals and sees_local_names(program) else own_locals)
+        if code in self.inner_rungs:
+            return program, region_tree(program, self.inner_rungs[code])
+        if self.rung.is_machine:
+            try:
+                return program, region_tree(program)
+            except Unstructured:
+                pass  # a machine, then
+        return program, region_tree(program, self.rung)
+
+    def proved(self, program: Program, text: Text) -> Decompilation:
+        """Print the text, compile it back and compare the result with the original."""
+        code = self.request.code
+        tree = text.tree
+        if max_depth(tree) > DEEPEST_INDENTATION:
+            raise Unstructured("nested too deeply for Python's parser")
+        stand_ins = (*described(text.placeholders), *self.unproved_inside())
+        notes = [s.Comment(note) for note in (*([NOT_SELF_CONTAINED] if stand_ins else []), *stand_ins)]
+        if text.mode == "single":
+            notes.insert(0, s.Comment(INTERACTIVE))
+        scope = enclosing_scope(tree, code)
+        printed = print_tree(s.Module([*notes, *(tree.body if scope is None else [scope])]))
+        recompiled = compile_like(
+            tree,
+            code,
+            filename=self.request.filename,
+            mode=text.mode,
+            shown_line=1 + len(notes) + (0 if scope is None else 1 + 2 * scope.body.index(tree.body[0])),
+            constants=text.placeholders,
+            names=self.names_back(),
+            print_width=WIDTH,
+            shown=printed.text if not notes else None,
+            has_scope=scope is not None,
+            kept=self.listings,
+        )
+        verdict = prove(
+            code,
+            recompiled,
+            constant_globals=self.request.generator.constant_globals,
+            own_names=self.request.own_locals,
+            own_names_inside=self.request.generator.own_locals,
+            program_a=program,
+        )
+        if verdict.nested:
+            recompiled = share_nested(recompiled, verdict.nested)
+        lines = matched_lines(recompiled, verdict)
+        kept = recompiled if verdict.holds else None
+        return Decompilation(printed.text, kept, verdict, self.rung.name, lines, tree=tree, stand_ins=stand_ins)
+
+    def unproved_inside(self) -> List[str]:
+        """Return a note for each function inside that is shown as instructions."""
+        return [f"{code.co_name}: no source of it was proved; it keeps its own code" for code in self.listings]
+
+    def names_back(self) -> Dict[str, str]:
+        """Return name in the text -> name in the code, where they differ."""
+        back = {shown: real for real, shown in self.request.renames.items()}
+        back.update(implicit_names(self.request.code))
+        return back

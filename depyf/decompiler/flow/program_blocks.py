@@ -1,0 +1,86 @@
+"""Cut a program into blocks, and connect them."""
+
+from __future__ import annotations
+
+from typing import Dict
+
+from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Program
+from depyf.decompiler.flow.graph import Block, Branch, ForIter, Graph, Jump, Simple
+
+
+def line_map(program: Program) -> Dict[int, int]:
+    """Byte offset of each op -> source line, where the code object says one."""
+    lines: Dict[int, int] = {}
+    entries = [entry for entry in program.code.co_lines() if entry[2] is not None]
+    position, count = 0, len(entries)
+    for op in sorted(program.ops, key=lambda op: op.offset):
+        while position < count and entries[position][1] <= op.offset:
+            position += 1
+        if position < count and entries[position][0] <= op.offset:
+            lines[op.offset] = int(entries[position][2] or 0)
+    return lines
+
+
+_NOT_PASSED = ENDS | {"TO_BOOL"}
+
+
+def is_straight(program: Program) -> bool:
+    """Whether control goes through all ops in order, and no exception is handled: there is nothing to structure.
+
+    Nor is there to fold: 3.13 says of a value that is negated or tested that its truth is asked for.
+    """
+    if program.handlers:
+        return False
+    notable = [index for index, op in enumerate(program.ops) if op.target >= 0 or op.kind in _NOT_PASSED]
+    return notable == [len(program.ops) - 1] and program.ops[-1].target < 0
+
+
+def cut_into_blocks(program: Program) -> Graph:
+    """Return a graph whose blocks begin at jump targets, handler entries and handler boundaries."""
+    ops = program.ops
+    graph = Graph(program, line_map(program))
+    leaders = {0}
+    for handler in program.handlers:
+        leaders.add(handler.target)
+    for index, op in enumerate(ops):
+        if op.target >= 0:
+            leaders.add(op.target)
+            leaders.add(index + 1)
+        elif op.kind in ("RETURN", "RAISE", "RERAISE"):
+            leaders.add(index + 1)
+        if index and op.handler != ops[index - 1].handler:
+            leaders.add(index)
+    leaders.discard(len(ops))
+    starts = sorted(leaders)
+    for start in starts:
+        op = ops[start]
+        graph.block_at[start] = graph.new_block(op.offset, op.handler, graph.lines.get(op.offset, -1))
+    graph.entry.set_term(Jump(graph.block_at[0]))
+    graph.entry.handler = -1
+    for start, end in zip(starts, [*starts[1:], len(ops)]):
+        _fill(graph, graph.block_at[start], start, end)
+    return graph
+
+
+def _fill(graph: Graph, block: Block, start: int, end: int) -> None:
+    """Give a block its ops and terminator."""
+    ops = graph.program.ops
+    last = ops[end - 1]
+    block.ops = list(ops[start:end])
+    kind = last.kind
+    if kind in ("RETURN", "RAISE", "RERAISE"):
+        return
+    if kind == "JUMP":
+        block.ops.pop()
+        block.set_term(Jump(graph.block_at[last.target]))
+    elif kind in BRANCHES:
+        block.ops.pop()
+        there, after = graph.block_at[last.target], graph.block_at[end]
+        test = Simple("none" if "NONE" in kind else "true")
+        jumps_if_true = kind in ("BRANCH_TRUE", "BRANCH_NONE")
+        block.set_term(Branch(test, there, after) if jumps_if_true else Branch(test, after, there))
+    elif kind == "FOR_ITER":
+        block.ops.pop()
+        block.set_term(ForIter(graph.block_at[end], graph.block_at[last.target]))
+    else:
+        block.set_term(Jump(graph.block_at[end]))
