@@ -10,6 +10,9 @@ import pytest
 import yaml
 from repository import ROOT
 
+sys.path.insert(0, str(ROOT / "tools"))
+import house  # noqa: E402
+
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 CI = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
 HOOKS = {
@@ -167,6 +170,16 @@ def test_paths_in_the_recipes_exist():
         named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text(encoding="utf-8")))
         named = {name for name in named if "3XX" not in name}
         assert named and [name for name in sorted(named) if not any((top / name).exists() for top in tops)] == []
+
+
+def test_the_drawing_has_every_stage_of_the_decompiler_in_the_order_of_the_map():
+    drawing = (
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("torch.compile(f)(x)")[1].split("\n| where")[0]
+    )
+    drawn = re.findall(r"[a-z]+", drawing[drawing.index("decode") : drawing.index("prove") + len("prove")])
+    beside_the_way = ("bytecode", "analysis", "syntax", "attempt", "pipeline", "code_search")
+    rooms = [room.split(".")[2] for room in house.ROOMS if room.startswith("depyf.decompiler.")]
+    assert drawn == [room for room in rooms if room not in beside_the_way]
 
 
 # ---------------------------------------------------------------- glossary
