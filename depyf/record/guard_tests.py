@@ -92,7 +92,7 @@ class TensorProperties:
 
     @_Text
     def form(self) -> str:
-        """The test as an expression, with `_VALUE` for the tensor."""
+        """Return the test as an expression, with `_VALUE` for the tensor."""
         tensor = _VALUE
         kind, _, index = self.device.partition(":")
         parts = [_type_form(self.type_name), f"{tensor}.dtype is {self.dtype}"]
@@ -177,7 +177,7 @@ class TorchState:
     """Torch's global switches, those that Python can ask for."""
 
     grad_mode: bool
-    default_dtype: str  # torch.float32; empty where torch prints a number that nobody knows
+    default_dtype: str  # torch.float32; empty where torch prints an unknown number
     deterministic_algorithms: bool
     num_threads: int
     is_python: ClassVar[bool] = True
@@ -203,13 +203,13 @@ GuardTest = Union[
 
 
 def is_dotted(name: str) -> bool:
-    """Whether an expression can spell the name: `torch.Tensor`, but not `f.<locals>.A`."""
+    """Return whether an expression can spell the name: `torch.Tensor`, but not `f.<locals>.A`."""
     return all(part.isidentifier() for part in name.split("."))
 
 
 @functools.lru_cache(maxsize=1024)
 def _type_form(type_name: str) -> str:
-    """A test of the type of `_VALUE`."""
+    """Return a test of the type of `_VALUE`."""
     if is_dotted(type_name):
         return f"type({_VALUE}) is {type_name}"
     kind = f"type({_VALUE})"

@@ -1,6 +1,6 @@
-"""`depyf_journal.jsonl`: the record in pieces, a line each, so that a process that is killed leaves what it knew.
+"""`depyf_journal.jsonl`: the record in pieces, a line each, so that a killed process leaves what it recorded.
 
-Each line is a JSON object with one key that says what it is:
+Each line is a JSON object; its first key is its kind:
 
     {"header": {...}}                     which process writes, in which run, since when
     {"file": "name.py"}                   a file that is about to be written
@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 
 def line(**content: Any) -> str:
-    """One line of the journal, records and all."""
+    """Return one line of the journal, with the records in it."""
     return json.dumps(content, default=saved, ensure_ascii=False, separators=(",", ":"))
 
 
 def header_of(text: str) -> Dict[str, Any]:
-    """What the first line says about the process; empty when there is none."""
+    """Return what the first line holds about the process; empty when there is none."""
     for entry in _entries(text[: text.find("\n") + 1]):
         header = entry.get("header")
         return header if isinstance(header, dict) else {}
@@ -40,12 +40,12 @@ def header_of(text: str) -> Dict[str, Any]:
 
 
 def file_names(text: str) -> Iterator[str]:
-    """The files that the journal tells of, those that were never finished among them."""
+    """Yield the files that the journal lists, also those that were never finished."""
     return (entry["file"] for entry in _entries(text) if isinstance(entry.get("file"), str))
 
 
 def replay(base: SessionRecord, text: str) -> SessionRecord:
-    """The record that the journal, continuing `base`, tells of.  It is not complete: the session never ended."""
+    """Return `base` continued by the journal.  It is not complete: the session never ended."""
     return _Replay(base, text).record()
 
 

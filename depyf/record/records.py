@@ -115,7 +115,7 @@ class SkipRecord:
     """Why Dynamo left a frame to plain Python."""
 
     kind: str  # a key of SKIP_KINDS
-    detail: Optional[str] = field(metadata=PROSE)  # torch's reason on one line; None: no more than the kind tells
+    detail: Optional[str] = field(metadata=PROSE)  # torch's reason on one line; None: the kind explains itself
     compile_id: str = ""  # of the attempt; empty where Dynamo did not even begin
     graph_breaks: Tuple[GraphBreak, ...] = ()  # those that led to it
     hints: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what torch advises to do about it, one line each
@@ -155,11 +155,11 @@ class SkippedFrame:
 
 @dataclass(frozen=True)
 class FunctionRecord:
-    """A function that Dynamo looked at: one of the user's, or the rest of one after a graph break."""
+    """A function that Dynamo met: one of the user's, or a resume function, the rest of one after a graph break."""
 
     key: str  # unique in the session and stable: "toy_example_0"
     name: str  # co_name
-    qualified_name: str  # co_qualname where Python knows it, else co_name
+    qualified_name: str  # co_qualname where Python has it, else co_name
     file: str
     first_line: int
     source: str  # dedented text of the function; empty when `source_origin` is "missing"
@@ -216,7 +216,7 @@ class StageRecord:
     runs: bool = False  # whether this backend runs the code of this stage
     linked: bool = False  # whether the running function carries this file's name and lines
     instead: Tuple[str, ...] = ()  # for code that does not run: the files whose code does
-    made_for: str = ""  # of a kernel and its graph: "forward", "backward" or "inference", where Inductor says so
+    made_for: str = ""  # of a kernel and its graph: "forward", "backward" or "inference", where Inductor prints it
     piece: Optional[int] = None  # where the backend split the graph and compiled each piece on its own: which one
 
 
@@ -313,11 +313,11 @@ class SessionRecord:
     lost_files: Optional[LostFiles] = None
 
     def function(self, key: str) -> FunctionRecord:
-        """The function with that key; KeyError when there is none."""
+        """Return the function with that key; KeyError when there is none."""
         return self._index.functions[key]
 
     def frames_of(self, key: str) -> Tuple[FrameRecord, ...]:
-        """The compiled versions of a function, oldest first."""
+        """Return the compiled versions of a function, oldest first."""
         return tuple(self._index.frames.get(key, ()))
 
     @property
@@ -342,11 +342,11 @@ class SessionRecord:
         return tuple(graph_break for skip in skips for graph_break in skip.graph_breaks)
 
     def resumes_of(self, key: str) -> Tuple[FunctionRecord, ...]:
-        """The resume functions that continue this very function (not those of its resume functions)."""
+        """Return the resume functions that continue this very function (not those of its resume functions)."""
         return tuple(self._index.resumes.get(key, ()))
 
     def graph(self, name: str) -> Optional[GraphRecord]:
-        """The graph with that name, if it was captured."""
+        """Return the graph with that name, if it was captured."""
         return self._index.graphs.get(name)
 
     @functools.cached_property
@@ -355,7 +355,7 @@ class SessionRecord:
 
 
 class _Index:
-    """Where to find what in a record: thousands of frames must not make it slow to tell the story of each."""
+    """Finds parts of a record by their keys: with thousands of frames, searching for each would be slow."""
 
     def __init__(self, record: SessionRecord) -> None:
         self.functions: Dict[str, FunctionRecord] = {}

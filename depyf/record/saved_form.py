@@ -23,12 +23,12 @@ class RecordFormatError(ValueError):
 
 
 def saved(record: Any) -> Dict[str, Any]:
-    """What JSON holds of one record; records inside of it are left as they are."""
+    """Return what JSON holds of one record; records inside of it are left as they are."""
     return WRITERS.get(type(record), vars)(record)
 
 
 def to_json(record: SessionRecord, compact: bool = False) -> str:
-    """Text of the record, stable: same record, same bytes.  The compact form is made several times as fast."""
+    """Return the text of the record: same record, same bytes.  The compact form is made several times as fast."""
     values = WRITERS[SessionRecord](record)
     if compact:
         return _compact(values) + "\n"
@@ -40,7 +40,7 @@ _compact = json.JSONEncoder(ensure_ascii=False, default=saved).encode
 
 
 def _listed(value: Any) -> str:
-    """A field of the session: functions, frames and graphs with a line for each field of theirs."""
+    """Write a field of the session: functions, frames and graphs with a line for each field of theirs."""
     if not isinstance(value, tuple) or not value:
         return _compact(value)
     return "[\n" + ",\n".join(["  " + _spread(item) for item in value]) + "\n ]"
@@ -55,14 +55,14 @@ def _spread(item: Any) -> str:
 
 
 def _lines(value: Any) -> str:
-    """A field of a frame or graph: each guard, stage or graph break on one line."""
+    """Write a field of a frame or graph: each guard, stage or graph break on one line."""
     if not isinstance(value, tuple) or not dataclasses.is_dataclass(value[0] if value else None):
         return _compact(value)
     return "[\n" + ",\n".join(["    " + _compact(item) for item in value]) + "\n   ]"
 
 
 def from_json(text: str) -> SessionRecord:
-    """The record that `to_json` wrote.
+    """Return the record that `to_json` wrote.
 
     Fields unknown to this version are ignored, missing ones get their default.  A text that is no record
     raises RecordFormatError.
@@ -78,7 +78,7 @@ def from_json(text: str) -> SessionRecord:
 
 
 def build(cls: Type[T], data: Dict[str, Any]) -> T:
-    """The record of that class that JSON holds as `data`; RecordFormatError when something is missing."""
+    """Return the record of that class that JSON holds as `data`; RecordFormatError when something is missing."""
     fields = _fields(cls)  # type: ignore[arg-type]
     try:
         if cls in READERS:
@@ -91,7 +91,7 @@ def build(cls: Type[T], data: Dict[str, Any]) -> T:
 
 @functools.lru_cache(maxsize=None)
 def _fields(cls: Any) -> Tuple[Tuple[str, Reader | None], ...]:
-    """Each field of a class with what makes its value of that in JSON; None where they are the same."""
+    """Return each field of a class with what makes its value of that in JSON; None where they are the same."""
     return tuple((name, _reader(hint)) for name, hint in typing.get_type_hints(cls).items())
 
 

@@ -169,7 +169,7 @@ def _test_in_words(text: str) -> GuardTest:
 
 
 def python_test(text: str, kind: str) -> GuardTest:
-    """The test that the expression `text` of a guard of this kind spells."""
+    """Return the test that the expression `text` of a guard of this kind spells."""
     read = _read_marks if text.startswith("not any(hasattr(") else _OF_KIND.get(kind)
     found = None if read is None else read(text)
     return PythonTest(text) if found is None or found.text != text else found
@@ -208,7 +208,7 @@ def _properties(type_name: str, dtype: str, device: str, grad: str, shape: str) 
 
 
 def _sizes(found: Dict[Tuple[str, str], str], what: str, count: int) -> Tuple[Optional[int], ...]:
-    """The sizes or strides of all dimensions, None where nothing is expected."""
+    """Return the sizes or strides of all dimensions, None where nothing is expected."""
     if (what, "") in found:
         return _tuple(found[what, ""])
     fixed = [found.get((what, str(axis))) for axis in range(count)]

@@ -46,7 +46,7 @@ MADE_FOR_FORWARD: Final = "forward"
 MADE_FOR_BACKWARD: Final = "backward"
 MADE_FOR_INFERENCE: Final = "inference"
 
-# -- SkipRecord.kind: why Dynamo left a frame to plain Python; `records.SKIP_KINDS` says what each means
+# -- SkipRecord.kind: why Dynamo left a frame to plain Python; `records.SKIP_KINDS` explains each
 
 GRAPH_BREAK: Final = "graph break"
 GRAPH_BREAK_IN_LOOP: Final = "graph break in a loop"

@@ -1,1 +1,1 @@
-"""Pure renderers: each turns the saved record of a session into one text, and knows nothing else."""
+"""Pure renderers: each turns the record of a session into one text, and reads nothing else."""

@@ -20,7 +20,7 @@ class Signature:
 
 
 def signature_of(function: FunctionRecord, frames: Sequence[FrameRecord]) -> Signature:
-    """The signature that the source of the function or of one of its compiled versions declares.
+    """Return the signature that the source of the function or of one of its compiled versions declares.
 
     Those are the same.  Where neither is to be had (a lambda that was never compiled), it is a plain one of
     the recorded names.
@@ -34,7 +34,7 @@ def signature_of(function: FunctionRecord, frames: Sequence[FrameRecord]) -> Sig
 
 
 def _declared(source: str, parameters: Sequence[str]) -> ast.arguments | None:
-    """The arguments of the one function in `source`, if they are these parameters."""
+    """Return the arguments of the one function in `source`, if they are these parameters."""
     found = python_source.definition(source)
     if found is None or sorted(_names(found.args)) != sorted(parameters):
         return None

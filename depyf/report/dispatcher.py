@@ -12,7 +12,7 @@ from depyf.text import python_source
 
 
 def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signature: Signature) -> list[str]:
-    """The function that tries the guards of each version in turn, with what happens where none fits."""
+    """Return the function that tries the guards of each version in turn, with what happens where none fits."""
     body = []
     if len(frames) > 1:
         body.append("    # Dynamo tries the version it used last first; that matters only where two fit.")
@@ -42,7 +42,7 @@ def _gave_up(function: FunctionRecord) -> list[str]:
 
 
 def _assigned(names: Sequence[str], value: str) -> list[str]:
-    """`a = b = value`, as many names to a statement as fit the width."""
+    """Write `a = b = value`, as many names to a statement as fit the width."""
     lines: list[str] = []
     for name in names:
         longer = f"{lines[-1][: -len(value)]}{name} = {value}" if lines else ""
@@ -54,7 +54,7 @@ def _assigned(names: Sequence[str], value: str) -> list[str]:
 
 
 def not_shown(function: FunctionRecord) -> str:
-    """What is to be said of versions that were compiled before the session."""
+    """Return the sentence on versions that were compiled before the session."""
     if function.earlier_versions == 1:
         return "1 version compiled before this session is not shown"
     return f"{function.earlier_versions} versions compiled before this session are not shown"
@@ -64,18 +64,18 @@ def not_shown(function: FunctionRecord) -> str:
 
 
 def code_name(frame: FrameRecord) -> str:
-    """What the transformed code of a version is called: like its file."""
+    """Name the transformed code of a version like its file."""
     stem = frame.file[: -len(".py")] if frame.file.endswith(".py") else frame.file
     return python_source.identifier(stem)
 
 
 def guard_name(frame: FrameRecord) -> str:
-    """What its guards are called."""
+    """Name the function of its guards."""
     name = code_name(frame)
     prefix = "__transformed_code_"
     return "__guard_" + (name[len(prefix) :] if name.startswith(prefix) else name.lstrip("_"))
 
 
 def shown_name(function: FunctionRecord) -> str:
-    """What the story calls a function: a resume function has a name of Dynamo's, or one for each of its callers."""
+    """Return the shown name of a function: a resume function has Dynamo's names, one for each of its callers."""
     return function.resume_names[0] if function.resume_names else function.name

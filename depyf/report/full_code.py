@@ -21,11 +21,11 @@ from depyf.record.records import FrameRecord, FunctionRecord, SessionRecord
 from depyf.record.vocabulary import DECOMPILED, FAILED, FROM_FILE
 from depyf.report.call_signature import Signature, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
-from depyf.report.generated_names import words_used
+from depyf.report.generated_names import terms_used
 from depyf.report.guard_function import guard_function
 from depyf.report.skip_reasons import skip_lines
 from depyf.report.version_facts import Facts, graph_lines
-from depyf.report.version_table import apart
+from depyf.report.version_table import version_table
 from depyf.text import python_source
 
 
@@ -36,14 +36,14 @@ def needs_file(session: SessionRecord, function: FunctionRecord) -> bool:
 
 
 def render(session: SessionRecord, function_key: str) -> str:
-    """Text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
+    """Return the text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
     function = session.function(function_key)
     story = _story(session, function, Facts(session), {function_key})
-    lines = [*_opening(session, function, words_used("\n".join(story))), *story]
+    lines = [*_opening(session, function, terms_used("\n".join(story))), *story]
     text = "\n".join(lines) + "\n"
     unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_source.Checked)]
     if unchecked and not python_source.is_module("\n".join(unchecked)):
-        # No piece is known to do this, but a file that says it is Python must be.
+        # No piece is known to do this, but a .py file must be Python.
         text = "\n".join(python_source.comment(text)) + "\n"
     return text
 
@@ -67,12 +67,12 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
 
 
 def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
-    """The other stories of the session, while they are few enough to be read as a list."""
+    """Return the other stories of the session, while they are few enough to be read as a list."""
     if not 1 < len(session.stories) <= _MOST_STORIES or function.full_code_file is None:
         return []
     others = [one for one in session.stories if one.key != function.key]
-    told = [f"  {one.full_code_file}: {one.qualified_name}{_left(session, one)}" for one in others]
-    return ["", "Beside this file, and told there:", *told]
+    files = [f"  {one.full_code_file}: {one.qualified_name}{_left(session, one)}" for one in others]
+    return ["", "Beside this file, and told there:", *files]
 
 
 _MOST_STORIES = 12
@@ -109,14 +109,14 @@ def _about_stepping(session: SessionRecord, function: FunctionRecord) -> list[st
     return ["This file is for reading and does not run; breakpoints go into the files named beside the code."]
 
 
-def _story(session: SessionRecord, function: FunctionRecord, facts: Facts, told: set[str]) -> list[str]:
-    """Everything about `function` and, recursively, its resume functions that are not yet in `told`."""
+def _story(session: SessionRecord, function: FunctionRecord, facts: Facts, written: set[str]) -> list[str]:
+    """Write all about `function` and, recursively, its resume functions that are not yet in `written`."""
     lines = _original(session, function)
     frames = session.frames_of(function.key)
     if function.skips and not frames:
         return lines + _not_compiled(session, function)
     signature = signature_of(function, frames)
-    differences = apart(frames, shown_name(function))
+    differences = version_table(frames, shown_name(function))
     lines += ["", "", *python_source.heading("\n".join(differences), "-")] if differences else []
     for number, frame in enumerate(frames, start=1):
         when = ", compiled before anyone looked" if frame.from_cache else ""
@@ -125,9 +125,9 @@ def _story(session: SessionRecord, function: FunctionRecord, facts: Facts, told:
         lines += ["", "", *python_source.heading("\n".join([title, *facts.of(function, frame)]), "-"), ""]
         lines += _version(function, frame, signature)
     for resume in session.resumes_of(function.key):
-        if resume.key not in told:
-            told.add(resume.key)
-            lines += _story(session, resume, facts, told)
+        if resume.key not in written:
+            written.add(resume.key)
+            lines += _story(session, resume, facts, written)
     heading = python_source.heading(f"The dispatcher: what a call to {shown_name(function)} does now", "=")
     return [*lines, "", "", *heading, "", *dispatcher(function, frames, signature)]
 
@@ -171,14 +171,14 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
 
 
 def _about_wrapper(function: FunctionRecord) -> str:
-    """What a module or function of a library was wrapped in: torch's text, whose `fn` is what the user compiled."""
+    """Explain the function in which torch wraps modules and functions of libraries, which the user compiled."""
     if function.name != "inner" or not function.file.endswith(os.path.join("torch", "_dynamo", "external_utils.py")):
         return ""
     return "\nTorch wraps in it what is not a function of yours, such as one of its modules: `fn` is what you compiled."
 
 
 def _whole(session: SessionRecord, resume: FunctionRecord) -> tuple[str, bool]:
-    """The name of the function whose rest this is, and whether no other rest comes between."""
+    """Return the name of the function whose rest this is, and whether no other rest comes between."""
     passed = [resume]
     while passed[-1].resume_of is not None:
         try:
@@ -196,7 +196,7 @@ def _few_names(names: Sequence[str]) -> str:
 
 
 def _version(function: FunctionRecord, frame: FrameRecord, signature: Signature) -> list[str]:
-    """One compiled version: guards and code."""
+    """Return one compiled version: guards and code."""
     guards = guard_function(frame, guard_name(frame), signature, function.file)
     return [*map(python_source.Checked, guards), "", "", *_transformed(frame, signature)]
 
@@ -205,7 +205,7 @@ def _version(function: FunctionRecord, frame: FrameRecord, signature: Signature)
 
 
 def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
-    """The transformed code as a function called like its file."""
+    """Return the transformed code as a function called like its file."""
     name = code_name(frame)
     renamed = _with_name(frame.source, name)
     if renamed is not None:
@@ -220,7 +220,7 @@ _HEAD = re.compile(r"(?P<head> *def __transformed_code_\w+)\((?P<parameters>[\w 
 
 
 def _in_width(line: str) -> str:
-    """A line, or lines, of the transformed code: its first line may be too wide now that it has a longer name."""
+    """Break the first line of the transformed code where the longer name makes it too wide."""
     found = _HEAD.match(line) if len(line) > python_source.WIDTH else None
     return "\n".join(python_source.bracketed(found["head"], found["parameters"], ":")) if found else line
 
@@ -229,7 +229,7 @@ _DEFINITION = re.compile(r"^(?:async )?def (\w+)(?=\()", re.MULTILINE)
 
 
 def _with_name(source: str, name: str) -> str | None:
-    """`source` with its one function called `name`; None when it is no such text."""
+    """Return `source` with its one function called `name`; None when it is no such text."""
     heads = _DEFINITION.findall(source)
     if len(heads) == 1:  # the usual forms: no need to parse
         (head,) = heads
@@ -256,7 +256,7 @@ def _with_name(source: str, name: str) -> str | None:
 
 
 def _with_inner_name(source: str, old: str, new: str) -> str:
-    """The function inside its enclosing scope, which returns it, called `new`; empty where that is not as usual."""
+    """Rename the function inside the function around it, which returns it; empty where that is not as usual."""
     inner = re.compile(rf"^(    (?:async )?def ){re.escape(old)}(?=\()", re.MULTILINE)
     returned = f"\n    return {old}\n"
     if len(inner.findall(source)) != 1 or source.count(returned) != 1:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# (what shows that it occurs, the words for it); `_OCCURS` has the signs that are no mere part of the text.
-_WORDS = (
+# (what shows that it occurs, its explanation); `_OCCURS` has the signs that are patterns.
+_TERMS = (
     ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_enter/exit: torch times the lines before the graph"),
     ("__import_", "__import_<a>_dot_<b>: the module a.b, as a global that Dynamo installed"),
     (".call_size", "call_size(x, i): x.size(i), handed to a graph that takes sizes as they come"),
@@ -39,9 +39,9 @@ _OCCURS = {
 }
 
 
-def words_used(text: str) -> list[str]:
-    """The explanations that a reader of `text` may need; none where nothing of the kind occurs."""
-    found = [f"  {meaning}" for sign, meaning in _WORDS if _occurs(sign, text)]
+def terms_used(text: str) -> list[str]:
+    """Return the explanations that a reader of `text` may need; none where nothing of the kind occurs."""
+    found = [f"  {meaning}" for sign, meaning in _TERMS if _occurs(sign, text)]
     return ["Words in the code that Dynamo or depyf put there:", *found] if found else []
 
 

@@ -35,7 +35,7 @@ class _Step(NamedTuple):
 
 
 def first_difference(graphs: Sequence[Sequence[str]]) -> List[str]:
-    """For each graph, given as lines of code, where it is not like the others."""
+    """Return for each graph, given as lines of code, where it differs from the others."""
     steps = [_read(graph) for graph in graphs]
     said = [_typed_apart([inputs for inputs, _ in steps], "input "), _apart([operations for _, operations in steps])]
     if not said[1]:
@@ -46,7 +46,7 @@ def first_difference(graphs: Sequence[Sequence[str]]) -> List[str]:
 
 
 def _read(graph: Sequence[str]) -> Tuple[List[_Step], List[_Step]]:
-    """The inputs and the operations; what stands between `def forward` and its colon are inputs."""
+    """Return the inputs and the operations; what stands between `def forward` and its colon are inputs."""
     inputs: List[_Step] = []
     operations: List[_Step] = []
     in_signature = False
@@ -65,7 +65,7 @@ def _read(graph: Sequence[str]) -> Tuple[List[_Step], List[_Step]]:
 
 
 def _apart(graphs: Sequence[Sequence[_Step]]) -> List[str]:
-    """The first operation of each graph that computes something else; empty where all compute the same."""
+    """Return the first operation of each graph that computes something else; empty where all compute the same."""
     for place in range(max(map(len, graphs))):
         steps = [graph[place] if place < len(graph) else None for graph in graphs]
         if len({None if step is None else step[:2] for step in steps}) > 1:
@@ -74,7 +74,7 @@ def _apart(graphs: Sequence[Sequence[_Step]]) -> List[str]:
 
 
 def _typed_apart(graphs: Sequence[Sequence[_Step]], kind: str) -> List[str]:
-    """The first step whose type is not the same in all graphs."""
+    """Return the first step whose type is not the same in all graphs."""
     for steps in zip(*graphs):
         if len({step.name for step in steps}) == 1 and len({step.type for step in steps}) > 1:
             return [kind + str(step) for step in steps]
@@ -82,7 +82,7 @@ def _typed_apart(graphs: Sequence[Sequence[_Step]], kind: str) -> List[str]:
 
 
 def _raw(graphs: Sequence[Sequence[str]]) -> List[str]:
-    """The first line that is not the same in all graphs, as it is."""
+    """Return the first line that is not the same in all graphs, as it is."""
     for lines in _side_by_side(graphs):
         if len(set(lines)) > 1:
             return list(map(_cut, lines))

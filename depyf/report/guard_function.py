@@ -15,7 +15,7 @@ OF_SIZES = "compiles for sizes 0 and 1 apart (torch._dynamo.mark_unbacked avoids
 
 
 def guard_function(frame: FrameRecord, name: str, signature: Signature, file: str) -> list[str]:
-    """The lines of the function; conditions that Python cannot express are comments in it."""
+    """Return the lines of the function; conditions that Python cannot express are comments in it."""
     lines = python_source.bracketed("def " + name, ", ".join(signature.names), ":")
     if not frame.guards:
         return [*lines, "    # (the guards of this version were not seen)", "    ..."]
@@ -37,12 +37,12 @@ def guard_function(frame: FrameRecord, name: str, signature: Signature, file: st
 
 
 def _about_marks(tensors: Sequence[str], indent: str) -> list[str]:
-    """No tensor may carry what `mark_dynamic` and its like leave on one: the same guard for each tensor."""
+    """List the tensors that may not carry what `mark_dynamic` and its like leave on one."""
     return _listed("also: no dimension of", tensors, " is marked dynamic or static", indent) if tensors else []
 
 
 def _groups(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
-    """Each with its heading: those of lines of the user's, those of torch's own lines, and the rest."""
+    """Group the guards under headings: lines of the user's, lines of torch's own, and the rest."""
     sizes = [guard for guard in guards if guard.of_sizes]
     torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes]
     ambient = [guard for guard in guards if guard.location is None]
@@ -54,7 +54,7 @@ def _groups(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[Gu
 
 
 def asked_by(location: Location | None, file: str) -> str:
-    """The line, without the folder when it is in `file`; empty where it is not known."""
+    """Return the line, without the folder when it is in `file`; empty where it is not known."""
     if location is None:
         return ""
     name = os.path.basename(file) if location.file == file else location.file
@@ -63,7 +63,7 @@ def asked_by(location: Location | None, file: str) -> str:
 
 
 def pieces_of(guard: GuardRecord) -> list[str]:
-    """The conditions that a guard consists of; none for one that Python cannot express."""
+    """Return the conditions that a guard consists of; none for one that Python cannot express."""
     return _pieces(guard.condition) if guard.is_python else []
 
 
@@ -78,7 +78,7 @@ def _pieces(condition: str) -> list[str]:
 
 
 def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
-    """What Python cannot express, as comments; objects and functions that must stay the same as lists."""
+    """Write what Python cannot express as comments; objects and functions that must stay the same as lists."""
     objects = [guard.test.subject for guard in guards if isinstance(guard.test, SameObject)]
     functions = [guard.test.subject for guard in guards if isinstance(guard.test, SameBody)]
     lists: list[str] = []
@@ -94,7 +94,7 @@ def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
 
 
 def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[str]:
-    """`start a, b, c end` as comments that fit the width; a model has hundreds of things to list."""
+    """Write `start a, b, c end` as comments that fit the width; a model has hundreds of things to list."""
     most = python_source.WIDTH - len(indent) - 2
     lines = [start]
     for thing in [*(f"{thing}," for thing in things[:-1]), things[-1] + end]:
@@ -106,7 +106,7 @@ def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[st
 
 
 def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
-    """Those that the same line asked for, together, with that line."""
+    """Group the guards by the line that asked for them."""
     groups: dict[str, list[GuardRecord]] = {}
     for guard in guards:
         groups.setdefault(asked_by(guard.location, file), []).append(guard)
@@ -114,6 +114,6 @@ def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[G
 
 
 def _cut(heading: str) -> str:
-    """A heading within the width; generated code has lines of any length."""
+    """Cut a heading to the width; generated code has lines of any length."""
     most = python_source.WIDTH - len("        # ")
     return heading if len(heading) <= most or "\n" in heading else heading[: most - 4].rstrip() + " ..."

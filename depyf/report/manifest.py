@@ -7,10 +7,10 @@ from depyf.record.saved_form import from_json, to_json
 
 
 def render(record: SessionRecord) -> str:
-    """The text of manifest.json."""
+    """Return the text of manifest.json."""
     return to_json(record)
 
 
 def load(text: str) -> SessionRecord:
-    """The record in the text of a manifest.json; RecordFormatError for anything else."""
+    """Return the record in the text of a manifest.json; RecordFormatError for anything else."""
     return from_json(text)

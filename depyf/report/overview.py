@@ -13,13 +13,12 @@ from depyf.text import python_source
 _WIDTH = 100
 _MOST_CONDITIONS = 8
 
-_NO_FILE = ", but is not linked to this file"  # what is looked at in memory has none
 # Kinds of guards on what a call passes, not on the program around it.
 _OF_ARGUMENTS = ("EQUALS_MATCH", "LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH")
 
 
 def render(record: SessionRecord) -> str:
-    """A few lines for each function that is compiled: its versions, their graphs, and for what they hold."""
+    """Return a few lines for each function that is compiled: its versions, their graphs, and for what they hold."""
     lines: List[str] = []
     for function in _roots(record):
         lines += _function(record, function, "")
@@ -31,20 +30,19 @@ def render(record: SessionRecord) -> str:
 
 
 def whole_story(record: SessionRecord, texts: Mapping[str, str]) -> str:
-    """The story of each function as `full_code_for_*` tells it, then the text of each graph and kernel."""
+    """Return the text of each `full_code_for_*`, then the text of each graph and kernel."""
     parts = [full_code.render(record, function.key) for function in _roots(record)]
     if not parts:
         return render(record)
     for graph in record.graphs:
         for part in graph.stages + graph.kernels:
             if part.file in texts:
-                text = texts[part.file].replace(_NO_FILE, "", 1)
-                parts.append("\n".join(["", *python_source.heading(part.file, "="), "", text]))
+                parts.append("\n".join(["", *python_source.heading(part.file, "="), "", texts[part.file]]))
     return "\n".join(parts)
 
 
 def _roots(record: SessionRecord) -> List[FunctionRecord]:
-    """The functions that are nobody's rest."""
+    """Return the functions that are no resume functions."""
     return [function for function in record.functions if function.resume_of is None]
 
 
@@ -73,7 +71,7 @@ def _frame(record: SessionRecord, frame: FrameRecord, indent: str) -> List[str]:
 
 
 def _in_short(guard: GuardRecord) -> str:
-    """The guard in a word or two if it is on a value that a call passes; else nothing."""
+    """Return the guard in a word or two if it is on a value that a call passes; else nothing."""
     if isinstance(guard.test, TensorTest):
         return _tensor(guard.test)
     is_of_argument = guard.kind in _OF_ARGUMENTS and guard.is_python and guard.location is not None
@@ -87,7 +85,7 @@ def _in_short(guard: GuardRecord) -> str:
 
 
 def _tensor(test: TensorTest) -> str:
-    """`a: float32 (10,)` for the conditions on a tensor; a dimension that may be anything is a star."""
+    """Write `a: float32 (10,)` for the conditions on a tensor; a dimension that may be anything is a star."""
     if not test.names_type:
         return ""
     expected = test.expected

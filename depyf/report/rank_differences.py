@@ -2,10 +2,10 @@
 
 Ranks are expected to compile the same functions, as often, in the same order, to the same graphs.  Where one of them
 does not, it may run other collectives than the rest, or be busy compiling while they wait.  `compare` finds those
-places in the records of the ranks; `render` tells them to a person, most dangerous first.
+places in the records of the ranks; `render` lists them, most dangerous first.
 
 Functions are the same on two ranks when they have the same name, file and line; graphs when their text is, apart from
-the index of the device.  What a rank never did because it was killed first is told by how it ended.
+the index of the device.  What a rank never did because it was killed first shows in how it ended.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _RESUME = re.compile(r"torch_dynamo_resume_in_(?P<name>.+)_at_(?P<line>\d+)$")
 _COLLECTIVE = re.compile(r"\b_?c10d_functional(?:_autograd)?\.(?P<name>\w+)")
 _DEVICE = re.compile(r"\b(cuda|xpu|hpu|npu|mps):\d+|index=\d+")
 _NUMBERS = ("not once", "once", "twice")
-_MOST_TOLD = 50
+_MOST_SHOWN = 50
 _MOST_IN_SUMMARY = 5
 
 
 def compare(
     records: Mapping[int, SessionRecord], texts: GraphTexts, world_size: int | None = None
 ) -> Tuple[RankDifference, ...]:
-    """What the ranks did not do alike; `records` has one record for each rank that left one."""
+    """Return what the ranks did not do alike; `records` has one record for each rank that left one."""
     ranks = {rank: _Rank(records[rank], texts.get(rank, {})) for rank in sorted(records)}
     found: List[RankDifference] = list(_ends(records, world_size))
     if len(ranks) > 1:
@@ -87,7 +87,7 @@ class _Rank:
         return self._frames.get(identity, [])
 
     def graph(self, frame: FrameRecord) -> Tuple[str, ...]:
-        """The lines of the graphs that the frame runs, as Dynamo captured them; comments and devices apart."""
+        """Return the lines of the graphs that the frame runs, as Dynamo captured them; comments and devices apart."""
         lines: List[str] = []
         for name in frame.graphs:
             stages = self._graphs[name].stages if name in self._graphs else ()
@@ -198,7 +198,7 @@ def _difference(
     short: Sequence[str] = (),
     version: int | None = None,
 ) -> RankDifference:
-    """`form` is what some ranks do: {0} is the function, {1} what is special about them, by default as in the view."""
+    """Describe what some ranks do by `form`: {0} is the function, {1} what differs, by default `what` of the view."""
     short = short or [view.what for view in views]
     text = f"{_names(views[-1].ranks).capitalize()} {form.format(_label(identity), short[-1])}"
     text += "".join(f"; {_names(view.ranks)}: {what}" for view, what in zip(views[:-1], short))
@@ -212,7 +212,7 @@ def _difference(
 
 
 def _groups(values: Mapping[int, T]) -> List[Tuple[T, Tuple[int, ...]]]:
-    """(value, the ranks that have it), most ranks first; of two equal groups that of the lower rank first."""
+    """Return (value, the ranks that have it), most ranks first; of two equal groups that of the lower rank first."""
     groups: Dict[T, List[int]] = {}
     for rank in sorted(values):
         groups.setdefault(values[rank], []).append(rank)
@@ -243,7 +243,7 @@ def _times(count: int) -> str:
 
 
 def _names(ranks: Sequence[int]) -> str:
-    """`rank 1`, `ranks 0, 2 and 3`, `ranks 0-62`."""
+    """Spell ranks: `rank 1`, `ranks 0, 2 and 3`, `ranks 0-62`."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     if len(ranks) > 2 and list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
@@ -255,19 +255,19 @@ def _names(ranks: Sequence[int]) -> str:
 
 
 def render(processes: Sequence[ProcessRecord], differences: Sequence[RankDifference]) -> str:
-    """`ranks.txt`: what each process did, and every difference with what each rank did."""
+    """Return the text of `ranks.txt`: each process, and every difference with what each rank did."""
     lines = [headline(processes, differences), ""]
     rows: List[Tuple[str, ...]] = [("folder", "rank", "frames", "graphs", "graph breaks", "ended")]
     rows += [_row(process) for process in processes]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-    for number, difference in enumerate(differences[:_MOST_TOLD], 1):
+    for number, difference in enumerate(differences[:_MOST_SHOWN], 1):
         lines += ["", f"{number}. {_title(difference)}"]
         for view in difference.views if difference.function else ():
             lines.append(f"     {_names(view.ranks)}: {view.what}")
             lines += [f"         {reason}" for reason in view.why]
-    if len(differences) > _MOST_TOLD:
-        lines += ["", f"... and {len(differences) - _MOST_TOLD} more, see manifest.json"]
+    if len(differences) > _MOST_SHOWN:
+        lines += ["", f"... and {len(differences) - _MOST_SHOWN} more, see manifest.json"]
     return "\n".join(lines) + "\n"
 
 
@@ -280,7 +280,7 @@ _TITLES = {
 
 
 def _title(difference: RankDifference) -> str:
-    """What it is about; what each rank did stands below it, or is all there is to say."""
+    """Return what it is about; what each rank did stands below it, or is all there is."""
     if not difference.function:
         return difference.text
     which = "" if difference.version is None else f", version {difference.version}"
@@ -289,7 +289,7 @@ def _title(difference: RankDifference) -> str:
 
 
 def headline(processes: Sequence[ProcessRecord], differences: Sequence[RankDifference]) -> str:
-    """One line: whether the ranks did the same."""
+    """Return one line: whether the ranks did the same."""
     ranks = [process for process in processes if process.rank is not None]
     if not differences:
         return f"All {len(ranks)} ranks compiled the same."
@@ -298,7 +298,7 @@ def headline(processes: Sequence[ProcessRecord], differences: Sequence[RankDiffe
 
 
 def summary(processes: Sequence[ProcessRecord], differences: Sequence[RankDifference], folder: str) -> str:
-    """A few lines for a terminal."""
+    """Return a few lines for a terminal."""
     lines = ["depyf: " + headline(processes, differences)]
     lines += [f"  {difference.text}" for difference in differences[:_MOST_IN_SUMMARY]]
     if len(differences) > _MOST_IN_SUMMARY:

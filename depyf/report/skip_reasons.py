@@ -14,7 +14,7 @@ _MOST_CALLS = 6
 
 
 def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
-    """Why the earlier versions did not fit: the guard that failed, the values then and now, and who asked for it."""
+    """Return why no earlier version fits: the guard that failed, the values then and now, and who asked for it."""
     if not frame.failed_guards:
         reasons = [_wrapped(f"why:    {reason}", "  ", "          ") for reason in frame.recompile_reasons]
         return [line for reason in reasons for line in reason]
@@ -33,14 +33,14 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
     return lines
 
 
-def break_lines(graph_break: GraphBreak, function: FunctionRecord, told_of: str = "") -> list[str]:
-    """Where the graph broke, why, through which calls, and what torch advises.
+def break_lines(graph_break: GraphBreak, function: FunctionRecord, shown_at: str = "") -> list[str]:
+    """Return where the graph broke, why, through which calls, and what torch advises.
 
-    `told_of`: the version beside which all that is told already.
+    `shown_at`: the version beside which all that stands already.
     """
     lines = [f"  break:  {asked_by(graph_break.location, function.file) or 'at an unknown line'}"]
-    if told_of:
-        return [f"{lines[0]}   (as in {told_of})"]
+    if shown_at:
+        return [f"{lines[0]}   (as in {shown_at})"]
     lines += _wrapped(graph_break.reason, "          ")
     calls = calls_inside(graph_break, function)
     if len(calls) > 1:
@@ -51,7 +51,7 @@ def break_lines(graph_break: GraphBreak, function: FunctionRecord, told_of: str 
 
 
 def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
-    """Why Dynamo left a function to plain Python, and what torch advises."""
+    """Return why Dynamo left a function to plain Python, and what torch advises."""
     attempt = f"   (compile id {skip.compile_id})" if skip.compile_id else ""
     meaning = SKIP_KINDS.get(skip.kind, skip.kind)
     lines = [f"  {meaning}{attempt}"]
@@ -84,7 +84,7 @@ _WORTH_A_LINE = (
 
 
 def worth_a_line(function: FunctionRecord) -> bool:
-    """Whether a summary should name the function: it might have been compiled and was not."""
+    """Return whether a summary should name the function: it might have been compiled and was not."""
     return any(skip.kind in _WORTH_A_LINE for skip in function.skips)
 
 
@@ -92,12 +92,12 @@ _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python3\.\d+
 
 
 def is_library(file: str) -> bool:
-    """Whether the file is, by its name, one of Python's own or of an installed package."""
+    """Return whether the file is, by its name, one of Python's own or of an installed package."""
     return _LIBRARY.search(file) is not None
 
 
 def one_line(function: FunctionRecord) -> str:
-    """A skipped function for a list: name, place and kind."""
+    """Return a skipped function for a list: name, place and kind."""
     skip = min(function.skips, key=_rank)
     place = f"{function.file}:{function.first_line}"
     text = f"{function.qualified_name} ({place}): {SKIP_KINDS.get(skip.kind, skip.reason)}"
@@ -112,7 +112,7 @@ def _rank(skip: SkipRecord) -> int:
 
 
 def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Location]:
-    """The part of the stack that starts in the function itself."""
+    """Return the part of the stack that starts in the function itself."""
     calls = list(graph_break.stack)
     for position in reversed(range(len(calls))):
         if calls[position].function == function.name and calls[position].file == function.file:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Callable, Dict, List, Tuple
 
 from depyf.record.records import GraphBreak, SessionRecord
+from depyf.record.vocabulary import PROVED_GRADES
 from depyf.report.skip_reasons import is_library, one_line, worth_a_line
 
 _MOST_BREAKS = 5
@@ -15,11 +16,11 @@ _MOST_RECOMPILED = 3
 
 
 def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] = bool) -> str:
-    """A short summary for a terminal: what was compiled, where the graphs broke, what to open first.
+    """Return a short summary for a terminal: what was compiled, where the graphs broke, what to open first.
 
     `is_there` returns whether a file can be opened: somebody may have removed the folder meanwhile.
     """
-    proved = sum(frame.grade.startswith("PROVED") for frame in record.frames)
+    proved = sum(frame.grade in PROVED_GRADES for frame in record.frames)
     breaks = distinct_breaks(record)
     cached = sum(frame.from_cache for frame in record.frames)
     frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
@@ -56,7 +57,7 @@ def _before(number: int) -> str:
 
 
 def _recompiled(record: SessionRecord) -> List[str]:
-    """The functions that were compiled most often, each with the last reason."""
+    """Return the functions that were compiled most often, each with the last reason."""
     lines: List[str] = []
     frames = {function.key: record.frames_of(function.key) for function in record.functions}
     for function in sorted(record.functions, key=lambda one: -len(frames[one.key])):
@@ -70,7 +71,7 @@ def _recompiled(record: SessionRecord) -> List[str]:
 
 
 def _not_compiled(record: SessionRecord) -> List[str]:
-    """The functions that were left to Python: those that matter by name, the others as a number."""
+    """Return the functions that were left to Python: those that matter by name, the others as a number."""
     own = [one for one in record.skipped if not is_library(one.file)]
     named = [one for one in own if worth_a_line(one) or not record.frames]
     compiled = {frame.function for frame in record.frames}
@@ -87,7 +88,7 @@ def _not_compiled(record: SessionRecord) -> List[str]:
 
 
 def _worth_opening(record: SessionRecord) -> List[str]:
-    """The stories, best first: of a function that has a graph, is the user's, and was compiled most, with its rests.
+    """Return the stories, best first: functions with a graph, of the user's, compiled most, resume functions included.
 
     Then come those that have no graph, those that were not compiled at all, and single frames.
     """
@@ -108,7 +109,7 @@ def _worth_opening(record: SessionRecord) -> List[str]:
 
 
 def distinct_breaks(record: SessionRecord) -> List[GraphBreak]:
-    """Each graph break once: the frames after a break, and recompilations, report it again."""
+    """Return each graph break once: the frames after a break, and recompilations, report it again."""
     every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
     every.extend(record.lone_breaks)
     found: Dict[Tuple[str, str], GraphBreak] = {}
@@ -124,7 +125,7 @@ def _place(graph_break: GraphBreak) -> str:
 
 
 def _reached_from(graph_break: GraphBreak) -> str:
-    """The user's line that led to a break inside a library, where the stack has it."""
+    """Return the user's line that led to a break inside a library, where the stack has it."""
     if graph_break.location is None or not is_library(graph_break.location.file):
         return ""
     for call in reversed(graph_break.stack):

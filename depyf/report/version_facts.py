@@ -1,4 +1,4 @@
-"""What a reader should know about a version before reading its code, as lines of a heading."""
+"""The facts about a version that stand above its code, as lines of a heading."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _INSTALLED = {
 
 
 class Facts:
-    """The facts of the versions in one story; what was said of an earlier version is not said again at length."""
+    """The facts of the versions in one story; what stands at an earlier version is not repeated at length."""
 
     def __init__(self, session: SessionRecord) -> None:
         self._session = session
         self._proved: dict[tuple[str, ...], str] = {}  # assumptions -> compile id of the version that listed them
-        self._broken: dict[GraphBreak, str] = {}  # graph break -> compile id of the version that told of it
+        self._broken: dict[GraphBreak, str] = {}  # graph break -> compile id of the version that described it
 
     def of(self, function: FunctionRecord, frame: FrameRecord) -> list[str]:
-        """Why it was compiled, its file, what runs, how far that is proved, its graphs, and where it goes on."""
+        """Return why it was compiled, its file, what runs, how far that is proved, its graphs, and what follows."""
         facts = recompile_lines(frame, function)
         if compile_ids.is_of_autograd(frame.compile_id):
             facts.append("  from:   compiled autograd: the original is a backward that it traced")
@@ -58,7 +58,7 @@ class Facts:
         return facts + [f"  then:   goes on in {call.name}{self._resumes_at(call)}" for call in frame.resumes]
 
     def _stories_on_the_way(self, graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
-        """Where the functions are told of through which a call came to the break: they are compiled apart."""
+        """Name the files of the functions through which a call came to the break: they are compiled on their own."""
         found: dict[str, None] = {}
         for call in calls_inside(graph_break, function)[1:]:
             for one in self._session.stories:
@@ -67,7 +67,7 @@ class Facts:
         return [f"          {text}" for text in found]
 
     def _file(self, frame: FrameRecord) -> list[str]:
-        """The file, and what runs; what was only looked at in memory has no file."""
+        """Return the file and what runs; `inspect` writes no files."""
         runs = f"  runs:   {_INSTALLED.get(frame.installed, frame.installed)}"
         if frame.linked_to:
             runs = f"  runs:   the code of {frame.linked_to}, linked there earlier"
@@ -101,7 +101,7 @@ class Facts:
 
 
 def graph_lines(name: str, graph: GraphRecord | None) -> list[str]:
-    """The files of a graph, those that run first."""
+    """Return the files of a graph, those that run first."""
     if graph is None:
         return [f"  graph:  {name} (no file)"]
     parts = sorted(graph.stages + graph.kernels, key=lambda part: not part.runs)

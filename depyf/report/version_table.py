@@ -11,8 +11,8 @@ from depyf.text import python_source
 _MOST = 6  # conditions of one version, the shortest ones: those that a person would have written
 
 
-def apart(frames: Sequence[FrameRecord], name: str) -> list[str]:
-    """A table of the versions of the function `name`, as lines of a heading; empty where it would tell nothing."""
+def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
+    """Return a table of the versions of the function `name`, as lines of a heading; empty for a single version."""
     guarded = [frame for frame in frames if frame.guards]
     if len(guarded) < 2:
         return []
@@ -33,7 +33,7 @@ def _conditions(frame: FrameRecord) -> list[str]:
 
 
 def _wrapped(start: str, conditions: Sequence[str]) -> list[str]:
-    """The conditions after `start`, broken between them where the line is full."""
+    """Return the conditions after `start`, broken between them where the line is full."""
     pieces = list(conditions[:_MOST]) or ["(only what all of them ask for)"]
     if len(conditions) > _MOST:
         pieces.append(f"{len(conditions) - _MOST} more")

@@ -1,1 +1,1 @@
-"""Text helpers that know nothing of torch, of records or of the decompiler: the bottom room."""
+"""Text helpers without torch, records or the decompiler: the bottom room."""

@@ -1,6 +1,6 @@
 """A long generated text, and a short one that compiles exactly when the long one does.
 
-The graph of a model with many layers says the same few lines over and over, with other numbers.  Whether it is Python
+The graph of a model with many layers repeats a few lines over and over, with other numbers.  Whether it is Python
 is seen from one line of each shape: a complete line that follows a complete line at the same indentation, and that
 differs from a line seen before in nothing but numbers (`07` is none, so leading zeros count), can be left out.  The
 same holds for lines of texts that were compiled before.
@@ -12,51 +12,54 @@ import keyword
 import re
 from typing import Dict, List, Set, Tuple
 
-_SHORT = 4000  # below this compiling costs no more than looking
+_SHORT = 4000  # characters; compiling less costs no more than comparing lines
 _DIGITS = str.maketrans("23456789", "11111111")
-# What goes on in the next line, or means something else in another place: such texts are left alone.
+# What continues in the next line, or means something else in another place: such texts are left alone.
 _ODD = ('"""', "'''", "\\\n", "\r", "\f", "yield", "await")
 _FIRST_WORD = re.compile(r"\s*([^\W\d]\w*)")
 _BRACKETS = re.compile(r"[][(){}]")
 
-_MOST_KNOWN = 20_000
-_known: Set[str] = set()  # shapes of whole statements in texts that were compiled
 
+class LineShapes:
+    """The shapes of whole statements in texts that were compiled: a memo that saves time and changes no result."""
 
-def thinned(text: str) -> Tuple[str, List[str]]:
-    """`text` without lines that are like others, or itself where that cannot be told; and what to `remember`."""
-    if len(text) < _SHORT or any(sign in text for sign in _ODD):
-        return text, []
-    kept: List[str] = []
-    complete: Dict[str, bool] = {}  # shape of a line -> whether it is a whole statement
-    depth = 0  # of brackets that are open
-    indentation, follows_complete = "", False
-    for line, shape in zip(text.split("\n"), _shaped(text).split("\n")):
-        body = shape.lstrip(" ")
-        if not body or body[0] == "#":
-            continue
-        own = shape[: len(shape) - len(body)]
-        if depth == 0:
-            known = True if shape in _known else complete.get(shape)
-            if known and follows_complete and own == indentation:
+    def __init__(self, most: int = 20_000) -> None:
+        self._whole: Set[str] = set()
+        self._most = most
+
+    def thinned(self, text: str) -> Tuple[str, List[str]]:
+        """Return the deduplicated text and the new line shapes; the text unchanged when unsafe."""
+        if len(text) < _SHORT or any(sign in text for sign in _ODD):
+            return text, []
+        kept: List[str] = []
+        complete: Dict[str, bool] = {}  # shape of a line -> whether it is a whole statement
+        depth = 0  # of brackets that are open
+        indentation, follows_complete = "", False
+        for line, shape in zip(text.split("\n"), _shaped(text).split("\n")):
+            body = shape.lstrip(" ")
+            if not body or body[0] == "#":
                 continue
-            if known is None:
-                known = complete[shape] = _is_complete(body)
-            follows_complete, indentation = known, own
-        if depth or not follows_complete:
-            depth += sum([1 if bracket in "([{" else -1 for bracket in _BRACKETS.findall(body)])
-        kept.append(line)
-    return "\n".join(kept) + "\n", [shape for shape, is_whole in complete.items() if is_whole]
+            own = shape[: len(shape) - len(body)]
+            if depth == 0:
+                known = True if shape in self._whole else complete.get(shape)
+                if known and follows_complete and own == indentation:
+                    continue
+                if known is None:
+                    known = complete[shape] = _is_complete(body)
+                follows_complete, indentation = known, own
+            if depth or not follows_complete:
+                depth += sum([1 if bracket in "([{" else -1 for bracket in _BRACKETS.findall(body)])
+            kept.append(line)
+        return "\n".join(kept) + "\n", [shape for shape, is_whole in complete.items() if is_whole]
 
-
-def remember(shapes: List[str]) -> None:
-    """A text was compiled: lines of these shapes are whole statements, wherever they follow others."""
-    if len(_known) < _MOST_KNOWN:
-        _known.update(shapes)
+    def add(self, shapes: List[str]) -> None:
+        """Add shapes of a text that was compiled: such lines are whole statements, wherever they follow others."""
+        if len(self._whole) < self._most:
+            self._whole.update(shapes)
 
 
 def _shaped(text: str) -> str:
-    """`text` with one digit for each number: 0 for those that begin with one, else 1."""
+    """Return `text` with one digit for each number: 0 for those that begin with one, else 1."""
     text = text.translate(_DIGITS)
     while "11" in text or "10" in text:
         text = text.replace("11", "1").replace("10", "1")
@@ -64,7 +67,7 @@ def _shaped(text: str) -> str:
 
 
 def _is_complete(line: str) -> bool:
-    """Whether the line is one or more simple statements, by signs that cannot mislead where the line compiles."""
+    """Return whether the line is whole statements, by signs that cannot mislead where the line compiles."""
     word = _FIRST_WORD.match(line)
     if word is None or keyword.iskeyword(word[1]) or line[-1] in ":\\,":
         return False
@@ -72,7 +75,7 @@ def _is_complete(line: str) -> bool:
 
 
 def is_closed(piece: str) -> bool:
-    """Whether no bracket and no text constant that began in `piece` is open at its end."""
+    """Return whether no bracket and no text constant that began in `piece` is open at its end."""
     return (
         piece.count("(") == piece.count(")")
         and piece.count("[") == piece.count("]")

@@ -6,6 +6,6 @@ LONGEST = 300
 
 
 def shortened(text: str) -> str:
-    """`text` on one line, cut where it is too long to read."""
+    """Return `text` on one line, cut where it is too long to read."""
     text = " ".join(text.split())
     return text if len(text) <= LONGEST else text[:LONGEST].rstrip() + " ..."

@@ -12,14 +12,14 @@ import keyword
 import re
 from typing import Iterable, List, Sequence, Union
 
-from depyf.text.line_shapes import is_closed, remember, thinned
+from depyf.text.line_shapes import LineShapes, is_closed
 from depyf.text.quiet_compile import compile_quietly, parse_quietly
 
 WIDTH = 100
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
-# How the decompiler calls the function around one that says `nonlocal`.
+# The name that the decompiler gives to the function around one with `nonlocal`.
 ENCLOSING = "__enclosing_scope_of_"
 
 
@@ -27,20 +27,23 @@ class Checked(str):
     """A line of whole statements that are known to be Python: nobody needs to compile them to see that."""
 
 
+_shapes = LineShapes()  # a memo, like the cache of `is_module`: it changes no result
+
+
 @functools.lru_cache(maxsize=256)
 def is_module(text: str) -> bool:
-    """Whether this interpreter compiles `text` as a module: a stray `return` or `nonlocal` will not do."""
-    thin, shapes = thinned(text)
+    """Return whether this interpreter compiles `text` as a module: a stray `return` or `nonlocal` does not."""
+    thin, shapes = _shapes.thinned(text)
     try:
         compile_quietly(thin, "<text>")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    remember(shapes)
+    _shapes.add(shapes)
     return True
 
 
 def definition(text: str) -> Definition | None:
-    """The one function at the top of `text`, or inside the function that stands for its enclosing scope."""
+    """Return the one function at the top of `text`, or inside the function that stands for its enclosing scope."""
     if not is_module(text):
         return None
     found = _functions(parse_quietly(text).body)
@@ -54,7 +57,7 @@ def _functions(body: Sequence[ast.stmt]) -> list[Definition]:
 
 
 def in_its_scope(text: str) -> str:
-    """A function that says `nonlocal`, inside a function whose parameters those names are; else unchanged."""
+    """Wrap a function with `nonlocal` in a function whose parameters those names are; return other text unchanged."""
     if "nonlocal" not in text:
         return text
     try:
@@ -86,7 +89,7 @@ _NO_WORD = re.compile(r"\W")
 
 
 def identifier(name: str) -> str:
-    """`name` as a Python identifier: `<lambda>` is `_lambda_`."""
+    """Return `name` as a Python identifier: `<lambda>` is `_lambda_`."""
     name = _NO_WORD.sub("_", name) or "_"
     if name[0].isdigit():
         name = "_" + name
@@ -94,7 +97,7 @@ def identifier(name: str) -> str:
 
 
 def identifiers(names: Iterable[str]) -> list[str]:
-    """`identifier` of each name, made distinct where two fall together."""
+    """Return `identifier` of each name, made distinct where two fall together."""
     chosen: List[str] = []
     for name in names:
         candidate = identifier(name)
@@ -105,7 +108,7 @@ def identifiers(names: Iterable[str]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """`text` without characters that could not stand in a source file or would end a comment."""
+    """Return `text` without characters that could not stand in a source file or would end a comment."""
     if text.isprintable():
         return text  # lone surrogates are not printable
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -116,12 +119,12 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 def comment(text: str, indent: str = "") -> list[str]:
-    """`text` as comment lines, one for each of its lines."""
+    """Return `text` as comment lines, one for each of its lines."""
     return [(indent + "# " + printable(line)).rstrip() for line in _LINE_END.split(text)]
 
 
 def code_or_comment(text: str) -> list[str]:
-    """The lines of `text` if it is a module, else the same as a comment."""
+    """Return the lines of `text` if it is a module, else the same as a comment."""
     text = in_its_scope(text)
     if is_module(text):
         return text.strip("\n").split("\n")
@@ -129,7 +132,7 @@ def code_or_comment(text: str) -> list[str]:
 
 
 def heading(text: str, rule: str) -> list[str]:
-    """A comment that starts a section."""
+    """Return a comment that starts a section."""
     line = "# " + rule * (WIDTH - 2)
     return [line, *comment(text), line]
 
@@ -147,7 +150,7 @@ _TEST = re.compile(rf"({_OPERAND}(?: (?:is not|is|==|!=|<=|>=|<|>|not in|in) {_O
 
 
 def simple_tests(condition: str) -> list[str]:
-    """The operands of a conjunction of simple tests; none where it takes a parser to tell."""
+    """Return the operands of a conjunction of simple tests; none where that takes a parser."""
     found: list[str] = []
     position = 0
     while position < len(condition):
@@ -160,7 +163,7 @@ def simple_tests(condition: str) -> list[str]:
 
 
 def conjunction(condition: str) -> list[str]:
-    """The operands of `condition`, such that joining them with `and` means the same.
+    """Return the operands of `condition`, such that joining them with `and` means the same.
 
     `condition` is an expression on one line, else this raises what `ast.parse` does; an operand that binds less tightly
     than `and` comes in parentheses.
@@ -181,19 +184,19 @@ _SIZES = re.compile(r"\([0-9, ]*\)")  # a comma elsewhere may be one of a tuple 
 
 
 def _is_loose(condition: str) -> bool:
-    """Whether something in `condition` may bind less tightly than `and`."""
+    """Return whether something in `condition` may bind less tightly than `and`."""
     return _LOOSER.search(condition) is not None or ("," in condition and "," in _SIZES.sub("", condition))
 
 
 def segment_of(lines: Sequence[str], node: ast.expr | ast.stmt) -> str:
-    """The part of a text, given by lines, that `node` was parsed from: `ast.get_source_segment` splits each time."""
+    """Return the lines' part that `node` was parsed from: `ast.get_source_segment` splits the text each time."""
     if node.end_lineno is None or node.lineno == node.end_lineno:
         return segment(lines[node.lineno - 1], node)
     return ast.get_source_segment("\n".join(lines), node) or ""
 
 
 def segment(text: str, node: ast.expr | ast.stmt) -> str:
-    """The part of `text`, one line, that `node` was parsed from."""
+    """Return the part of `text`, one line, that `node` was parsed from."""
     if text.isascii():
         return text[node.col_offset : node.end_col_offset]
     return text.encode()[node.col_offset : node.end_col_offset].decode()
@@ -206,7 +209,7 @@ def _binds_tightly(node: ast.expr) -> bool:
 
 
 def filled(pieces: Sequence[str], indent: str, first: bool) -> list[str]:
-    """`pieces` joined by `and`, on as few lines as fit the width; `first`: no `and` before the first one."""
+    """Return `pieces` joined by `and`, on as few lines as fit the width; `first`: no `and` before the first one."""
     lines: list[str] = []
     full = True  # whether the last line takes no more: an operand of many lines stands alone
     for number, piece in enumerate(pieces):
@@ -221,7 +224,7 @@ def filled(pieces: Sequence[str], indent: str, first: bool) -> list[str]:
 
 
 def bracketed(head: str, items: str, tail: str) -> list[str]:
-    """`head(items)tail` on one line where it fits the width, else with the items on lines of their own."""
+    """Return `head(items)tail` on one line where it fits the width, else with the items on lines of their own."""
     whole = f"{head}({items}){tail}"
     if len(whole) <= WIDTH or not items:
         return [whole]
@@ -236,7 +239,7 @@ def bracketed(head: str, items: str, tail: str) -> list[str]:
 
 
 def _wrapped(text: str, indent: str) -> list[str]:
-    """`text`, which will stand inside brackets, broken before tokens where it is too wide."""
+    """Return `text`, which will stand inside brackets, broken before tokens where it is too wide."""
     lines = [indent + text]
     while len(lines[-1]) > WIDTH:
         line = lines[-1]

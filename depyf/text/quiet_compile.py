@@ -1,4 +1,4 @@
-"""Compiling text that is not the user's to compile: nobody is told of warnings in it.
+"""Compiling text that is not the user's, without showing warnings about it.
 
 `warnings.catch_warnings` is not used for that: it makes Python forget which warnings it has shown (they are shown
 again), and it holds for all threads.  Here the filters stay as they are; what would be shown about our text, in this
@@ -18,13 +18,13 @@ _OF_COMPILING = (SyntaxWarning, DeprecationWarning, FutureWarning)
 
 
 def compile_quietly(text: str | bytes, filename: str, mode: str = "exec", **options: Any) -> CodeType:
-    """As `compile(text, filename, mode, dont_inherit=True, **options)`."""
+    """Return `compile(text, filename, mode, dont_inherit=True, **options)`."""
     code: CodeType = _compiled(text, filename, mode, options)
     return code
 
 
 def parse_quietly(text: str, mode: str = "exec") -> Any:
-    """As `ast.parse(text, mode=mode)`."""
+    """Return `ast.parse(text, mode=mode)`."""
     return _compiled(text, "<text>", mode, {"flags": ast.PyCF_ONLY_AST})
 
 

@@ -9,7 +9,7 @@ _COMPLETE_STRING = re.compile(STRING, re.DOTALL)
 
 
 def opens_string(text: str) -> bool:
-    """Whether a text constant is open at the end of `text`."""
+    """Return whether a text constant is open at the end of `text`."""
     if '"' not in text and "\\" not in text:
         return text.count("'") % 2 == 1
     rest = without_strings(text)
@@ -17,5 +17,5 @@ def opens_string(text: str) -> bool:
 
 
 def without_strings(text: str) -> str:
-    """`text` without the text constants in it."""
+    """Return `text` without the text constants in it."""
     return _COMPLETE_STRING.sub("", text) if "'" in text or '"' in text else text

@@ -9,7 +9,7 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 
 
 def stable_repr(value: object, limit: int = 200) -> str:
-    """`repr(value)` without addresses, on one line, shortened; never raises."""
+    """Return `repr(value)` without addresses, on one line, shortened; never raises."""
     if isinstance(value, CodeType):
         return f"<code {value.co_name}>"
     if isinstance(value, ModuleType):
@@ -23,9 +23,9 @@ def stable_repr(value: object, limit: int = 200) -> str:
 
 
 def describe(value: object) -> str:
-    """What a constant is, for a comment; an object's own code is run only where it is known to be harmless."""
+    """Describe a constant for a comment; an object's own code is run only where it is known to be harmless."""
     kind = type(value)
-    if isinstance(value, CodeType):  # 3.10 knows no qualified names
+    if isinstance(value, CodeType):  # 3.10 has no qualified names
         name = getattr(value, "co_qualname", value.co_name)
         return f"the code of {name}, whose text is at {value.co_filename}:{value.co_firstlineno}"
     if isinstance(value, dict) and kind is dict and "__builtins__" in value and type(value.get("__name__")) is str:

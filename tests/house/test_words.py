@@ -27,12 +27,17 @@ DIALECT = re.compile(
 )
 # Part of a sentence -> why it keeps its word.
 SAVED = "saved in dumps: a verdict's text is part of manifest.json and of the files"
+PRINTED = "printed in stories and overviews, which other tools and people compare between runs"
 ALLOWED: Dict[str, str] = {
     "what a loop goes on with is an iterator, and its `__iter__` gives itself": SAVED,
     "nobody looks in a traceback for the variables of a comprehension that an exception left": SAVED,
     "between the same two operations values may be let go in another order": SAVED,
     "the frame looks at its local names, and they are": SAVED,
     "has let go of": SAVED,
+    "Beside this file, and told there:": PRINTED,
+    "compiled before anyone looked": PRINTED,
+    "torch tells it only while it compiles": PRINTED,
+    "goes on in": PRINTED,
 }
 # First words of a docstring that describes instead of telling what the function does.
 NOT_IMPERATIVE = re.compile(
@@ -53,11 +58,6 @@ PENDING = {
     "depyf.decompiler.simplify",
     "depyf.decompiler.structure",
     "depyf.decompiler.undo",
-    "depyf.record",
-    "depyf.report",
-    "depyf.text",
-    "depyf.torch_hooks.frames",
-    "depyf.torch_hooks.guards",
 }
 
 

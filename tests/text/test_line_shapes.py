@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from depyf.text.line_shapes import thinned
+from depyf.text.line_shapes import LineShapes
 from depyf.text.python_source import is_module
 
 HEAD = "class GraphModule(torch.nn.Module):\n    def forward(self, primals_1):\n"
@@ -25,7 +25,7 @@ def graph(layers=120):
 
 def test_a_graph_of_many_layers_is_checked_by_compiling_a_few_lines():
     text = graph()
-    assert is_module(text) and len(thinned(text)[0].splitlines()) < 12
+    assert is_module(text) and len(LineShapes().thinned(text)[0].splitlines()) < 12
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from depyf.torch_hooks.frames import cache_entries
 from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.transformed_code import Frames
+from depyf.torch_hooks.graphs.first_lines import without_file
 from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.session.software_versions import versions
 
@@ -43,7 +44,7 @@ class Inspection(SessionRecord):
         return overview.render(self)
 
     def __str__(self) -> str:
-        return overview.whole_story(self, self.texts)
+        return overview.whole_story(self, {name: without_file(text) for name, text in self.texts.items()})
 
     def story(self) -> str:
         """Return the whole story without the graphs and kernels: the text of `full_code_for_*.py`."""

@@ -24,12 +24,12 @@ _END_OF_EXPLANATION = "\nUser code traceback:"
 _END_OF_STACK = "\nTraceback (most recent call last):"
 _HINT = re.compile(r"^  Hint: (?P<hint>.+(?:\n    .+)*)$", re.MULTILINE)
 _MOST_CALLS = 20  # of the stack of a graph break, innermost ones
-# What broke the graph, then why: the lines before that tell what Dynamo was doing meanwhile.
+# What broke the graph, then why: the lines before that are about what Dynamo was doing.
 _CAUSE = re.compile(r"^(?:Graph Break Reason: |Reason: )?(?P<what>\S.*)\n  Explanation: (?P<why>.+)$", re.MULTILINE)
 
 
 def read_graph_break(text: str) -> GraphBreak:
-    """The graph break that torch explains in `text`."""
+    """Read the graph break that torch explains in `text`."""
     text = stable_text(text)
     place = _BREAK_AT.search(text)
     location = None
@@ -45,26 +45,26 @@ def read_graph_break(text: str) -> GraphBreak:
 
 
 def reason_in(explanation: str) -> str:
-    """The cause that torch's explanation of a graph break or a failure names, on one line; empty for no text."""
+    """Return the cause in torch's explanation of a graph break or a failure, on one line; empty for no text."""
     causes = _causes(scrub(stable_text(explanation.strip()))) if explanation.strip() else []
     return shortened(AND_THEN.join(causes))
 
 
 def failure_reason(explanation: str) -> str:
-    """The same with torch's words on it, for a failure, whose heading alone says little."""
+    """Return the same with torch's explanation, for a failure, whose heading alone means little."""
     text = scrub(stable_text(explanation.strip()))
     causes = [f"{cause['what'].strip()}: {cause['why'].strip()}" for cause in _CAUSE.finditer(text)]
     return shortened(AND_THEN.join(causes)) if causes else reason_in(text)
 
 
 def hints_in(explanation: str) -> Tuple[str, ...]:
-    """What torch advises in its explanation, each piece of advice once."""
+    """Return what torch advises in its explanation, each piece of advice once."""
     hints = [" ".join(match["hint"].split()) for match in _HINT.finditer(scrub(explanation))]
     return tuple(dict.fromkeys(hints))
 
 
 def _user_stack(text: str) -> Tuple[Location, ...]:
-    """The calls that led to a graph break, innermost last, without torch's own."""
+    """Return the calls that led to a graph break, innermost last, without torch's own."""
     _, _, rest = text.partition(_END_OF_EXPLANATION)
     calls = [
         Location(entry["file"], int(entry["line"]), entry["function"], (entry["code"] or "").strip())
@@ -75,7 +75,7 @@ def _user_stack(text: str) -> Tuple[Location, ...]:
 
 
 def _causes(explanation: str) -> List[str]:
-    """What broke the graph, then what failed because of that."""
+    """Return what broke the graph, then what failed because of that."""
     causes: List[str] = []
     for cause in _CAUSE.finditer(explanation):
         what, why = cause["what"].strip(), cause["why"].strip()
@@ -93,7 +93,7 @@ def _causes(explanation: str) -> List[str]:
 
 
 def _shortened(causes: Sequence[str]) -> Iterator[str]:
-    """The causes, each on one line, cut where they are too long to read together."""
+    """Return the causes, each on one line, cut where they are too long to read together."""
     *first, last = (" ".join(cause.split()) for cause in causes)
     rest = shortened(AND_THEN.join([*first, last]))
     for cause in first:

@@ -39,11 +39,19 @@ def _state(graph: CompiledGraph, file: GraphFile) -> str:
     return start + _what_runs(False, False, running)
 
 
+_UNLINKED = ", but is not linked to this file"
+
+
+def without_file(text: str) -> str:
+    """Return the text of a graph file as it reads where no file is written: nothing about the link to one."""
+    return text.replace(_UNLINKED, "", 1)
+
+
 def _what_runs(linked: bool, runs: bool, instead: Sequence[str]) -> str:
     if linked:
         return "this code runs."
     if runs:
-        return "this code runs, but is not linked to this file."
+        return f"this code runs{_UNLINKED}."
     return f"not run by this backend; what runs is {', '.join(instead)}" if instead else _NOT_SEEN
 
 

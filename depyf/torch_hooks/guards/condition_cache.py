@@ -51,7 +51,7 @@ def tests_of(leaf: Leaf) -> tuple[GuardTest, ...]:
 
 
 def _about(test: GuardTest, subject: str) -> GuardTest:
-    """The same test of another value, which `_VALUE` stands for."""
+    """Return the same test of another value, which `_VALUE` stands for."""
     if isinstance(test, TensorTest):
         return TensorTest(subject, test.expected)
     if isinstance(test, TypeTest):
@@ -72,7 +72,7 @@ _LAST_STEP = re.compile(r".*(?=\.(?:_modules|_parameters|_buffers)\[)", re.DOTAL
 
 @functools.lru_cache(maxsize=4096)
 def _shown_source(source: str) -> str:
-    """The value as the user spells it, if it can replace `_VALUE` in any condition; else empty."""
+    """Return the value as the user spells it, if it can replace `_VALUE` in any condition; else empty."""
     if _PLAIN_SOURCE.match(source) is None:
         return ""
     step = _LAST_STEP.match(source)
@@ -91,5 +91,5 @@ def _read_form(kind: str, text: str, type_name: str) -> tuple[GuardTest, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def _read_once(leaf: Leaf) -> tuple[GuardTest, ...]:
-    """Every frame has the same guards on torch's own state."""
+    """Read a leaf once: every frame has the same guards on torch's own state."""
     return read_guard(leaf)

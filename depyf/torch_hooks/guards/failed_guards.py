@@ -30,7 +30,7 @@ class Failure:
     expected_of_others: str = ""  # the values that those were compiled for, where they are others
 
     def record(self) -> FailedGuard:
-        """What the record of the session holds of it."""
+        """Return what the record of the session holds of it."""
         return FailedGuard(
             self.version,
             shortened(scrub(self.mismatch.condition)),
@@ -64,7 +64,7 @@ def _of_one(version: str, cause: Cause, variables: Variables) -> Failure:
 
 
 def _is_below(mismatch: Mismatch, lower: Bound) -> bool:
-    """Whether it is the lower bound of a range that failed: the value is less than it."""
+    """Return whether it is the lower bound of a range that failed: the value is less than it."""
     value = mismatch.parts[-1][1] if mismatch.parts else ""
     return value.isdecimal() and lower.least is not None and int(value) < lower.least
 
@@ -98,7 +98,7 @@ def _completed(failure: Failure, guards: Sequence[GuardRecord]) -> Failure:
 
 
 def _guard_on(subject: str, guards: Sequence[GuardRecord]) -> GuardRecord | None:
-    """The guard on the type of a value; None where there is none that names the type."""
+    """Return the guard on the type of a value; None where there is none that names the type."""
     for guard in guards:
         if isinstance(guard.test, (TensorTest, TypeTest)) and guard.test.subject == subject and guard.test.names_type:
             return guard

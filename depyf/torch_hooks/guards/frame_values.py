@@ -1,8 +1,8 @@
-"""Values of the user's program, read without running any of its code, and said in a word or two.
+"""Values of the user's program, read without running any of its code, and described in a word or two.
 
-`read` follows an expression such as `self.layers[0].scale` or `len(names)` through the variables of a frame.  It looks
-only where looking has no effect: variables, the dictionaries of objects and modules, built-in containers of exactly
-their own type, and what a plain tensor says about itself.  Anything else is Unreadable.
+`read` follows an expression such as `self.layers[0].scale` or `len(names)` through the variables of a frame.  It reads
+only where reading has no effect: variables, the dictionaries of objects and modules, built-in containers of exactly
+their own type, and the properties of a plain tensor.  Anything else is Unreadable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Unreadable(Exception):
 
 
 def read(expression: str, variables: Mapping[str, Any], global_variables: Mapping[str, Any]) -> Any:
-    """The value of an expression over these variables; Unreadable when it is not certain or not safe to tell."""
+    """Evaluate an expression over these variables; Unreadable when that is not certain or not safe."""
     try:
         tree = ast.parse(expression, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -39,7 +39,7 @@ def read(expression: str, variables: Mapping[str, Any], global_variables: Mappin
 
 
 def _no_torch_function() -> ContextManager[Any]:
-    """Where a mode of the user's does not hear that a tensor is asked for its shape."""
+    """Switch off the user's torch function modes: asking a tensor for its shape must not call them."""
     disable = private_hooks.find("disable_torch_function") if "torch" in sys.modules else None
     if disable is None:
         return nullcontext()
@@ -119,7 +119,7 @@ class _Reader:
             raise Unreadable(ast.dump(node)) from None
 
     def _Call(self, node: ast.Call) -> Any:
-        """`len(x)`, `type(x)`, `list(dict.keys(x))` and the shape of a tensor."""
+        """Evaluate `len(x)`, `type(x)`, `list(dict.keys(x))` and the shape of a tensor."""
         if node.keywords:
             raise Unreadable(ast.dump(node))
         if isinstance(node.func, ast.Name) and len(node.args) == 1:
@@ -144,7 +144,7 @@ class _Reader:
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    """An attribute that is stored, not computed; of a module also its parameters, buffers and inner modules."""
+    """Read an attribute that is stored, not computed; of a module also its parameters, buffers and inner modules."""
     stored: Dict[str, Any] = vars(owner) if issubclass(type(owner), ModuleType) else _dictionary(owner)
     if name in stored:
         return stored[name]
@@ -177,7 +177,7 @@ def _is_shape(value: Any) -> bool:
 
 
 def describe(value: Any) -> str:
-    """The value in a word or two that are the same in every run: what it is where it is plain, else its kind."""
+    """Describe the value in words that are the same in every run: itself where it is plain, else its kind."""
     if type(value) in _PLAIN:
         text = repr(value)
         return text if len(text) <= LONGEST else text[:LONGEST] + "..."

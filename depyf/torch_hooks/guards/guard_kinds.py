@@ -63,7 +63,7 @@ def read_guard(leaf: Leaf) -> tuple[GuardTest, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def shown_type(type_name: str) -> str:
-    """The name of a type as the user spells it: `builtins.int` is `int`."""
+    """Return the name of a type as the user spells it: `builtins.int` is `int`."""
     if not is_dotted(type_name):
         return type_name  # a class made inside a function has no name that an expression could use
     for home in ("builtins.", "__main__."):
@@ -96,7 +96,7 @@ MAY_VARY = re.compile(r"___|\d{6,}")  # in a name: a helper of torch's, or one w
 
 
 def _checked(test: GuardTest) -> GuardTest:
-    """`test`, in words if it is no expression after all or holds what varies from run to run."""
+    """Return `test`, in words if it is no expression after all or holds what varies from run to run."""
     if not test.is_python:
         return test
     text = test.text
@@ -109,7 +109,7 @@ def _checked(test: GuardTest) -> GuardTest:
 
 
 def _is_inner(name: str) -> bool:
-    """Whether a name means something to torch alone: a helper of its guards, or one with an id in it."""
+    """Return whether a name means something to torch alone: a helper of its guards, or one with an id in it."""
     helper = name.startswith("___") and re.match(r"___(?:stack|context)", name) is None
     return helper or re.search(r"\d{6,}", name) is not None
 
@@ -140,12 +140,12 @@ def _type_match(leaf: Leaf) -> tuple[GuardTest, ...]:
 
 
 def _type_in(leaf: Leaf) -> str:
-    """The type in the condition; torch 2.9 prints only an id there, but the tree has the name."""
+    """Return the type in the condition; torch 2.9 prints only an id there, but the tree has the name."""
     return type_from_repr(leaf.text) or leaf.type_name
 
 
 def _equals_match(leaf: Leaf) -> tuple[GuardTest, ...]:
-    """The guard in C++ compares the type first: 1 does not pass for True, nor 1.0 for 1."""
+    """Read a comparison; the guard in C++ compares the type first: 1 does not pass for True, nor 1.0 for 1."""
     comparison = _expression(leaf)
     if not leaf.type_name or not leaf.source:
         return (comparison,)
@@ -176,7 +176,7 @@ def _id_match(leaf: Leaf) -> tuple[GuardTest, ...]:
 
 
 def _module_name(expression: str, identity: int) -> str:
-    """The name of the loaded module with that id, which `expression` gave; empty when there is none."""
+    """Return the name of the loaded module with that id, which `expression` gave; empty when there is none."""
     holder, _, attribute = expression.rpartition(".")
     found = vars(sys.modules[holder]).get(attribute) if type(sys.modules.get(holder)) is ModuleType else None
     known = vars(found).get("__name__") if type(found) is ModuleType else None
@@ -189,7 +189,7 @@ def _module_name(expression: str, identity: int) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _modules_by_id(count: int) -> dict[int, str]:
-    """The shortest name of each module that is loaded now, `count` of them."""
+    """Return the shortest name of each module that is loaded now, `count` of them."""
     found: dict[int, str] = {}
     for name, module in list(sys.modules.items()):
         other = found.setdefault(id(module), name)
@@ -233,7 +233,7 @@ _NOT_A_BACKEND = re.compile(r"Autograd|ADInplaceOrView|BackendSelect|Autocast|Py
 
 @functools.lru_cache(maxsize=64)
 def _device(keys: tuple[str, ...], index: str) -> str:
-    """The device that a tensor with these dispatch keys is on: `cpu`, `cuda:0`; empty where they do not tell."""
+    """Return the device of a tensor with these dispatch keys: `cpu`, `cuda:0`; empty where they name none."""
     backends = [key for key in keys if not _NOT_A_BACKEND.search(key)]
     if len(backends) != 1:
         return ""
@@ -243,7 +243,7 @@ def _device(keys: tuple[str, ...], index: str) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _are_ordinary(keys: tuple[str, ...]) -> bool:
-    """Whether these are the keys of a plain dense tensor outside inference mode and autocast."""
+    """Return whether these are the keys of a plain dense tensor outside inference mode and autocast."""
     return (
         len(keys) == 4
         and [bool(_NOT_A_BACKEND.search(key)) for key in keys].count(False) == 1
@@ -252,7 +252,7 @@ def _are_ordinary(keys: tuple[str, ...]) -> bool:
 
 
 def _sizes(text: str) -> tuple[int | None, ...]:
-    """`[4, None]` as a tuple."""
+    """Return `[4, None]` as a tuple."""
     return tuple([None if size == "None" else int(size) for size in text[1:-1].split(", ") if size])
 
 
@@ -316,7 +316,7 @@ def _not_none(leaf: Leaf) -> tuple[GuardTest, ...]:
 
 
 def _global_state(leaf: Leaf) -> tuple[GuardTest, ...]:
-    """The switches of torch itself; the number of a dtype is torch's own numbering."""
+    """Read the switches of torch itself; the number of a dtype is torch's own numbering."""
     if " against " not in leaf.text:  # torch 2.9 does not print them
         return (_in_words("torch's global switches are as they were: grad mode, autocast, default dtype, threads"),)
     state = json.loads(leaf.text.partition(" against ")[2])
@@ -340,7 +340,7 @@ _ID_AND_END = re.compile(r", \d+\)")
 
 
 def _first_argument(text: str) -> str:
-    """The first argument of the call at the start of `text`, as torch spells it."""
+    """Return the first argument of the call at the start of `text`, as torch spells it."""
     start = text.index("(")
     return _ID_AND_END.split(text[start + 1 :], maxsplit=1)[0]
 
@@ -350,7 +350,7 @@ _TWO_ARGUMENTS = re.compile(rf"(?:not )?\w+\(({_TEXT}|\d+), ((?:[\w.]|\[(?:{_TEX
 
 
 def _arguments(text: str) -> list[str]:
-    """The positional arguments of the first call in `text`, made readable."""
+    """Return the positional arguments of the first call in `text`, made readable."""
     simple = _TWO_ARGUMENTS.match(text)
     if simple is not None:
         return [readable(simple[1]), readable(simple[2])]

@@ -37,7 +37,7 @@ _ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPP
 
 
 def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord, ...]:
-    """The guards of one version of `code`, in reading order.
+    """Return the guards of one version of `code`, in reading order.
 
     `guard_manager` is a guard manager of torch's or the text that one prints.  The order is that of the
     parameters, then globals, then conditions on several values, then the state of torch itself; it does not
@@ -60,7 +60,7 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
 
 
 def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> list[tuple[GuardTest, Origin]]:
-    """Each test with its origin; a range whose bounds have different origins becomes two tests."""
+    """Return each test with its origin; a range whose bounds have different origins becomes two tests."""
     found: list[tuple[GuardTest, Origin]] = []
     for test in tests:
         if isinstance(test, PythonTest):
@@ -71,7 +71,7 @@ def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> 
 
 
 def _leaves(text: str) -> list[tuple[Leaf, str]]:
-    """The leaves of a printed guard tree, each with its value and the comment that names its origin."""
+    """Return the leaves of a printed guard tree, each with its value and the comment that names its origin."""
     found: list[tuple[Leaf, str]] = []
     # For each depth, the source and type of the manager that the lines below it belong to.
     managers: list[tuple[str, str]] = []
@@ -104,14 +104,14 @@ def _leaves(text: str) -> list[tuple[Leaf, str]]:
 
 @functools.lru_cache(maxsize=4096)
 def _manager(line: str) -> tuple[str, str]:
-    """The value that a manager is for, and its type."""
+    """Return the value that a manager is for, and its type."""
     rest = line[line.index("source=") + len("source=") :]
     ends = [end for end in (rest.find(", accessed_by="), rest.find(", type=")) if end >= 0]
     return rest[: min(ends, default=len(rest))], type_from_repr(rest.rpartition(", type=")[2])
 
 
 def _logical_lines(text: str) -> list[tuple[int, str]]:
-    """(depth, text) of each node of the tree; the value of a guard may print on many lines."""
+    """Return (depth, text) of each node of the tree; the value of a guard may print on many lines."""
     lines: list[tuple[int, str]] = []
     for line in text.split("\n"):
         start = line.find("+- ")
@@ -139,19 +139,19 @@ def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[i
 
 @functools.lru_cache(maxsize=4096)
 def _expression(source: str) -> str:
-    """The value as torch spells it, without the ids that the names of Dynamo's globals hold."""
+    """Return the value as torch spells it, without the ids that the names of Dynamo's globals hold."""
     return scrub(source)
 
 
 @functools.lru_cache(maxsize=4096)
 def _root(source: str) -> tuple[str, str]:
-    """Whether a source begins in the locals (L) or globals (G), and with which name; empty where neither."""
+    """Return whether a source begins in the locals (L) or globals (G), and with which name; empty where neither."""
     root = _ROOT.match(source)
     return ("", "") if root is None else (root.group(1), root.group(2) or root.group(3) or "")
 
 
 def _without_repetition(records: list[GuardRecord]) -> tuple[GuardRecord, ...]:
-    """The records without those whose condition came before."""
+    """Return the records without those whose condition came before."""
     first: dict[str, GuardRecord] = {}
     for record in records:
         first.setdefault(record.test.text, record)

@@ -53,7 +53,7 @@ class Mismatch:
 
     @property
     def is_of_tensor(self) -> bool:
-        """Whether a guard on the tensor `subject` may know the line, or the type, that torch left out."""
+        """Whether a guard on the tensor `subject` may hold the line, or the type, that torch left out."""
         is_known_type = self.aspect == TYPE and bool(self.expected)
         return bool(self.subject) and self.aspect not in (IDENTITY, LENGTH, DISTINCT) and not is_known_type
 
@@ -140,7 +140,7 @@ _SHOWN_SWITCHES = ("grad_mode", "default_dtype", "num_threads")
 
 
 def switches_in(state: TorchState, names: Sequence[str]) -> list[str]:
-    """Those of the named switches that are shown, as expressions."""
+    """Return those of the named switches that are shown, as expressions."""
     tests = state.switches()
     return [tests[name] for name in names if name in _SHOWN_SWITCHES and name in tests]
 
@@ -161,7 +161,7 @@ def _length(match: re.Match[str], variables: Variables) -> Mismatch:
 
 
 def _backend(match: re.Match[str], variables: Variables) -> Mismatch:
-    """Torch continues with advice, and does not tell apart two backends of one class."""
+    """Read two backends; torch continues with advice, and prints two backends of one class alike."""
     expected, actual = match["then"] or "", match["now"] or ""
     same = actual and actual == expected
     actual = f"another {actual}, or one with other options" if same else actual or "another one"
@@ -215,7 +215,7 @@ _FORMS = tuple(
 
 
 def _values_now(condition: str, variables: Variables) -> dict[str, str]:
-    """The values now of what a condition compares: `x.size()[0]` -> `1`."""
+    """Return the values now of what a condition compares: `x.size()[0]` -> `1`."""
     try:
         tree = ast.parse(condition, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

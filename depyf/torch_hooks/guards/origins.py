@@ -38,13 +38,13 @@ class Origin(NamedTuple):
 
 
 def split_origin(text: str) -> tuple[str, str]:
-    """A printed guard -> its condition, and the comment that torch appended to it."""
+    """Split a printed guard into its condition and the comment that torch appended to it."""
     cut = end_of_condition(text)
     return text[:cut].strip(), text[cut:]
 
 
 def end_of_condition(text: str) -> int:
-    """Where the comment begins that torch appended to a guard; the whole length where there is none."""
+    """Return where the comment begins that torch appended to a guard; the whole length where there is none."""
     cut = text.find("  # ")
     while cut >= 0 and opens_string(text[:cut]) and text.find("  # ", cut + 1) >= 0:
         cut = text.find("  # ", cut + 1)  # the mark was inside a text constant
@@ -53,7 +53,7 @@ def end_of_condition(text: str) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def origins_in(comment: str, file: str) -> tuple[Origin, ...]:
-    """The origins that a comment names, at least one; `file` is that of the frame."""
+    """Return the origins that a comment names, at least one; `file` is that of the frame."""
     cut = comment.find(") and ")
     while cut >= 0:
         lower, upper = comment[: cut + 1], "  # " + comment[cut + len(") and ") :]
@@ -92,7 +92,7 @@ def _origin(comment: str, file: str) -> Origin:
 
 
 def _full_name(shortened: str, file: str) -> str:
-    """The file that torch means; `shortened` itself where that is not clear.
+    """Return the file that torch means; `shortened` itself where that is not clear.
 
     Torch cuts the beginning that a name shares with torch's own folder, in the middle of a word if need be
     (`/tmp/model.py` is `mp/model.py`).  Names of files in torch are left short: they are clear, and the same
@@ -107,7 +107,7 @@ def _full_name(shortened: str, file: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _loaded_file(shortened: str) -> str:
-    """The one file of a loaded module that a name of torch's can mean, else that name."""
+    """Return the one file of a loaded module that a name of torch's can mean, else that name."""
     found = set()
     for module in list(sys.modules.values()):
         # Not by `getattr`: a lazy module would be loaded by it.
@@ -118,7 +118,7 @@ def _loaded_file(shortened: str) -> str:
 
 
 def _is_in_torch(shortened: str) -> bool:
-    """Whether the name is that of a file of torch's, without the folder."""
+    """Return whether the name is that of a file of torch's, without the folder."""
     torch = sys.modules.get("torch")
     if torch is None or os.path.isabs(shortened):
         return False

@@ -84,7 +84,7 @@ def read_reasons(payload: str) -> Tuple[Reason, ...]:
 
 
 def _split(reason: str) -> Tuple[str, str]:
-    """`0/1: the rest` -> the compile id and the rest; no id where torch named none."""
+    """Split `0/1: the rest` into the compile id and the rest; no id where torch named none."""
     text = (_STACK.sub("", reason) if "User stack trace:" in reason else reason).strip()
     version, separator, rest = text.partition(": ")
     return (version, rest) if separator and "/" in version and " " not in version else ("", text)
@@ -121,12 +121,12 @@ def _runs(versions: Sequence[str]) -> str:
 
 
 def in_words(reasons: Sequence[Reason]) -> Tuple[str, ...]:
-    """One line for each reason, the same in every run."""
+    """Return one line for each reason, the same in every run."""
     return tuple(dict.fromkeys(map(_line, reasons)))
 
 
 def _line(reason: Reason) -> str:
-    """`0/0: this failed: type(o) is A` for a guard that failed; other words of torch's as they are."""
+    """Write `0/0: this failed: type(o) is A` for a guard that failed; keep other words of torch's."""
     version = reason.version + ": " * bool(reason.version)
     likewise = f" (likewise {reason.others})" if reason.others else ""
     condition = reason.cause.condition

@@ -1,4 +1,4 @@
-"""Torch's spelling of the values that guards look at, in the user's: `L['a']` is `a`."""
+"""Torch's spelling of the values that guards test, in the user's: `L['a']` is `a`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     r"|(?P<open>['\"])"
 )
 _IMPORT = re.compile(r"\b__import__\('(?P<module>[^\W\d]\w*)'\)")
-A_SOURCE = re.compile(r"\b[LG]\[")  # where a value of the frame or its module is looked at
+A_SOURCE = re.compile(r"\b[LG]\[")  # where a value of the frame or its module begins
 
 
 @functools.lru_cache(maxsize=4096)
@@ -39,7 +39,7 @@ def readable(expression: str) -> str:
     """Torch's spelling of a value in the user's: `L['a']` is `a`, `G['torch'].abs` is `torch.abs`.
 
     What a module is made of is spelled as its user does: `L['self']._modules['layers']._modules['0']._parameters['w']`
-    is `self.layers[0].w`.  Works on tokens, so that a text constant which looks like a source stays what it is.  Text
+    is `self.layers[0].w`.  Works on tokens, so that a text constant that reads like a source stays what it is.  Text
     with a constant that does not end is returned as it came.
     """
     if "\n" in expression:
@@ -57,7 +57,7 @@ class _OpenString(Exception):
 
 
 def _reading(token: re.Match[str]) -> str:
-    """What to show for a token."""
+    """Spell a token as the user does."""
     kind = token.lastgroup
     if kind == "open":
         raise _OpenString
@@ -81,7 +81,7 @@ def _reading(token: re.Match[str]) -> str:
 
 
 def _of_module(token: re.Match[str]) -> str:
-    """Modules keep what they are made of in dictionaries, which guards look into: `self.layers[0].weight`."""
+    """Spell a part of a module, which guards read from its dictionaries: `self.layers[0].weight`."""
     name = _value(token["what"])
     if name.isidentifier() and not keyword.iskeyword(name):
         return "." + name

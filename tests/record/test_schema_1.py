@@ -1,0 +1,138 @@
+"""A manifest of schema 1 holds sentences; loaded, the record has its fields back, so reports of it are the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from depyf.record.guard_tests import (
+    InWords,
+    NoDimensionMarks,
+    PythonTest,
+    SameBody,
+    SameObject,
+    TensorProperties,
+    TensorTest,
+    TorchState,
+    TypeTest,
+    ValueTest,
+)
+from depyf.record.records import (
+    FrameRecord,
+    FunctionRecord,
+    GraphBreak,
+    GuardRecord,
+    Location,
+    LostFiles,
+    RankDifference,
+    RankView,
+    SessionRecord,
+    SkipRecord,
+)
+from depyf.record.saved_form import RecordFormatError, from_json, to_json
+
+FIXED = TensorProperties("torch.Tensor", "torch.float32", "cpu", False, (2, 3), (3, 1))
+FREE = TensorProperties("torch.nn.Parameter", "torch.bfloat16", "cuda:1", True, (None, 3, None), (None, 1, None))
+SCALAR = TensorProperties("model.build.<locals>.Mine", "torch.int64", "", False, (), ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "test", "condition"),
+    [
+        ("LAMBDA_GUARD", PythonTest("2 <= n"), "2 <= n"),
+        ("LAMBDA_GUARD", InWords("no hooks are set"), "no hooks are set"),
+        ("TYPE_MATCH", TypeTest("self.l[0]", "int"), "type(self.l[0]) is int"),
+        ("TYPE_MATCH", PythonTest("isinstance(x, int)"), "isinstance(x, int)"),
+        (
+            "TYPE_MATCH",
+            TypeTest("o", "m.f.<locals>.A"),
+            "type(o).__module__ + '.' + type(o).__qualname__ == 'm.f.<locals>.A'",
+        ),
+        ("EQUALS_MATCH", ValueTest("n", "int", "n == 3"), "type(n) is int and n == 3"),
+        ("EQUALS_MATCH", ValueTest("s", "str", "s == ' and s is '"), "type(s) is str and s == ' and s is '"),
+        (
+            "TENSOR_MATCH",
+            TensorTest("a", FIXED),
+            "type(a) is torch.Tensor and a.dtype is torch.float32 and a.device == torch.device('cpu') and "
+            "a.requires_grad is False and a.size() == (2, 3) and a.stride() == (3, 1)",
+        ),
+        (
+            "TENSOR_MATCH",
+            TensorTest("self.w", FREE),
+            "type(self.w) is torch.nn.Parameter and self.w.dtype is torch.bfloat16 and "
+            "self.w.device == torch.device('cuda', 1) and self.w.requires_grad is True and self.w.dim() == 3 and "
+            "self.w.size(1) == 3 and self.w.stride(1) == 1",
+        ),
+        (
+            "TENSOR_MATCH",
+            TensorTest("a", SCALAR),
+            "type(a).__module__ + '.' + type(a).__qualname__ == 'model.build.<locals>.Mine' and "
+            "a.dtype is torch.int64 and a.requires_grad is False and a.size() == () and a.stride() == ()",
+        ),
+        (
+            "DIMENSION_DYNAMIC_MARKING_GUARD",
+            NoDimensionMarks("d['x, y']", ("dynamic",)),
+            "not any(hasattr(d['x, y'], f'_dynamo_{mark}_indices') for mark in ('dynamic',))",
+        ),
+        ("ID_MATCH", SameObject("torch.abs"), "torch.abs is still the object it was when this was compiled"),
+        ("ID_MATCH", SameBody("f"), "f still has the body it had when this was compiled"),
+        (
+            "GLOBAL_STATE",
+            TorchState(False, "torch.float32", True, 4),
+            "not torch.is_grad_enabled() and torch.get_default_dtype() is torch.float32 and "
+            "torch.are_deterministic_algorithms_enabled() and torch.get_num_threads() == 4",
+        ),
+    ],
+)
+def test_a_guard_is_saved_as_its_condition_and_read_back_with_its_fields(kind, test, condition):
+    guard = GuardRecord(test, "L['a']", kind, Location("a.py", 3))
+    assert (guard.condition, guard.is_python) == (condition, test.is_python)
+    frame = FrameRecord("0/0", "f", 0, "f.py", "", "replaced", "PROVED", guards=(guard,))
+    record = SessionRecord(frames=(frame,))
+    (saved,) = json.loads(to_json(record))["frames"][0]["guards"]
+    assert (saved["condition"], saved["is_python"]) == (condition, test.is_python)
+    assert list(saved) == ["condition", "is_python", "expression", "kind", "location", "from_torch", "of_sizes"]
+    assert from_json(to_json(record)) == record
+
+
+@pytest.mark.parametrize("kind", ["TYPE_MATCH", "EQUALS_MATCH", "TENSOR_MATCH", "GLOBAL_STATE", "NEW_KIND"])
+@pytest.mark.parametrize(
+    "condition", ["", "type(", "type(a) is b and", "not any(hasattr(a, f'_dynamo_{mark}_indices'))"]
+)
+def test_a_condition_that_is_in_no_form_of_its_kind_is_kept_as_it_is(kind, condition):
+    frame = FrameRecord(
+        "0/0", "f", 0, "f.py", "", "replaced", "PROVED", guards=(GuardRecord(PythonTest(condition), "", kind),)
+    )
+    loaded = from_json(to_json(SessionRecord(frames=(frame,))))
+    assert loaded.frames[0].guards[0].condition == condition
+
+
+def test_the_causes_of_a_graph_break_the_detail_of_a_skip_and_lost_files_are_read_back():
+    graph_break = GraphBreak(("print", "no resume"), Location("a.py", 3))
+    skips = (SkipRecord("no graph", None), SkipRecord("disabled", "it is under disable", graph_breaks=(graph_break,)))
+    function = FunctionRecord("f", "f", "f", "a.py", 1, "", "file", skips=skips)
+    view = RankView((1,), "x = y")
+    difference = RankDifference("graph", "f", "a.py:1", (view,), "Rank 1 captured another graph in version 2 of f", 2)
+    record = SessionRecord(
+        functions=(function,),
+        problems=("reading: ValueError",),
+        lost_files=LostFiles(1, "full"),
+        differences=(difference,),
+    )
+    saved = json.loads(to_json(record))
+    assert saved["problems"] == ["reading: ValueError", "a file could not be written: full"]
+    assert "lost_files" not in saved and "version" not in saved["differences"][0]
+    skipped = saved["functions"][0]["skips"]
+    assert skipped[0]["reason"] == "there is no operation on tensors in it to compile"
+    assert skipped[1]["graph_breaks"][0]["reason"] == "print, and then no resume"
+    assert from_json(to_json(record)) == record
+    several = dataclasses.replace(record, lost_files=LostFiles(12, "full"))
+    assert from_json(to_json(several)) == several
+
+
+@pytest.mark.parametrize("frames", [[{}], [3], [{"compile_id": "0/0", "guards": [{"kind": "X"}]}]])
+def test_a_text_that_is_no_record_is_refused_with_what_is_missing(frames):
+    with pytest.raises(RecordFormatError, match="in the manifest is incomplete"):
+        from_json(json.dumps({"schema": 1, "frames": frames}))
