@@ -37,12 +37,15 @@ class _Step(NamedTuple):
 def first_difference(graphs: Sequence[Sequence[str]]) -> List[str]:
     """Return for each graph, given as lines of code, where it differs from the others."""
     steps = [_read(graph) for graph in graphs]
-    said = [_typed_apart([inputs for inputs, _ in steps], "input "), _apart([operations for _, operations in steps])]
-    if not said[1]:
-        said[1] = [] if said[0] else _typed_apart([operations for _, operations in steps], "")
-    if not any(said):
-        said = [_raw(graphs)]
-    return [", then ".join(part for part in parts if part) for parts in zip(*[texts for texts in said if texts])]
+    found = [
+        _type_difference([inputs for inputs, _ in steps], "input "),
+        _operation_difference([operations for _, operations in steps]),
+    ]
+    if not found[1]:
+        found[1] = [] if found[0] else _type_difference([operations for _, operations in steps], "")
+    if not any(found):
+        found = [_raw(graphs)]
+    return [", then ".join(part for part in parts if part) for parts in zip(*[texts for texts in found if texts])]
 
 
 def _read(graph: Sequence[str]) -> Tuple[List[_Step], List[_Step]]:
@@ -64,7 +67,7 @@ def _read(graph: Sequence[str]) -> Tuple[List[_Step], List[_Step]]:
     return inputs, operations
 
 
-def _apart(graphs: Sequence[Sequence[_Step]]) -> List[str]:
+def _operation_difference(graphs: Sequence[Sequence[_Step]]) -> List[str]:
     """Return the first operation of each graph that computes something else; empty where all compute the same."""
     for place in range(max(map(len, graphs))):
         steps = [graph[place] if place < len(graph) else None for graph in graphs]
@@ -73,7 +76,7 @@ def _apart(graphs: Sequence[Sequence[_Step]]) -> List[str]:
     return []
 
 
-def _typed_apart(graphs: Sequence[Sequence[_Step]], kind: str) -> List[str]:
+def _type_difference(graphs: Sequence[Sequence[_Step]], kind: str) -> List[str]:
     """Return the first step whose type is not the same in all graphs."""
     for steps in zip(*graphs):
         if len({step.name for step in steps}) == 1 and len({step.type for step in steps}) > 1:
