@@ -7,6 +7,15 @@ import re
 import textwrap
 
 from depyf.record.records import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
+from depyf.record.vocabulary import (
+    FAILED,
+    GENERATOR,
+    GRAPH_BREAK,
+    GRAPH_BREAK_IN_LOOP,
+    OTHER,
+    RECOMPILE_LIMIT,
+    SUPPRESSED_ERROR,
+)
 from depyf.report.guard_function import OF_SIZES, asked_by
 
 _WIDTH = 96
@@ -73,13 +82,13 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
 
 # Kinds that nobody wants, worst first; of the others the program loses nothing, or asked for them.
 _WORTH_A_LINE = (
-    "failed",
-    "suppressed error",
-    "recompile limit",
-    "graph break in a loop",
-    "graph break",
-    "generator",
-    "other",
+    FAILED,
+    SUPPRESSED_ERROR,
+    RECOMPILE_LIMIT,
+    GRAPH_BREAK_IN_LOOP,
+    GRAPH_BREAK,
+    GENERATOR,
+    OTHER,
 )
 
 
@@ -101,7 +110,7 @@ def one_line(function: FunctionRecord) -> str:
     skip = min(function.skips, key=_rank)
     place = f"{function.file}:{function.first_line}"
     text = f"{function.qualified_name} ({place}): {SKIP_KINDS.get(skip.kind, skip.reason)}"
-    if skip.kind in ("failed", "suppressed error"):
+    if skip.kind in (FAILED, SUPPRESSED_ERROR):
         at = f": at line {skip.location.line}" if skip.location is not None else ""
         text += f"{at}: {skip.reason}"
     return text

@@ -9,7 +9,7 @@ This is all the state of depyf that is global to a process:
     prepare_debug._active, _last_folder    the context that is entered, and the folder of the one left last
     disk.processes._homes, _TOKEN          the folders that this process has claimed, and its own name
     entry_points.bytecode_log._installed   the hook of `install()`; its failures are in `_problems`
-    text.line_shapes._known                shapes of statements that have been found to compile: a cache
+    text.python_source._shapes             shapes of statements that have been found to compile: a cache
     functools.lru_cache                    on functions from text to text or record, and on the versions: caches
 
 What torch and Python make global is changed while a context is entered, and restored when it is left: the bytecode
