@@ -24,12 +24,6 @@ ACROSS_ROOMS = {
 }
 # Rooms that have no folder of tests yet: their modules are tested by the tests of the folder named here.
 TESTED_IN = {
-    "decompiler/analysis": "decompiler/round_trip",
-    "decompiler/flow": "decompiler/round_trip",
-    "decompiler/fold": "decompiler/round_trip",
-    "decompiler/simplify": "decompiler/round_trip",
-    "decompiler/structure": "decompiler/round_trip",
-    "decompiler/undo": "decompiler/round_trip",
     "explain": "public_api",
     "optimization": "torch_hooks/entry_points",
     "record": "torch_hooks/disk",

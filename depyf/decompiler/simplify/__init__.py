@@ -25,7 +25,7 @@ def simplify(program: Program, own_locals: Collection[str] = (), *, drops_self_s
 
     Enters: a program as `decode` returns it; it is not changed. `own_locals` are the locals that the generator
     invented. `drops_self_stores`: a shared variable that is stored into itself keeps its value, an assumption that the
-    proof states. Leaves: a program of the same code object; itself where there is nothing to simplify. Raises nothing.
+    proof states. Leaves: a program of the same code object; itself where no op is the generator's. Raises nothing.
     """
     program = drop_clears_of_unbound(program)
     if drops_self_stores:

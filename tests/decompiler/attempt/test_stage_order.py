@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
 from repository import ROOT
 
 from depyf.code_generator import COMPILER, CodeGenerator
+from depyf.decompiler import pipeline
 from depyf.decompiler.attempt import IDIOMS, Attempt, Request, Rung, region_trees, stage_order, syntax_trees
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -105,3 +107,19 @@ def test_constants_without_a_spelling_get_a_name_and_a_note():
     result = Attempt(Request(code), IDIOMS).run()
     assert result.proved and result.stand_ins == ("__constant_0 is a object",)
     assert result.source.splitlines()[0].startswith("# Not self-contained")
+
+
+def test_the_page_on_the_decompiler_has_the_stages_in_the_same_order():
+    page = (ROOT / "docs" / "decompiler.md").read_text(encoding="utf-8")
+    headings = [line[3:] for line in page.splitlines() if line.startswith("## ")]
+    assert [name for name in headings if name in DOORS] == list(DOORS)
+    drawing = page.partition("```mermaid")[2].partition("```")[0]
+    words = re.findall(r"\w+", drawing)
+    assert sorted(DOORS, key=words.index) == list(DOORS)
+
+
+def test_the_page_on_the_decompiler_has_the_rungs_in_the_order_of_the_ladder():
+    page = (ROOT / "docs" / "decompiler.md").read_text(encoding="utf-8")
+    table = [line.split("|")[1].strip() for line in page.partition("| rung |")[2].splitlines() if line.startswith("| ")]
+    names = [pipeline.WITH_TEMPORARIES.name, *(rung.name for rung in pipeline.RUNGS), pipeline.WITH_LISTINGS.name]
+    assert table == [*dict.fromkeys(names), "disassembly"]
