@@ -1,7 +1,7 @@
 """The decompiler: `decompile(function)` returns source text, proved equal to the bytecode or marked as unproved.
 
 This is the public door, which users call with functions that torch compiled as well as with others: so it alone, of
-all rooms of the decompiler, asks the torch side what Dynamo's code looks like. That needs no torch.
+all rooms of the decompiler, asks the torch side how to recognise Dynamo's code. That needs no torch.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = [
 
 
 class DecompilationError(UserError):
-    """No proved source could be given; the message says what stood in the way."""
+    """There is no proved source; the message has the reason."""
 
 
 def decompile(thing: Any, *, strict: bool = False) -> str:
-    """Source text for a function, method, class, module or code object.
+    """Return source text for a function, method, class, module or code object.
 
-    The text is proved equal to the bytecode; where that fails, a comment at its top says so and why. A text that is
+    The text is proved equal to the bytecode; where that fails, a comment at its top states so and why. A text that is
     proved may still not be self-contained: code that no compiler made can hold objects that no source can spell, and
-    a default value can be such an object; `__constant_0` stands for it then, and comments at the top say what it is.
-    A function inside for which there is no source is shown as instructions, and the comments say that, too.
+    a default value can be such an object; `__constant_0` stands for it then, and comments at the top describe it.
+    A function inside for which there is no source is shown as instructions, and the comments state that, too.
     With `strict`, either is a DecompilationError instead: the text can be run as it is, given the globals that it
     names. Raises TypeError for what has no Python bytecode.
     """
@@ -64,7 +64,7 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
 
 
 def _class_statement(cls: type) -> Optional[str]:
-    """The class statement with its bases and decorators, if the code around it is proved; None if it is not."""
+    """Return the class statement with its bases and decorators, or None if the code around it is not proved."""
     path = path_to_class(cls)
     if path is None:
         return None
@@ -79,7 +79,7 @@ def _class_statement(cls: type) -> Optional[str]:
 
 
 class Decompiler:
-    """Decompiles one code object."""
+    """Decompile one code object."""
 
     def __init__(self, code: Any) -> None:
         self.code = code_of(compiled_function(code))
@@ -87,7 +87,7 @@ class Decompiler:
     def decompile(
         self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: Optional[str] = None
     ) -> str:
-        """Source text; see `decompile`.
+        """Return source text; see the function `decompile`.
 
         `indentation` and `temp_prefix` are accepted and have no effect: texts are indented by four, and temporaries
         are named after their values.
@@ -99,7 +99,7 @@ class Decompiler:
 
     @staticmethod
     def supported_opnames() -> List[str]:
-        """The opcodes, by name, that can be decoded."""
+        """Return the names of the opcodes that can be decoded."""
         from depyf.decompiler.decode import translated_opnames
 
         return translated_opnames()
@@ -112,7 +112,7 @@ class Decompiler:
         temp_prefix: str = "__temp_",
         filepath_template: Optional[str] = None,
     ) -> CodeType:
-        """A code object recompiled from proved source that can stand in for `reference_code`.
+        """Return a code object recompiled from proved source that can replace `reference_code`.
 
         With `filepath_template`, the source is written to the first `filepath_template % n` that is free and the
         code refers to that file. Raises DecompilationError where there is no proof.

@@ -1,4 +1,4 @@
-"""Where code objects are: in functions, modules, files, and inside other code objects."""
+"""Search for code objects: in functions, modules, files, and inside other code objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NotFound(UserError):
 
 
 def code_of(thing: Any) -> CodeType:
-    """The code object of a function, method, module, class, generator or frame; TypeError if it has none."""
+    """Return the code object of a function, method, module, class, generator or frame; TypeError if it has none."""
     seen = 0
     while not isinstance(thing, CodeType):
         if isinstance(thing, ModuleType):
@@ -48,7 +48,7 @@ def code_of(thing: Any) -> CodeType:
 
 
 def describe(thing: Any) -> str:
-    """What a thing is, for a message."""
+    """Describe a thing for a message."""
     name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
     if isinstance(thing, type):
         return f"the class {thing.__qualname__}"
@@ -57,7 +57,7 @@ def describe(thing: Any) -> str:
 
 
 def code_of_file(path: str) -> CodeType:
-    """The module code of a `.py` or `.pyc` file. NotFound says why there is none."""
+    """Return the module code of a `.py` or `.pyc` file; raise NotFound, with the reason, if there is none."""
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -77,7 +77,7 @@ def code_of_file(path: str) -> CodeType:
 
 
 def _code_of_module(name: str) -> Optional[CodeType]:
-    """The code of an importable module, which is not executed (its packages are)."""
+    """Return the code of an importable module, or None; the module is not executed (its packages are)."""
     module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     if spec is None and module is not None:  # a script: Python runs it without a spec
@@ -95,7 +95,7 @@ def _code_of_module(name: str) -> Optional[CodeType]:
 
 
 def code_of_module(name: str) -> CodeType:
-    """The code of an importable module; NotFound if there is none."""
+    """Return the code of an importable module; raise NotFound if there is none."""
     try:
         code = _code_of_module(name)
     except (ImportError, ValueError) as error:
@@ -106,7 +106,7 @@ def code_of_module(name: str) -> CodeType:
 
 
 def below(code: CodeType) -> Iterator[Tuple[CodeType, ...]]:
-    """The code objects nested in `code`, each as the path that leads to it."""
+    """Yield the code objects nested in `code`, each as the path that leads to it."""
     work: List[Tuple[CodeType, ...]] = [(code,)]
     while work:
         path = work.pop()
@@ -116,7 +116,7 @@ def below(code: CodeType) -> Iterator[Tuple[CodeType, ...]]:
 
 
 def nested(code: CodeType, qualified: str) -> CodeType:
-    """The function or class of that qualified name in a module's code (the last, if there are several)."""
+    """Return the function or class of that qualified name in a module's code (the last, if there are several)."""
     found = [path[-1] for path in below(code) if getattr(path[-1], "co_qualname", path[-1].co_name) == qualified]
     if not found:
         raise NotFound(f"there is nothing called {qualified} in it")
@@ -124,7 +124,7 @@ def nested(code: CodeType, qualified: str) -> CodeType:
 
 
 def path_to_class(cls: type) -> Optional[Tuple[CodeType, ...]]:
-    """The code objects from the module to the body of a class, or None: classes themselves do not keep it."""
+    """Return the code objects from the module to the body of a class, or None; a class does not keep its body."""
     module = _code_of_module(cls.__module__) if cls.__module__ in sys.modules else None
     if module is None:
         return None
@@ -146,7 +146,7 @@ def path_to_class(cls: type) -> Optional[Tuple[CodeType, ...]]:
 
 
 def _own_code(value: Any) -> Optional[CodeType]:
-    """The code of what a class body defined: a function, also as a static or class method or a property."""
+    """Return the code of a function that a class body defined, also of a static or class method or a property."""
     function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
     code = getattr(function, "__code__", None)
     return code if isinstance(code, CodeType) else None

@@ -47,11 +47,6 @@ NOT_IMPERATIVE = re.compile(
 )
 # Rooms that are not held to these rules yet.
 PENDING = {
-    "depyf.decompiler",
-    "depyf.decompiler.analysis",
-    "depyf.decompiler.bytecode",
-    "depyf.decompiler.code_search",
-    "depyf.decompiler.decode",
     "depyf.decompiler.flow",
     "depyf.decompiler.fold",
     "depyf.decompiler.pipeline",

@@ -1,7 +1,7 @@
-"""Whether a frame may look at its own local names: then the text keeps exactly those.
+"""Whether a frame may read its own local names: then the text keeps exactly those.
 
 `locals()`, `vars()` and `dir()` do, and `eval` and `exec` of a text that reads them. `vars(x)`, `dir(x)` and `exec`
-with a namespace of its own look elsewhere. Dynamo reads builtins from a dictionary: `__builtins_dict___1['locals']`.
+with a namespace of its own do not. Dynamo reads builtins from a dictionary: `__builtins_dict___1['locals']`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from depyf.decompiler.bytecode.microops import (
 )
 from depyf.text.quiet_compile import compile_quietly
 
-# Builtins that look at the names, and how many arguments it takes to make them look elsewhere.
+# Builtins that read the names, and with how many arguments they do not.
 _ARGUMENTS_ENOUGH = {"locals": 1, "vars": 1, "dir": 1, "eval": 2, "exec": 2}
-_LOOKS_AT_LOCALS = frozenset({*_ARGUMENTS_ENOUGH, "super"})  # the last looks at a parameter and a cell
+_READS_LOCALS = frozenset({*_ARGUMENTS_ENOUGH, "super"})  # `super` reads a parameter and a cell
 _GIVES_A_FRAME = frozenset({"_getframe", "currentframe"})
 _READS_A_NAME = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})
-_BELOW = 64  # entries of the stack that are followed below what a builtin is pushed on
+_BELOW = 64  # stack entries that are tracked below the builtin
 
 
 def sees_local_names(program: Program) -> bool:
-    """Whether the frame may call something that looks at its local names."""
+    """Return whether the frame may call something that reads its local names."""
     code, ops = program.code, program.ops
     names = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    if not _LOOKS_AT_LOCALS.isdisjoint(code.co_names):
+    if not _READS_LOCALS.isdisjoint(code.co_names):
         for index, op in enumerate(ops):
-            if op.kind in _READS_A_NAME and op.arg in _LOOKS_AT_LOCALS:
-                if not _looks_elsewhere(ops, index, op.arg, names):
+            if op.kind in _READS_A_NAME and op.arg in _READS_LOCALS:
+                if not _reads_elsewhere(ops, index, op.arg, names):
                     return True
     if not _GIVES_A_FRAME.isdisjoint(code.co_names):
         if any(op.arg in _GIVES_A_FRAME for op in ops if op.kind == "LOAD_ATTR"):
@@ -47,14 +47,14 @@ def sees_local_names(program: Program) -> bool:
     return any(
         ops[index].kind == "SUBSCR"
         and ops[index - 2].kind != "LOAD_ATTR"  # `f.__kwdefaults__['locals']` is none
-        and not _looks_elsewhere(ops, index, key.arg, names)
+        and not _reads_elsewhere(ops, index, key.arg, names)
         for index, key in enumerate(ops[1:], 2)
         if index < len(ops) and key.kind == "CONST" and isinstance(key.arg, str) and key.arg in _ARGUMENTS_ENOUGH
     )
 
 
-def _looks_elsewhere(ops: Sequence[Op], index: int, name: str, names: Set[str]) -> bool:
-    """Whether the builtin that op `index` pushes is only called once, with arguments that keep it from the frame.
+def _reads_elsewhere(ops: Sequence[Op], index: int, name: str, names: Set[str]) -> bool:
+    """Return whether the builtin that op `index` pushes is called only once, with arguments that keep it off the frame.
 
     `names` are those of the frame.
     """
@@ -72,9 +72,9 @@ def _looks_elsewhere(ops: Sequence[Op], index: int, name: str, names: Set[str]) 
 
 
 def _arguments(ops: Sequence[Op], index: int) -> Optional[Sequence[Optional[Op]]]:
-    """What the value that op `index` pushes is called with: for each positional argument the op that pushed it.
+    """Return the ops that pushed the positional arguments of the call of what op `index` pushes.
 
-    None where it is not called before the next jump, is used in another way, or is called with keywords.
+    None if it is not called before the next jump, is used in another way, or is called with keywords.
     """
     value = ops[index]
     stack: List[Optional[Op]] = [None] * _BELOW + [value]
@@ -114,13 +114,13 @@ def _called_with(op: Op, used: Sequence[Optional[Op]], value: Op) -> Optional[Se
 
 
 def _text(ops: Sequence[Op], index: int) -> Any:
-    """The constant that is pushed next after the builtin: what `eval` or `exec` is to run."""
+    """Return the constant that is pushed next after the builtin: what `eval` or `exec` is to run."""
     following = [op for op in ops[_pushed_again(ops, index) + 1 :][:2] if op.kind != "PUSH_NULL"]
     return following[0].arg if following and following[0].kind == "CONST" else None
 
 
 def _pushed_again(ops: Sequence[Op], index: int) -> int:
-    """Where the value that op `index` pushes is read again, if it goes into a local that is read once; else `index`."""
+    """Return where a value that goes into a local is read again, if the local is read once; else `index`."""
     store = ops[index + 1] if index + 1 < len(ops) else ops[index]
     if store.kind != "STORE_LOCAL" or sum(op.kind == "STORE_LOCAL" and op.arg == store.arg for op in ops) > 1:
         return index
@@ -129,7 +129,7 @@ def _pushed_again(ops: Sequence[Op], index: int) -> int:
 
 
 def _reads_none_of(text: Any, names: Set[str]) -> bool:
-    """Whether running this text, an argument of eval or exec, looks up no name of the frame: `import math` does not."""
+    """Return whether this text, an argument of eval or exec, looks up no name of the frame, such as `import math`."""
     try:
         code = compile_quietly(text, "<text>")
     except (SyntaxError, ValueError, TypeError):
@@ -138,7 +138,7 @@ def _reads_none_of(text: Any, names: Set[str]) -> bool:
     while work:
         current = work.pop()
         read = {*current.co_names, *current.co_freevars}
-        if not read.isdisjoint(names | _LOOKS_AT_LOCALS | _GIVES_A_FRAME):
+        if not read.isdisjoint(names | _READS_LOCALS | _GIVES_A_FRAME):
             return False
         work.extend(const for const in current.co_consts if isinstance(const, CodeType))
     return True

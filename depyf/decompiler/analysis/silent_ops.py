@@ -6,7 +6,7 @@ from typing import FrozenSet, List
 
 from depyf.decompiler.bytecode.microops import Op
 
-# Ops that cannot raise: a return made of these may be said inside the region that it leaves.
+# Ops that cannot raise: a return made of these may be written inside the region that it leaves.
 SILENT = frozenset({
     "CONST", "LOAD_LOCAL", "POP", "SWAP", "COPY", "RETURN", "POP_EXCEPT", "BUILD_TUPLE", "LOAD_CLOSURE",
 })  # fmt: skip
@@ -16,7 +16,7 @@ RETURNING = frozenset({"CONST", "POP", "SWAP", "COPY", "RETURN", "POP_EXCEPT"})
 
 
 def made_of(ops: List[Op], kinds: FrozenSet[str]) -> bool:
-    """Whether the ops are of these kinds only, but for `e = None; del e` at the end of an `except` clause."""
+    """Return whether the ops are of these kinds only, except `e = None; del e` at the end of an `except` clause."""
     position = 0
     while position < len(ops):
         three = ops[position : position + 3]

@@ -1,7 +1,7 @@
-"""Which reads of locals may raise because the local has no value: those are events, and must be written.
+"""Unbound locals: which reads of locals may raise because the local has no value; those are events in the text too.
 
-A forward analysis over the ops: the locals that have a value for certain, whichever way an op is reached. (A handler
-is reached from every op that it protects.)
+A forward analysis over the ops: the locals that have a value on every path to an op. (A handler is reached from every
+op that it protects.)
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Dict, FrozenSet, List, Set, Tuple
 from depyf.decompiler.bytecode.microops import ENDS, Op, Program, parameters
 
 _UNBINDS = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
-_SETS = frozenset({"STORE_LOCAL", "DELETE_LOCAL"})  # what makes a name of a text a local
+_SETS = frozenset({"STORE_LOCAL", "DELETE_LOCAL"})  # what makes a name in text a local
 _TAKES_A_CELL = frozenset({"LOAD_CLOSURE", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL"})
 Read = Tuple[int, str]  # where it is in the code, and the local
 
 
 def maybe_unbound(program: Program) -> FrozenSet[Read]:
-    """The reads of locals that may find no value."""
+    """Return the reads of locals that may find no value."""
     given = parameters(program.code)
     ops = program.ops
     lost = {op.arg for op in ops if op.kind in _UNBINDS}
@@ -36,7 +36,7 @@ def maybe_unbound(program: Program) -> FrozenSet[Read]:
 
 
 def never_set(program: Program, reads: FrozenSet[Read]) -> FrozenSet[str]:
-    """The locals among those that may have no value that never get one: only code that nothing leads to sets them."""
+    """Return the locals among these reads that never get a value: only unreachable code sets them."""
     names = {name for _, name in reads}
     if names:
         stores = [op.kind in _SETS and op.arg in names for op in program.ops]
@@ -46,7 +46,7 @@ def never_set(program: Program, reads: FrozenSet[Read]) -> FrozenSet[str]:
 
 
 def unread_before_store(program: Program) -> FrozenSet[str]:
-    """The locals that are stored once, and mentioned nowhere before: no value in the making can hold what they were."""
+    """Return the locals that are stored once and not used before: no pending value can hold an earlier value of one."""
     first: Dict[str, int] = {}
     stores: Dict[str, List[int]] = {}
     for index, op in enumerate(program.ops):
@@ -59,7 +59,7 @@ def unread_before_store(program: Program) -> FrozenSet[str]:
 
 
 def captured_from(program: Program) -> Dict[str, int]:
-    """For each variable whose cell is taken: the first place in the code at which it may have been."""
+    """Return, for each variable whose cell is taken, the first offset at which it may have been taken."""
     found: Dict[str, int] = {}
     for index, op in enumerate(program.ops):
         if op.kind in _TAKES_A_CELL:
@@ -82,7 +82,7 @@ def captured_from(program: Program) -> Dict[str, int]:
 
 
 def _bound(program: Program, bits: Dict[str, int], start: int) -> List[int]:
-    """For each op the locals that have a value before it, as a sum of bits; -1 where nothing leads to it."""
+    """Return, for each op, the locals that have a value before it, as a sum of bits; -1 where it is unreachable."""
     ops = program.ops
     handlers = [handler.target for handler in program.handlers]
     before = [-1] * (len(ops) + 1)
@@ -113,7 +113,7 @@ def _after(op: Op, known: int, bits: Dict[str, int]) -> int:
 
 
 def _narrow(before: List[int], index: int, known: int) -> bool:
-    """Note what is known on one more way to an op; returns whether that is less than what was known."""
+    """Merge the bound locals of one more path to an op; return whether there are fewer now."""
     narrowed = known if before[index] < 0 else before[index] & known
     if narrowed == before[index]:
         return False

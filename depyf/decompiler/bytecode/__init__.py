@@ -1,1 +1,1 @@
-"""What all stages share: the micro-ops, facts about CPython versions, code flags, equality of constants."""
+"""Bytecode: what all stages share, the micro-ops, facts about CPython versions, code flags, equality of constants."""

@@ -1,4 +1,4 @@
-"""Whether two constants, or two micro-ops, are the same: constants by type and bits, not by `==`."""
+"""Equality of constants and of micro-ops: constants by type and bits, not by `==`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from depyf.decompiler.bytecode.microops import Op
 
 
 def constant_key(value: Any) -> Hashable:
-    """A key that two constants share exactly when no program can tell them apart (-0.0, nan, True and 1 differ)."""
+    """Return a key that two constants share exactly when no program can distinguish them (True and 1 differ)."""
     kind = type(value)
     if kind is float:
         return (kind, struct.pack("<d", value))
@@ -26,14 +26,14 @@ def constant_key(value: Any) -> Hashable:
 
 
 def same_constant(a: Any, b: Any) -> bool:
-    """Whether two constants are interchangeable; code objects are equal by their contents."""
+    """Return whether two constants are interchangeable; code objects are equal by their contents."""
     if isinstance(a, CodeType) and isinstance(b, CodeType):
         return a == b
     return constant_key(a) == constant_key(b)
 
 
 def same_op(a: Op, b: Op) -> bool:
-    """Whether two ops do the same, jumps aside."""
+    """Return whether two ops do the same, jumps aside."""
     if a.kind != b.kind:
         return False
     return same_constant(a.arg, b.arg) if a.kind == "CONST" else a.arg == b.arg

@@ -32,9 +32,9 @@ Displays        BUILD_TUPLE n, BUILD_LIST n, BUILD_SET n, BUILD_MAP n (n pairs),
 Strings         CONVERT "s"|"r"|"a"    FORMAT (conversion, has_spec)   value [spec] -> str
 Unpacking       UNPACK n       seq -> vn .. v1 (first on top)      UNPACK_EX (before, after)
 Calls           CALL (argc, kwnames, layout)     kwnames: tuple, None, or FROM_STACK (a constant tuple on top)
-                layout says where the callable is: PLAIN   callable args
-                                                   NULL_FIRST   NULL callable args (or: callable self args)
-                                                   NULL_SECOND  callable NULL args
+                layout: where the callable is. PLAIN   callable args
+                                               NULL_FIRST   NULL callable args (or: callable self args)
+                                               NULL_SECOND  callable NULL args
                 CALL_EX (has_kwargs, layout)     callable args-tuple [kwargs]
                 MAKE_FUNCTION flags   [defaults][kwdefaults][annotations][closure] code -> function
                 (flag bits 1, 2, 4, 8 in that order; 16: annotate function)
@@ -43,7 +43,7 @@ Iteration       GET_ITER, GET_YIELD_FROM_ITER
                 FOR_ITER ->target   it -> it value; exhausted: it is popped and control goes to target
                 GET_AITER, GET_ANEXT, END_ASYNC_FOR, GET_AWAITABLE
                 YIELD v -> sent    YIELD_FROM   it value -> result   (the whole send loop)
-Branches        JUMP ->t;  BRANCH_TRUE, BRANCH_FALSE, BRANCH_NONE, BRANCH_NOT_NONE ->t: pop, jump if so, else go on
+Branches        JUMP ->t;  BRANCH_TRUE, BRANCH_FALSE, BRANCH_NONE, BRANCH_NOT_NONE ->t: pop, jump if so, else continue
 Ends            RETURN v ->    RAISE n    RERAISE lasti
 Exceptions      PUSH_EXC_INFO  e -> previous e         POP_EXCEPT  previous ->
                 CHECK_EXC_MATCH  e t -> e bool         CHECK_EG_MATCH  e t -> rest match
@@ -73,7 +73,7 @@ FROM_STACK = "names from the stack"
 
 BRANCHES: FrozenSet[str] = frozenset({"BRANCH_TRUE", "BRANCH_FALSE", "BRANCH_NONE", "BRANCH_NOT_NONE"})
 JUMPS: FrozenSet[str] = BRANCHES | {"JUMP", "FOR_ITER"}
-# After these control does not go on to the next op.
+# After these control does not continue with the next op.
 ENDS: FrozenSet[str] = frozenset({"JUMP", "RETURN", "RAISE", "RERAISE"})
 
 # The stores that bind a name.
@@ -103,7 +103,7 @@ class Op:
 
 
 class Handler:
-    """Where an exception goes: the stack is cut to `depth`, lasti is pushed if asked for, then the exception."""
+    """Where an exception continues: the stack is cut to `depth`, lasti is pushed if `lasti`, then the exception."""
 
     __slots__ = ("target", "depth", "lasti")
 
@@ -130,7 +130,7 @@ class Program:
         self.version = version
 
     def listing(self) -> str:
-        """The program as text, one op a line: for error reports and for people."""
+        """Return the program as text, one op a line, for error reports."""
         lines = [f"{i:4} @{op.offset:<5} {op!r}" for i, op in enumerate(self.ops)]
         lines += [f"handler {i}: {handler!r}" for i, handler in enumerate(self.handlers)]
         return "\n".join(lines)
@@ -164,23 +164,23 @@ _FIXED: Dict[str, Tuple[int, int]] = {
 }  # fmt: skip
 
 
-# (popped, pushed) of the structured ops, which `undo` and `fold` put in the place of blocks: see those packages.
+# (popped, pushed) of the structured ops, with which `undo` and `fold` replace blocks: see those packages.
 STRUCTURED: Dict[str, Tuple[int, int]] = {
     "NOWHERE": (0, 0), "SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1),
 }  # fmt: skip
 
 
 def parameters(code: CodeType) -> Tuple[str, ...]:
-    """The names of all parameters, `*args` and `**kwargs` last."""
+    """Return the names of all parameters, `*args` and `**kwargs` last."""
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
     return code.co_varnames[:count]
 
 
 def stack_effect(op: Op) -> Tuple[int, int]:
-    """(popped, pushed) when control goes on to the next op.
+    """Return (popped, pushed) when control continues with the next op.
 
-    Entries that an op only looks at (COPY, SWAP, LIST_APPEND's list, ...) are not counted as popped.
+    Entries that an op only reads (COPY, SWAP, LIST_APPEND's list, ...) are not counted as popped.
     """
     fixed = _FIXED.get(op.kind)
     if fixed is not None:

@@ -1,7 +1,7 @@
-"""What differs between CPython versions, named by behaviour. Nothing else looks at version numbers.
+"""What differs between CPython versions, named by behaviour. No other module tests version numbers.
 
-`facts_for((3, 11))` gives the facts of one version; `RUNNING` those of this interpreter.
-The evidence beside each fact is the file of CPython where it can be seen.
+`facts_for((3, 11))` returns the facts of one version; `RUNNING` are those of this interpreter.
+The evidence beside each fact is the file of CPython that shows it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
 
 
 def facts_for(version: Version) -> PythonFacts:
-    """The facts of `version`, whether or not its code can be decoded."""
+    """Return the facts of `version`, whether or not its code can be decoded."""
     return _FACTS.get(version) or _facts(version)
 
 

@@ -1,8 +1,8 @@
 """Decode: a code object of one CPython version -> a `Program` of version-free micro-ops.
 
-Nothing after this stage knows the version. Three things that the interpreter does with several
-instructions become one here: the send loop of `await` and `yield from` (YIELD_FROM), the creation of a
-generator at its first instruction, and the handler that 3.12 lays around a generator's body.
+Nothing after this stage depends on the version. Three sequences of instructions are folded here: the send loop of
+`await` and `yield from` (into YIELD_FROM), the creation of a generator at its first instruction, and the handler that
+3.12 puts around a generator's body (both dropped).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["decode", "translated_opnames"]
 
 
 def decode(code: CodeType, version: Optional[Version] = None) -> Program:
-    """The micro-ops of `code`, made by CPython `version` (default: the running one)."""
+    """Return the micro-ops of `code`, which CPython `version` (default: the running one) compiled."""
     version = version or RUNNING_VERSION
     translator = Translator(code, facts_for(version))
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
@@ -66,7 +66,7 @@ def _attach_handlers(ops: List[Op], ranges: List[ExceptionRange], starts: Dict[i
 
 
 def _cover_jumps(ops: List[Op], branches_cannot_raise: bool) -> None:
-    """The compiler leaves jumps back out of the exception table. They cannot raise: they go with the op before."""
+    """Give jumps the handler of the op before them: they cannot raise, so the exception table may omit them."""
     for before, op in zip(ops, ops[1:]):
         if op.handler < 0 <= before.handler and before.kind not in ENDS:
             if op.kind == "JUMP" or (op.kind in BRANCHES and (branches_cannot_raise or "NONE" in op.kind)):
@@ -77,7 +77,7 @@ _GONE = "GONE"  # an op to be removed by _compact
 
 
 def _drop_generator_start(ops: List[Op]) -> None:
-    """A generator's first instructions make the generator object and drop the value first sent in."""
+    """Drop a generator's first instructions, which make the generator object and drop the value first sent in."""
     for index, op in enumerate(ops):
         if op.kind == "RETURN_GENERATOR":
             op.kind = _GONE
@@ -96,10 +96,10 @@ def _drop_generator_handler(ops: List[Op], handlers: List[Handler]) -> None:
 
 
 def _fold_send_loops(ops: List[Op]) -> None:
-    """`SEND; YIELD; JUMP back` (and 3.12's END_SEND and CLEANUP_THROW) become one YIELD_FROM.
+    """Fold `SEND; YIELD; JUMP back` (and 3.12's END_SEND and CLEANUP_THROW) into one YIELD_FROM.
 
-    SEND leaves the receiver below the result in 3.12 and pops it in 3.11: the SWAP, POP of END_SEND
-    at its target goes as well.
+    SEND leaves the receiver below the result in 3.12 and pops it in 3.11: the SWAP, POP of END_SEND at its target
+    are dropped as well.
     """
     for index, op in enumerate(ops):
         if op.kind != "SEND":
@@ -115,9 +115,9 @@ def _fold_send_loops(ops: List[Op]) -> None:
 
 
 def _fold_closure_reads(ops: List[Op]) -> None:
-    """`(lambda: x).__closure__` is the tuple of cells that the function was made with: no need to make it.
+    """Fold `(lambda: x).__closure__` into the tuple of cells that the function would be made with.
 
-    Source has no other way to say a cell; Dynamo's code handles cells as values.
+    Source has no other spelling of a cell; Dynamo's code handles cells as values.
     """
     for index in [index for index, op in enumerate(ops) if op.kind == "MAKE_FUNCTION" and op.arg == CLOSURE]:
         if 0 < index < len(ops) - 1:
@@ -127,7 +127,7 @@ def _fold_closure_reads(ops: List[Op]) -> None:
 
 
 def _compact(ops: List[Op], handlers: List[Handler], code: CodeType, version: Version) -> Program:
-    """Drop the GONE ops and what cannot be reached; renumber jump targets and handlers."""
+    """Drop the GONE ops and unreachable ops; renumber jump targets and handlers."""
     reachable = _reachable(ops, handlers)
     new_index: List[int] = []
     kept: List[Op] = []

@@ -1,4 +1,4 @@
-"""Which of an interpreter's opcodes can be decoded."""
+"""Coverage: which of an interpreter's opcodes can be decoded."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _PSEUDO = frozenset({
 
 
 def coverage() -> Dict[str, bool]:
-    """The opcodes that a code object of the running interpreter may hold, and whether each is supported.
+    """Return the opcodes that a code object of the running interpreter may hold, and whether each is supported.
 
-    Instrumented ones stand only in running code; `co_code` shows those that they replace.
+    Instrumented opcodes exist only in running code; `co_code` has those that they replace.
     """
     supported = set(translated_opnames())
     names = [name for name in dis.opmap if name not in _PSEUDO and not name.startswith("INSTRUMENTED_")]

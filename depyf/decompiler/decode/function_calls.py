@@ -1,13 +1,13 @@
-"""Functions over cells that are not variables where the function is made.
+"""Calls of `FunctionType` -> MAKE_FUNCTION: functions over cells that are no variables of the frame.
 
 MAKE_FUNCTION takes its closure, a tuple of cells, from the stack. The compiler puts cells of the frame there; Dynamo of
-torch 2.9 to 2.11 also puts cells of other frames there, where a graph breaks in a function that is called and the rest
-of that function is to go on. Source says such a function by calling the type of functions itself:
+torch 2.9 to 2.11 also puts cells of other frames there, where a graph breaks in a called function and the rest of that
+function is to be resumed. Source spells such a function by calling the type of functions itself:
 
     FunctionType(closure=cells, code=..., globals=globals())
 
-`FunctionType` and `globals` are constants in the code, not names that somebody may have bound to something else. So the
-call does what MAKE_FUNCTION does, and is decoded as that.
+`FunctionType` and `globals` are constants in the code, not names that a program could rebind. So the call does what
+MAKE_FUNCTION does, and is decoded as that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SIMPLE = frozenset({
 
 
 def fold_function_calls(ops: List[Op], gone: str) -> None:
-    """Turn such calls into MAKE_FUNCTION; the ops that are not needed then get the kind `gone`."""
+    """Turn such calls into MAKE_FUNCTION; give the ops that are not needed then the kind `gone`."""
     wanted = (len(FUNCTION_PARTS), FUNCTION_PARTS)
     for index in [index for index, op in enumerate(ops) if op.kind == "CALL" and op.arg[:2] == wanted]:
         tail = ops[max(index - 4, 0) : index]  # the code; `globals` and its NULL; its call
@@ -41,7 +41,7 @@ def fold_function_calls(ops: List[Op], gone: str) -> None:
 
 
 def _start_of_value(ops: Sequence[Op], end: int, gone: str) -> Optional[int]:
-    """The index of the first op of those that compute the value on top of the stack before `end`."""
+    """Return the index of the first op that computes the value on top of the stack before `end`, or None."""
     missing = 1
     index = end
     while missing and index > 0:
@@ -56,7 +56,7 @@ def _start_of_value(ops: Sequence[Op], end: int, gone: str) -> Optional[int]:
 
 
 def _are_constants(ops: Sequence[Op], wanted: Sequence[object]) -> bool:
-    """Whether the ops push these constants (CodeType: any code), and else only NULLs or call without arguments."""
+    """Return whether the ops only push these constants (CodeType: any code), push NULLs or call without arguments."""
     constants = [op.arg for op in ops if op.kind == "CONST"]
     others = [op for op in ops if op.kind != "CONST"]
     calls = [op for op in others if op.kind == "CALL"]

@@ -33,7 +33,7 @@ class ExceptionRange(NamedTuple):
 
 
 def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
-    """All instructions of `code` in order."""
+    """Return all instructions of `code` in order."""
     known = _opcodes(version)
     found: List[Raw] = []
     make = tuple.__new__  # as Raw(...), in half the time
@@ -58,13 +58,13 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
 
 @functools.lru_cache(maxsize=None)
 def _opcodes(version: Version) -> Dict[int, Tuple[str, int]]:
-    """Opcode -> name, and bytes with the caches behind it."""
+    """Return opcode -> (name, size in bytes with the caches behind it)."""
     table = OPCODE_TABLES[version]
     return {opcode: (name, 2 + 2 * table.CACHES.get(name, 0)) for opcode, name in table.OPNAMES.items()}
 
 
 def exception_ranges(code: CodeType) -> List[ExceptionRange]:
-    """The exception table (3.11 and newer; format: Objects/exception_handling_notes.txt in CPython)."""
+    """Return the exception table (3.11 and newer; format: Objects/exception_handling_notes.txt in CPython)."""
     data = getattr(code, "co_exceptiontable", b"")
     ranges, position = [], 0
 

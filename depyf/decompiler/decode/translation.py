@@ -87,19 +87,19 @@ for _way in ("FORWARD", "BACKWARD"):
 
 
 class PlainRange(NamedTuple):
-    """Where a variable that is a cell elsewhere is a plain local: in an inlined comprehension that captures it not."""
+    """Where a variable that is a cell elsewhere is a plain local: an inlined comprehension that does not capture it."""
 
     name: str
     start: int
     end: int
 
     def holds(self, name: str, offset: int) -> bool:
-        """Whether the variable is a plain local at this offset."""
+        """Return whether the variable is a plain local at this offset."""
         return self.name == name and self.start <= offset < self.end
 
 
 def protected(ranges: Sequence[ExceptionRange], target: int) -> List[Tuple[int, int]]:
-    """The code from which an exception gets to the handler at `target`, through other handlers or at once."""
+    """Return the ranges from which an exception reaches the handler at `target`, directly or through others."""
     found: List[Tuple[int, int]] = []
     for entry in ranges:
         now: Optional[ExceptionRange] = entry
@@ -114,7 +114,7 @@ def protected(ranges: Sequence[ExceptionRange], target: int) -> List[Tuple[int, 
 
 
 class Translator:
-    """Translates one code object; `ops` collects the result with jump targets as byte offsets."""
+    """Translate one code object; `ops` collects the result with jump targets as byte offsets."""
 
     def __init__(self, code: CodeType, facts: PythonFacts) -> None:
         self.code = code
@@ -124,9 +124,9 @@ class Translator:
         self.consts, self.names = code.co_consts, code.co_names
         cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
         self.slots = code.co_varnames + cells + code.co_freevars
-        self.cells = set(code.co_freevars)  # and the variables that a MAKE_CELL has made cells of
+        self.cells = set(code.co_freevars)  # and the variables that MAKE_CELL turned into cells
         self.kwnames: Any = None
-        self.saved: Dict[int, str] = {}  # offset of an instruction that puts a cell aside -> what it is then
+        self.saved: Dict[int, str] = {}  # offset of an instruction that saves a cell -> the micro-op that it is
         self.plain: List[PlainRange] = []
 
     def translate(self, raw: Raw) -> None:
@@ -164,7 +164,7 @@ class Translator:
         special(self, raw)
 
     def find_saved_cells(self, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange]) -> None:
-        """Inlined comprehensions whose variables are cells outside or inside: what each instruction means there."""
+        """Record what instructions mean in inlined comprehensions whose variables are cells outside or inside."""
         cells = {*self.code.co_cellvars, *self.code.co_freevars}
         if not cells:
             return
@@ -206,7 +206,7 @@ class Translator:
         self.ops.append(Op(kind, name, self.offset))
 
     def null_and(self, load: Callable[[], None]) -> None:
-        """A load that also pushes NULL where this version's calls expect it."""
+        """Emit a load, and NULL where this version's calls expect it."""
         if self.facts.call_layout == NULL_FIRST:
             self.emit("PUSH_NULL")
             load()
@@ -215,7 +215,7 @@ class Translator:
             self.emit("PUSH_NULL")
 
     def attribute(self, name: str, with_null: bool) -> None:
-        """An attribute read, as the method pair if asked for (always as NULL and the attribute's value)."""
+        """Emit an attribute read; `with_null` pushes the method pair, always as NULL and the attribute's value."""
         self.emit("LOAD_ATTR", name)
         if with_null:
             self.emit("PUSH_NULL")
@@ -223,7 +223,7 @@ class Translator:
                 self.emit("SWAP", 2)
 
     def take_kwnames(self) -> Any:
-        """The names set by KW_NAMES for the next call."""
+        """Return the names set by KW_NAMES for the next call, and clear them."""
         names, self.kwnames = self.kwnames, None
         return names
 
@@ -277,7 +277,7 @@ def _for_iter(t: Translator, raw: Raw) -> None:
 
 
 def _end_for(t: Translator, raw: Raw) -> None:
-    # Never reached: FOR_ITER skips it. Kept so that an unexpected jump here does not go unnoticed.
+    # Never reached: FOR_ITER skips it. Kept so that an unexpected jump here is detected.
     for _ in range(3 - t.facts.for_iter_skips):
         t.emit("POP")
 
@@ -406,5 +406,5 @@ _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
 
 
 def translated_opnames() -> List[str]:
-    """Every opcode name that has a translation."""
+    """Return every opcode name that has a translation."""
     return sorted({*DROPPED, *_SIMPLE, *_UNARY, *_JUMPS, *_SPECIAL, "EXTENDED_ARG"})
