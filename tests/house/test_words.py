@@ -47,10 +47,7 @@ NOT_IMPERATIVE = re.compile(
 )
 # Rooms that are not held to these rules yet.
 PENDING = {
-    "depyf.decompiler.flow",
-    "depyf.decompiler.fold",
     "depyf.decompiler.pipeline",
-    "depyf.decompiler.simplify",
     "depyf.decompiler.structure",
     "depyf.decompiler.undo",
 }

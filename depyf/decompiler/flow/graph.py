@@ -50,7 +50,7 @@ Test = Union[Simple, Both, Choice]
 
 
 def negated(test: Test) -> Test:
-    """The same test with the opposite outcome; `test` must not be used any more."""
+    """Return the same test with the opposite outcome; `test` must not be used any more."""
     test.negate = not test.negate
     return test
 
@@ -162,7 +162,7 @@ class Block:
         self.loops: Tuple[Block, ...] = ()  # the headers of the `for` loops whose iterators are on the stack
 
     def successors(self) -> List[Block]:
-        """The blocks that control may go to, handlers aside (but for a Guarded one)."""
+        """Return the blocks that control may continue at, handlers aside (except for a Guarded one)."""
         term = self.term
         return [getattr(term, name) for name in _TARGETS[type(term)]]
 
@@ -201,7 +201,7 @@ class Graph:
         self.entry = self.new_block()
 
     def new_block(self, offset: int = -1, handler: int = -1, line: int = -1) -> Block:
-        """A block of this graph, empty and unconnected."""
+        """Return a new block of this graph, empty and unconnected."""
         block = Block(len(self.blocks), offset, handler, line)
         self.blocks.append(block)
         return block
@@ -234,11 +234,11 @@ class Graph:
         return rest
 
     def handler_block(self, handler: int) -> Block:
-        """Where exceptions under `handler` go."""
+        """Return where exceptions under `handler` continue."""
         return self.block_at[self.program.handlers[handler].target]
 
     def handler_entries(self) -> Dict[int, Block]:
-        """The handlers of this graph's blocks and their first blocks; the program may have more than a part of it."""
+        """Return the handlers of this graph's blocks with their first blocks; the program may have more."""
         found: Dict[int, Block] = {}
         work = {block.handler for block in self.blocks}
         while work:
@@ -249,7 +249,7 @@ class Graph:
         return dict(sorted(found.items()))
 
     def reachable(self) -> List[Block]:
-        """Blocks reachable from the entry, handlers included, in reverse postorder."""
+        """Return the blocks reachable from the entry, handlers included, in reverse postorder."""
         return reverse_postorder(self.entry, self._all_successors)
 
     def drop_unreachable(self) -> List[Block]:
@@ -270,7 +270,7 @@ class Graph:
         return successors
 
     def listing(self) -> str:
-        """The graph as text, for people."""
+        """Return the graph as text, for error messages."""
         lines = []
         for block in self.reachable():
             lines.append(f"{block!r} handler={block.handler} depth={block.depth} line={block.line}")
@@ -279,7 +279,7 @@ class Graph:
 
 
 def reverse_postorder(entry: Block, successors: Any) -> List[Block]:
-    """Depth-first order in which a block comes before those it leads to, loops aside; iterative."""
+    """Return the blocks in depth-first order, each before those that it leads to, loops aside; iterative."""
     order: List[Block] = []
     seen = {entry}
     stack: List[Tuple[Block, Iterator[Block]]] = [(entry, iter(successors(entry)))]
@@ -298,7 +298,7 @@ def reverse_postorder(entry: Block, successors: Any) -> List[Block]:
 
 
 def thread_jumps(graph: Graph) -> None:
-    """Lead edges past blocks that only jump; those blocks are gone then."""
+    """Lead edges past blocks that only jump, and remove those blocks."""
     for block in graph.blocks:
         for target in block.successors():
             final = threaded(target)
@@ -311,7 +311,7 @@ def thread_jumps(graph: Graph) -> None:
 
 
 def threaded(block: Block) -> Block:
-    """The block that an empty one leads to. A jump cannot raise, so its protection (or lack of it) says nothing."""
+    """Return the block that an empty one leads to. A jump cannot raise, so its protection does not matter."""
     seen = {block}
     while not block.ops and isinstance(block.term, Jump) and block.term.target not in seen:
         block = block.term.target

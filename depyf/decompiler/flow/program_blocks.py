@@ -9,7 +9,7 @@ from depyf.decompiler.flow.graph import Block, Branch, ForIter, Graph, Jump, Sim
 
 
 def line_map(program: Program) -> Dict[int, int]:
-    """Byte offset of each op -> source line, where the code object says one."""
+    """Return byte offset of each op -> source line, where the code object has one."""
     lines: Dict[int, int] = {}
     entries = [entry for entry in program.code.co_lines() if entry[2] is not None]
     position, count = 0, len(entries)
@@ -25,9 +25,9 @@ _NOT_PASSED = ENDS | {"TO_BOOL"}
 
 
 def is_straight(program: Program) -> bool:
-    """Whether control goes through all ops in order, and no exception is handled: there is nothing to structure.
+    """Return whether control passes through all ops in order and no exception is handled: nothing to structure.
 
-    Nor is there to fold: 3.13 says of a value that is negated or tested that its truth is asked for.
+    There is nothing to fold either: 3.13 has a TO_BOOL for a value that is negated or tested.
     """
     if program.handlers:
         return False

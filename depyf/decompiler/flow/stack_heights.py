@@ -1,4 +1,4 @@
-"""How high the stack is at each block, before copies are undone."""
+"""Stack heights: how high the stack is at each block, before copies are undone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_heights(graph: Graph) -> None:
 
 
 def height_after(height: int, ops: List[Op]) -> int:
-    """How high the stack is after the ops."""
+    """Return how high the stack is after the ops."""
     for op in ops:
         popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
         height += pushed - popped

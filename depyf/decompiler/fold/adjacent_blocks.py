@@ -1,4 +1,4 @@
-"""Blocks beside each other: when one can swallow another, and when two are copies."""
+"""Adjacent blocks: when one can absorb another, and when two are copies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from depyf.decompiler.fold.expression_ops import effect
 
 
 def equivalent(a: Block, b: Block) -> bool:
-    """The same block, or two copies of one that returns or raises."""
+    """Return whether these are one block, or two copies of a block that returns or raises."""
     if a is b:
         return True
     return (
@@ -25,17 +25,17 @@ def equivalent(a: Block, b: Block) -> bool:
 
 
 def swallows(block: Block, other: Block) -> bool:
-    """Whether `other` can only be reached from `block`, by one edge, under the same protection."""
+    """Return whether `other` can only be reached from `block`, by one edge, under the same protection."""
     return len(other.preds) == 1 and other.preds[0] is block and other.regions == block.regions and other is not block
 
 
 def operand(block: Block, other: Block) -> bool:
-    """Whether `other` computes one more operand for the test that ends `block`."""
+    """Return whether `other` computes one more operand for the test that ends `block`."""
     return swallows(block, other) and effect(other.ops) == 1
 
 
 def take_over(block: Block, other: Block) -> None:
-    """Give `block` the terminator of `other`, which is gone then."""
+    """Give `block` the terminator of `other`, and remove `other`."""
     term = other.term
     other.set_term(End())
     other.number = -1
@@ -43,14 +43,14 @@ def take_over(block: Block, other: Block) -> None:
 
 
 def forget_unreached(block: Block) -> None:
-    """Without an edge to it, a block has none to others either."""
+    """Detach an unreachable block from its successors."""
     if not block.preds:
         block.set_term(End())
         block.number = -1
 
 
 def same_exit(a: Block, b: Block) -> bool:
-    """Whether two blocks both end the function, or both go on at the same place."""
+    """Return whether two blocks both end the function, or both continue at the same place."""
     if isinstance(a.term, Jump) and isinstance(b.term, Jump):
         return a.term.target is b.term.target
     return isinstance(a.term, End) and isinstance(b.term, End)

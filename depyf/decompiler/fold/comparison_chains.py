@@ -1,4 +1,4 @@
-"""Chained comparisons: `a < b < c`, where b stays on the stack between the two comparisons."""
+"""Comparison chains: `a < b < c`, where b stays on the stack between the two comparisons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from depyf.decompiler.fold.expression_ops import comparison, effect, reaches_bel
 
 
 def ends_in_chain(ops: List[Op]) -> bool:
-    """SWAP 2, COPY 2, comparison: the middle operand of a chained comparison stays on the stack."""
+    """Match SWAP 2, COPY 2, comparison: the middle operand of a chained comparison stays on the stack."""
     return (
         len(ops) >= 3
         and ops[-3].kind == "SWAP" and ops[-3].arg == 2
@@ -28,7 +28,7 @@ def ends_in_chain(ops: List[Op]) -> bool:
 
 
 def join_chain(block: Block) -> bool:
-    """if a < b (b kept): if b < c: X else Y; else drop b, Y -> if a < b < c: X else: Y"""
+    """Fold `if a < b (b kept): if b < c: X else Y; else drop b, Y` into `if a < b < c: X else: Y`."""
     term = block.term
     if not isinstance(term, Branch) or not isinstance(term.test, Simple) or not ends_in_chain(block.ops):
         return False
@@ -58,7 +58,7 @@ def join_chain(block: Block) -> bool:
 
 
 def join_value_chain(block: Block, term: Keep) -> bool:
-    """a < b kept if false with b below it, cleaned up there; else b < c -> a < b < c"""
+    """Fold `a < b`, kept if false with b below it, else `b < c`, into the value `a < b < c`."""
     if not ends_in_chain(block.ops) or term.when or not isinstance(term.test, Simple):
         return False
     clean, more = term.keep, term.drop
@@ -79,10 +79,10 @@ def join_value_chain(block: Block, term: Keep) -> bool:
 
 
 def _after_chain(clean: Block, more: Block) -> Optional[Tuple[int, List[Op], Union[Jump, End]]]:
-    """What follows the value of a chained comparison, where both ways to it meet.
+    """Return what follows the value of a chained comparison, where both paths to it meet.
 
-    (how many ops at the end of `more` belong to that, those of them that are to be kept, how to go on). The compiler
-    may have copied the start of what follows to the end of both blocks, or of `more` alone.
+    That is (number of ops at the end of `more` that belong to it, those of them to keep, terminator). The compiler may
+    have copied the start of what follows to the end of both blocks, or of `more` alone.
     """
     rest = clean.ops[2:]
     if same_exit(clean, more) and ends_with(more, rest):
@@ -96,7 +96,7 @@ def _after_chain(clean: Block, more: Block) -> Optional[Tuple[int, List[Op], Uni
 
 
 def _chain_link(ops: List[Op]) -> Optional[List[Tuple[List[Op], str]]]:
-    """The rest of a chained comparison (reversed), if `ops` compute an operand and compare with it."""
+    """Return the rest of a chained comparison (reversed), if `ops` compute an operand and compare with it."""
     if not ops:
         return None
     if ops[-1].kind == "TO_BOOL":
@@ -125,7 +125,7 @@ def _append_chain(block: Block, link: List[Tuple[List[Op], str]]) -> None:
 
 
 def continues_chain(block: Block) -> bool:
-    """Whether a block is the second comparison of a chain that is a test: it is no test by itself."""
+    """Return whether a block is the second comparison of a chain that is a test: it is no test by itself."""
     if not reaches_below(block.ops):
         return False
     return any(
@@ -134,14 +134,14 @@ def continues_chain(block: Block) -> bool:
 
 
 def _spell_none_test(block: Block, term: Branch) -> None:
-    """`... is None` at the end of a chained comparison: write the comparison out that the branch does by itself."""
+    """Make the comparison of a branch on None explicit, for `... is None` at the end of a chained comparison."""
     assert isinstance(term.test, Simple)
     block.ops = [Op("CONST", None, block.offset), Op("IS", int(term.test.negate), block.offset)]
     term.test = Simple("true")
 
 
 def _if_first_is_false(test: Test) -> Optional[bool]:
-    """What a test comes out as when its first operand is false, if that decides it."""
+    """Return the outcome of a test when its first operand is false, or None if that does not decide it."""
     around: List[Both] = []
     while isinstance(test, Both):
         around.append(test)

@@ -1,4 +1,4 @@
-"""Which runs of ops are expressions, and what they leave on the stack."""
+"""Expression ops: which runs of ops are expressions, and what they leave on the stack."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import List, Optional
 
 from depyf.decompiler.bytecode.microops import STORES, STRUCTURED, Op, depth_needed, stack_effect
 
-# Ops that are statements of their own, or parts of one, wherever they stand.
+# Ops that are statements, or parts of statements, wherever they occur.
 STATEMENTS = frozenset({
     "POP", "DELETE_LOCAL", "DELETE_CELL", "DELETE_GLOBAL", "DELETE_NAME", "STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR",
     "DELETE_SUBSCR", "UNPACK", "UNPACK_EX", "RETURN", "RAISE", "RERAISE", "PUSH_EXC_INFO", "POP_EXCEPT",
@@ -18,7 +18,7 @@ STATEMENTS = frozenset({
 
 
 def effect(ops: List[Op]) -> Optional[int]:
-    """How many values `ops` leave, if they are an expression: no statement, nothing below them touched."""
+    """Return how many values `ops` leave if they are an expression: no statement, no entry below them used."""
     depth = 0
     previous = ""
     for op in ops:
@@ -40,7 +40,7 @@ def effect(ops: List[Op]) -> Optional[int]:
 
 
 def reaches_below(ops: List[Op]) -> bool:
-    """Whether ops use values that were on the stack before them, in an expression: not where one is cleaned up."""
+    """Return whether ops use, in an expression, values that were on the stack before them; not when cleaning up."""
     depth = 0
     for op in ops:
         structured = STRUCTURED.get(op.kind)
@@ -52,13 +52,13 @@ def reaches_below(ops: List[Op]) -> bool:
 
 
 def _copied_top(ops: List[Op], store: Op) -> bool:
-    """Whether the op before `store` is COPY 1: together they are a walrus."""
+    """Return whether the op before `store` is COPY 1: together they are a walrus."""
     before = ops[ops.index(store) - 1]
     return before.kind == "COPY" and before.arg == 1
 
 
 def comparison(op: Op) -> Optional[str]:
-    """The operator of a comparison op."""
+    """Return the operator of a comparison op."""
     if op.kind == "COMPARE":
         return str(op.arg)
     if op.kind == "IS":
@@ -69,5 +69,5 @@ def comparison(op: Op) -> Optional[str]:
 
 
 def ends_in_membership(ops: List[Op]) -> bool:
-    """Whether ops end in an `is` or `in` test, which has an opposite of its own."""
+    """Return whether ops end in an `is` or `in` test, which has an opposite of its own."""
     return bool(ops) and ops[-1].kind in ("IS", "CONTAINS")

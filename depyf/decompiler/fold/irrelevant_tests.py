@@ -1,6 +1,6 @@
-"""Tests whose outcome does not matter: a constant in a condition made the compiler drop what they would decide.
+"""Irrelevant tests: a constant in the condition made the compiler drop what their outcome would decide.
 
-Of `if a or b and 0 or c` the test of b is left, and c is tested next either way. The text says the constant again.
+Of `if a or b and 0 or c` the test of b is left, and c is tested next either way. The text spells the constant again.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from depyf.decompiler.fold.expression_ops import STATEMENTS, effect
 
 
 def is_settled(term: Branch) -> bool:
-    """Whether a branch goes on at the same place either way."""
+    """Return whether a branch continues at the same place either way."""
     return equivalent(term.true, term.false)
 
 
 def always(test: Test, outcome: bool) -> Both:
-    """A test that is made, but has one outcome only."""
+    """Return a test that is evaluated but has only one outcome."""
     return Both("or" if outcome else "and", test, [([Op("CONST", outcome, -1)], Simple("true"))])
 
 
 def towards(inner: Branch, true: Block, false: Block) -> Optional[Test]:
-    """The test of a branch as one that leads to these two places; None if it leads elsewhere."""
+    """Return the test of a branch as one that leads to these two places; None if it leads elsewhere."""
     if equivalent(inner.true, true) and equivalent(inner.false, false):
         return inner.test
     if equivalent(inner.true, false) and equivalent(inner.false, true):
@@ -35,7 +35,7 @@ def towards(inner: Branch, true: Block, false: Block) -> Optional[Test]:
 
 
 def join_dropped(block: Block) -> bool:
-    """if b: pass; then X, on one line: `(b and False) or X` where that is a test, `X if b or True else None` a value"""
+    """Fold `if b: pass` before X into X: `(b and False) or X` for a test, `X if b or True else None` for a value."""
     term = block.term
     if not isinstance(term, Branch) or term.true is not term.false:
         return False
@@ -65,9 +65,9 @@ def join_dropped(block: Block) -> bool:
 
 
 def _first_value(ops: List[Op]) -> int:
-    """How many ops compute the first value, where the expression goes on with a value from before; else 0.
+    """Return how many ops compute the first value, if the expression continues with a value from before; else 0.
 
-    Where it does not, what comes before may as well be a statement.
+    If it does not, what comes before may as well be a statement.
     """
     depth = size = 0
     for position, op in enumerate(ops, 1):

@@ -1,4 +1,4 @@
-"""Tests that are made of tests: `and`, `or` and conditional expressions whose outcome is a branch."""
+"""Joined tests: `and`, `or` and conditional expressions whose outcome is a branch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from depyf.decompiler.fold.irrelevant_tests import always, is_settled, towards
 
 
 def join_tests(block: Block) -> bool:
-    """if a: if b: X -> if a and b: X, where the other ways out are the same; likewise for `or`"""
+    """Fold `if a: if b: X` into `if a and b: X` where the other exits are the same; likewise for `or`."""
     term = block.term
     if not isinstance(term, Branch):
         return False
@@ -39,7 +39,7 @@ def join_tests(block: Block) -> bool:
 
 
 def _join_settled(block: Block, other: Block, out: Block, op: str) -> None:
-    """if a: (if b: pass); X -> if a and (b or True): X"""
+    """Fold `if a: (if b: pass); X` into `if a and (b or True): X`."""
     term, inner = block.term, other.term
     assert isinstance(term, Branch) and isinstance(inner, Branch)
     onward = inner.true
@@ -50,10 +50,10 @@ def _join_settled(block: Block, other: Block, out: Block, op: str) -> None:
 
 
 def _opposite_first(block: Block, other: Block, onward: Block, out: Block) -> bool:
-    """Whether `not a or b` says a test better than `a and not b`.
+    """Return whether `not a or b` spells a test better than `a and not b`.
 
-    `is` and `in` have opposites of their own, so one that is to be negated was not written so. Else what comes
-    first in the code comes first in the text.
+    `is` and `in` have opposites of their own, so the source did not negate them. Otherwise what comes first in the
+    code comes first in the text.
     """
     in_first, in_second = ends_in_membership(block.ops), ends_in_membership(other.ops)
     if in_first is not in_second:
@@ -62,7 +62,7 @@ def _opposite_first(block: Block, other: Block, onward: Block, out: Block) -> bo
 
 
 def join_choice(block: Block) -> bool:
-    """if a: (if x: P else: Q) else: (if y: P else: Q) -> if (x if a else y): P else: Q"""
+    """Fold `if a: (if x: P else: Q) else: (if y: P else: Q)` into `if (x if a else y): P else: Q`."""
     term = block.term
     if not isinstance(term, Branch):
         return False
@@ -84,7 +84,7 @@ def join_choice(block: Block) -> bool:
 
 
 def join_kept_tests(block: Block) -> bool:
-    """(a or b) and c: the test of a leads past the value of b, which is kept if false"""
+    """Fold `(a or b) and c`, where the test of a leads past the value of b, which is kept if false."""
     term = block.term
     if not isinstance(term, Branch):
         return False
@@ -105,7 +105,7 @@ def join_kept_tests(block: Block) -> bool:
 
 
 def _join_kept_choice(block: Block, term: Branch) -> bool:
-    """(x if a else y) and z"""
+    """Fold `(x if a else y) and z`."""
     a, b = term.true, term.false
     x, y = a.term, b.term
     if not (isinstance(x, Keep) and isinstance(y, Keep) and operand(block, a) and operand(block, b)):

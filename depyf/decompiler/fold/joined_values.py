@@ -1,4 +1,4 @@
-"""Values that are made on several ways: conditional expressions, and `and` and `or` whose value is kept."""
+"""Joined values: conditional expressions, and `and` and `or` whose value is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from depyf.decompiler.fold.expression_ops import effect, reaches_below
 
 
 def join_select(block: Block) -> bool:
-    """if a: push x else: push y -> x if a else y"""
+    """Fold `if a: push x else: push y` into `x if a else y`."""
     term = block.term
     if not isinstance(term, Branch) or continues_chain(block):
         return False
@@ -29,7 +29,7 @@ def join_select(block: Block) -> bool:
 
 
 def _value_arm(block: Block, arm: Block) -> Optional[Tuple[List[Op], List[Op], Optional[Block]]]:
-    """(ops, ops after the join, join) of an arm that computes one value and goes to the join or returns it."""
+    """Return (ops, ops after the join, join) of an arm that computes one value and jumps to the join or returns it."""
     if not swallows(block, arm):
         return None
     if isinstance(arm.term, Jump) and effect(arm.ops) == 1:
@@ -40,7 +40,7 @@ def _value_arm(block: Block, arm: Block) -> Optional[Tuple[List[Op], List[Op], O
 
 
 def _join_select_copied(block: Block, term: Branch) -> bool:
-    """The arms of a conditional expression that end with a copy of what comes next, one of them or both."""
+    """Return the arms of a conditional expression, one or both of which end with a copy of what comes next."""
     after = _copied_to_both(block, term.true, term.false)
     if after:
         onward = Jump(term.true.term.target) if isinstance(term.true.term, Jump) else End()
@@ -62,9 +62,9 @@ def _join_select_copied(block: Block, term: Branch) -> bool:
 
 
 def _copied_to_both(block: Block, one: Block, other: Block) -> List[Op]:
-    """What comes after a conditional expression, where it was copied to the ends of both arms.
+    """Return what comes after a conditional expression, where it was copied to the ends of both arms.
 
-    It takes what is on the stack below, as the addition in `a + (b if c else d)` does: no statement could.
+    It uses the stack below, as the addition in `a + (b if c else d)` does: no statement could.
     """
     if not swallows(block, one) or not swallows(block, other) or not same_exit(one, other):
         return []
@@ -87,7 +87,7 @@ def _select(block: Block, term: Branch, then: List[Op], orelse: List[Op]) -> Non
 
 
 def _arm_to(block: Block, arm: Block, join: Block) -> Optional[List[Op]]:
-    """The ops of an arm that computes one value and goes to the join, or ends with a copy of it."""
+    """Return the ops of an arm that computes one value and jumps to the join, or ends with a copy of it."""
     if not swallows(block, arm):
         return None
     ops = arm.ops
@@ -103,7 +103,7 @@ def _one_line(*blocks: Block) -> bool:
 
 
 def join_value(block: Block) -> bool:
-    """a, kept if false, else dropped for b -> a and b; likewise for `or`, and for chained comparisons"""
+    """Fold a, kept if false, else dropped for b, into `a and b`; likewise for `or` and chained comparisons."""
     term = block.term
     if not isinstance(term, Keep) or is_joined(block):
         return False
@@ -111,12 +111,12 @@ def join_value(block: Block) -> bool:
 
 
 def is_joined(block: Block) -> bool:
-    """Whether what a block tests was computed in several others."""
+    """Return whether the value that a block tests was computed in several others."""
     return not block.ops and len(block.preds) > 1
 
 
 def join_operand(block: Block) -> bool:
-    """The same, wherever the value comes from."""
+    """Fold as `join_value` does, wherever the value comes from."""
     term = block.term
     if not isinstance(term, Keep):
         return False
@@ -134,7 +134,7 @@ def join_operand(block: Block) -> bool:
 
 
 def _join_keeps(block: Block, term: Keep) -> bool:
-    """(a and b) and c, where c is reached in other ways too: a and b are kept at the same place"""
+    """Fold `(a and b) and c` where c is also reached otherwise: a and b are kept at the same place."""
     inner = term.drop.term
     if not isinstance(inner, Keep) or not operand(block, term.drop) or len(inner.drop.preds) < 2:
         return False
@@ -149,9 +149,9 @@ def _join_keeps(block: Block, term: Keep) -> bool:
 
 
 def spread_test(block: Block) -> List[Block]:
-    """(a if b else c and d) or e, where the test of c leads past the one of what the choice gives
+    """Fold `(a if b else c and d) or e`, where the test of c leads past the test of the conditional expression.
 
-    What is tested is the value of a or that of d: each is, where it is computed. Returns the blocks to look at again.
+    The value tested is that of a or that of d: test each where it is computed. Return the blocks to visit again.
     """
     term, preds = block.term, list(block.preds)
     if block.number < 0 or block.ops or not isinstance(term, (Keep, Branch)) or not isinstance(term.test, Simple):
@@ -172,7 +172,7 @@ def spread_test(block: Block) -> List[Block]:
 
 
 def _operands(operator: str, ops: List[Op]) -> List[List[Op]]:
-    """The operands after the first, reversed: a chain of the same operator is one, however long it is."""
+    """Return the operands after the first, reversed: a chain of the same operator is one, however long it is."""
     last = ops[-1]
     if last.kind == "BOOL" and last.arg[0] == operator and isinstance(last.arg[1], Simple) and not last.arg[1].negate:
         rest: List[List[Op]] = last.arg[2]

@@ -1,4 +1,4 @@
-"""Apply the rules by which one block swallows another. Each looks at one block and the two or three after it."""
+"""The rules by which one block absorbs another. Each examines one block and the two or three after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from depyf.decompiler.fold.joined_values import join_operand, join_select, join_
 
 
 def apply_rules(graph: Graph, expressions: bool) -> None:
-    """Apply the rules until none applies. Innermost expressions first; a change looks again at what it touched.
+    """Apply the rules until none applies, innermost expressions first; visit changed blocks again.
 
     Without `expressions` only straight lines are joined: every branch stays a statement.
     """
@@ -76,7 +76,7 @@ def _split_first(graph: Graph, block: Block) -> None:
 
 
 def _detect_keep(block: Block) -> None:
-    """COPY 1, branch, POP on one side: the value stays on the other."""
+    """Match COPY 1, branch, POP on one side: the value stays on the other."""
     term = block.term
     if not isinstance(term, Branch) or not isinstance(term.test, Simple) or term.test.kind != "true":
         return
@@ -91,7 +91,7 @@ def _detect_keep(block: Block) -> None:
 
 
 def _unfold_keep(graph: Graph, block: Block) -> None:
-    """A Keep that no rule could use becomes an ordinary branch again."""
+    """Turn a Keep that no rule could use back into an ordinary branch."""
     term = block.term
     if not isinstance(term, Keep):
         return
@@ -108,7 +108,7 @@ def _unfold_keep(graph: Graph, block: Block) -> None:
 
 
 def join_straight(block: Block) -> bool:
-    """A; B -> AB"""
+    """Join two blocks, A; B, into one."""
     term = block.term
     if not isinstance(term, Jump):
         return False

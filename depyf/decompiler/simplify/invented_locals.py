@@ -1,7 +1,7 @@
-"""Simplify: locals that a code generator invented and never reads again are taken out of the program.
+"""Invented locals: remove from the program the locals that a code generator invented and never reads again.
 
 Dynamo stores the functions it calls in temporaries and deletes them afterwards. A local that is written and
-deleted but never read says nothing to a reader. (That its value is then released earlier is an assumption that
+deleted but never read is noise to a reader. (That its value is then released earlier is an assumption that
 the proof states.)
 """
 
@@ -16,7 +16,7 @@ _SILENT = frozenset({"CONST", "SWAP", "COPY", "POP", "BUILD_LIST", "BUILD_TUPLE"
 
 
 def read_through_aliases(program: Program, invented: Collection[str]) -> Program:
-    """The program with `tmp = x` read as `x` itself, for invented tmp and a parameter x that is never rebound."""
+    """Return the program with `tmp`, after `tmp = x`, read as `x`, for invented tmp and a parameter never rebound."""
     ops = program.ops
     changing = ("STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR")
     changed = Counter(op.arg for op in ops if op.kind in changing)
@@ -44,9 +44,9 @@ def read_through_aliases(program: Program, invented: Collection[str]) -> Program
 
 
 def drop_clears_of_unbound(program: Program) -> Program:
-    """The program without `PUSH_NULL; STORE_LOCAL x` at its beginning, where x has no value anyway.
+    """Return the program without `PUSH_NULL; STORE_LOCAL x` at its beginning, where x has no value anyway.
 
-    A resume function of Dynamo begins so if its user's local had none where the graph broke.
+    A resume function of Dynamo begins so if the user's local had no value where the graph broke.
     """
     ops = program.ops
     bound = set(parameters(program.code))
@@ -64,7 +64,7 @@ def drop_clears_of_unbound(program: Program) -> Program:
 
 
 def drop_final_deletes(program: Program, invented: Collection[str]) -> Program:
-    """The program without deletes of invented locals that only the return follows: the frame ends anyway."""
+    """Return the program without deletes of invented locals right before the return: the frame ends anyway."""
     ops = program.ops
     gone = set()
     for index, op in enumerate(ops):
@@ -81,7 +81,7 @@ def drop_final_deletes(program: Program, invented: Collection[str]) -> Program:
 
 
 def store_before_deletes(program: Program, invented: Collection[str]) -> Program:
-    """The program with `del a; x = value` as `x = value; del a`, for invented a: so the value needs no name before."""
+    """Return the program with `x = value; del a` for `del a; x = value`, a invented: the value needs no name then."""
     ops = list(program.ops)
     targets = {op.target for op in ops if op.target >= 0} | {handler.target for handler in program.handlers}
     changed = False
@@ -104,7 +104,7 @@ def store_before_deletes(program: Program, invented: Collection[str]) -> Program
 
 
 def without(program: Program, gone: Collection[int]) -> Program:
-    """The program without some of its ops, none of which jumps."""
+    """Return the program without some of its ops, none of which jumps."""
     new_index: List[int] = []
     kept: List[Op] = []
     for index, op in enumerate(program.ops):
@@ -116,7 +116,7 @@ def without(program: Program, gone: Collection[int]) -> Program:
 
 
 def _renumbered(program: Program, kept: List[Op], new_index: List[int]) -> Program:
-    """The program with these ops only; `new_index` says where each one of before, or the next that is kept, is now."""
+    """Return the program with these ops only; `new_index` maps each old op, or the next one kept, to its new index."""
     for index, op in enumerate(kept):
         if op.target >= 0:
             kept[index] = Op(op.kind, op.arg, op.offset, new_index[op.target], op.handler)
@@ -125,7 +125,7 @@ def _renumbered(program: Program, kept: List[Op], new_index: List[int]) -> Progr
 
 
 def drop_unread_locals(program: Program, invented: Collection[str]) -> Program:
-    """The program without the stores and deletes of invented locals that are never read."""
+    """Return the program without the stores and deletes of invented locals that are never read."""
     read = {op.arg for op in program.ops if op.kind in ("LOAD_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CLOSURE")}
     unread = set(invented) - read
     if not unread:

@@ -1,9 +1,9 @@
-"""Stores of a variable into itself.
+"""Self stores: stores of a variable into itself.
 
 Where a function inside shares a variable of the frame, Dynamo reads that variable from its cell and stores it there
-again, at once. Nothing happens between the two, so the cell holds afterwards what it held before, and nothing is let
-go of. Only a cell that somebody has emptied could tell: the read would raise. When Dynamo traced the frame the variable
-had a value, and `Assumption.SHARED_VARIABLES_BOUND` says that it still has one. Then the two can be left out.
+again, at once. Nothing happens between the two, so the cell holds afterwards what it held before, and nothing is
+released. Only an empty cell would make a difference: the read would raise. When Dynamo traced the frame the variable
+had a value, and `Assumption.SHARED_VARIABLES_BOUND` states that it still has one. Then the two can be left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from depyf.decompiler.simplify.invented_locals import without
 
 
 def self_stores(program: Program) -> List[int]:
-    """The indices of the reads that a store to the same variable follows directly, whichever way it is reached."""
+    """Return the indices of reads that a store to the same variable directly follows on every path."""
     ops = program.ops
     found = [
         index
@@ -31,6 +31,6 @@ def self_stores(program: Program) -> List[int]:
 
 
 def without_self_stores(program: Program) -> Program:
-    """The program without them."""
+    """Return the program without its self stores."""
     found = self_stores(program)
     return without(program, {place for index in found for place in (index, index + 1)}) if found else program
