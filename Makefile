@@ -49,9 +49,10 @@ lint: $(TEST)/ready  ## ruff (linter and formatter), mypy, the map of the house
 	$(TEST)/bin/mypy
 	$(TEST)/bin/python tools/house.py --check
 
-coverage: $(TEST)/ready  ## branch coverage by the tests, subprocesses included
+coverage: $(TEST)/ready  ## branch coverage by the tests, on every CPython that is found, subprocesses included
 	rm -f .coverage .coverage.*
-	OMP_NUM_THREADS=1 $(TEST)/bin/python -m coverage run -m pytest -n $(JOBS)
+	-OMP_NUM_THREADS=1 $(TEST)/bin/python -m coverage run -m pytest -n $(JOBS)
+	-$(TEST)/bin/python tools/other_pythons.py --jobs $(JOBS) --coverage
 	$(TEST)/bin/python -m coverage combine --quiet
 	$(TEST)/bin/python -m coverage report
 

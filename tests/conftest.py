@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 
 import pytest
 
@@ -12,6 +13,14 @@ collect_ignore = [] if importlib.util.find_spec("torch") else NEED_TORCH
 
 def pytest_report_header() -> str:
     return f"torch is not installed: not collected: {', '.join(collect_ignore)}" if collect_ignore else ""
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Skip tests marked `untraced` in a coverage run."""
+    if sys.gettrace() is not None:
+        for item in items:
+            if item.get_closest_marker("untraced"):
+                item.add_marker(pytest.mark.skip(reason="Dynamo is called for more frames under a trace function"))
 
 
 @pytest.fixture(scope="module")

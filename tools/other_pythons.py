@@ -1,6 +1,6 @@
 """Run the tests that need no torch on every other CPython that depyf supports.
 
-    python tools/other_pythons.py [--jobs N] [--venvs FOLDER] [-- arguments for pytest]
+    python tools/other_pythons.py [--jobs N] [--venvs FOLDER] [--coverage] [-- arguments for pytest]
 
 `make test` ends with this.  Interpreters are found among pyenv's and on the PATH; each gets an environment without
 torch (`.venv-python3.12`), which is kept and used again.  Versions that are not found are named in the last line.
@@ -44,10 +44,11 @@ def make_environment(interpreter: str, folder: Path) -> str:
     return python
 
 
-def run_tests(python: str, arguments: Sequence[str]) -> bool:
+def run_tests(python: str, arguments: Sequence[str], coverage: bool = False) -> bool:
     """Run pytest in an environment without torch, where tests/conftest.py collects only what can run."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [python, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    runner = ["coverage", "run", "-m", "pytest"] if coverage else ["pytest"]
+    command = [python, "-m", *runner, "-p", "no:cacheprovider", *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment).returncode == 0
 
 
@@ -55,6 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--jobs", default="2", help="processes of pytest")
     parser.add_argument("--venvs", default=str(ROOT), help="where the environments are kept")
+    parser.add_argument("--coverage", action="store_true", help="measure, for `coverage combine`")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     options = parser.parse_args(arguments)
     missing, failed = [], []
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
             continue
         print(f"\nCPython {interpreters.version_of(interpreter)}, without torch:", flush=True)
         python = make_environment(interpreter, Path(options.venvs) / f".venv-python{version}")
-        if not run_tests(python, ["-n", options.jobs, *options.pytest]):
+        if not run_tests(python, ["-n", options.jobs, *options.pytest], options.coverage):
             failed.append(f"CPython {version}")
     if missing:
         print("not found, so not tested: " + ", ".join(missing))

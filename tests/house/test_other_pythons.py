@@ -20,7 +20,7 @@ def machine(monkeypatch):
     monkeypatch.setattr(other_pythons.interpreters, "find", lambda version: version if version != "3.14" else None)
     monkeypatch.setattr(other_pythons.interpreters, "version_of", lambda interpreter: f"{interpreter}.1")
     monkeypatch.setattr(other_pythons, "make_environment", lambda interpreter, folder: Path(folder).name)
-    monkeypatch.setattr(other_pythons, "run_tests", lambda python, arguments: python not in failing)
+    monkeypatch.setattr(other_pythons, "run_tests", lambda python, arguments, coverage: python not in failing)
     return failing
 
 

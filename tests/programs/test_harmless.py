@@ -293,6 +293,7 @@ def training_step(x, weight):
     return loss.detach() * 2
 
 
+@pytest.mark.untraced
 def test_a_training_step_compiled_as_a_whole_does_not_compile_frames_of_depyf(tmp_path):
     """The backward is compiled while Dynamo traces every called frame, so it could trace depyf's own."""
 

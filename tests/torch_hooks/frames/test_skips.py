@@ -195,6 +195,7 @@ def test_the_summary_names_skipped_functions_that_the_user_could_get_compiled(tm
     assert "open first: " in error and "full_code_for_calls_disabled_0.py" in error
 
 
+@pytest.mark.untraced
 def test_without_the_hook_skips_are_read_from_the_trace(tmp_path, monkeypatch):
     real = private_hooks.find
     monkeypatch.setattr(private_hooks, "find", lambda name: None if name == "skip_reasons" else real(name))
