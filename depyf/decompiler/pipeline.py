@@ -79,7 +79,7 @@ def decompile_frame(
 
 
 def _ladder(code: CodeType, has_own_locals: bool) -> Iterator[Tuple[Rung, bool]]:
-    """The rungs to try, and whether each code object inside takes the rung that suits it."""
+    """Yield the rungs to try, and whether each code object inside takes the rung that suits it."""
     has_code_inside = any(isinstance(const, CodeType) for const in code.co_consts)
     if temporaries.are_wanted():
         yield WITH_TEMPORARIES, False

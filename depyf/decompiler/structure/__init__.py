@@ -1,6 +1,6 @@
 """Structure: the folded graph -> a region tree of statements.
 
-The dominator tree says where code belongs (Ramsey, "Beyond Relooper", ICFP 2022): a block that several
+The dominator tree gives the place of each block (Ramsey, "Beyond Relooper", ICFP 2022): a block that several
 others lead to is placed after the statement that dominates it, any other where it is reached. Control that
 reaches the place where a sequence ends anyway just falls there; the head of the loop around is `continue`,
 what comes after it is `break`. What fits none of these raises `Unstructured`, and the next rung of the ladder

@@ -1,7 +1,7 @@
 """The pattern of one `case`, found by running its ops on symbols.
 
 The compiler turns a pattern into tests that leave for the next case when they fail. Running only the way on which
-every test succeeds, with the subject and its parts as symbols, says what was tested: that is the pattern.
+every test succeeds, with the subject and its parts as symbols, collects what was tested: that is the pattern.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class NoPattern(Exception):
 
 
 class Place:
-    """The subject or one of its parts, with what the pattern says of it."""
+    """The subject or one of its parts, with what the pattern requires of it."""
 
     __slots__ = ("kind", "value", "parts", "extra", "names", "star")
 
@@ -72,14 +72,14 @@ Stack = List[Any]
 
 
 def constant_of(entry: Any) -> Any:
-    """The constant that the pattern pushed."""
+    """Return the constant that the pattern pushed."""
     if isinstance(entry, Computed) and len(entry.ops) == 1 and entry.ops[0].kind == "CONST":
         return entry.ops[0].arg
     raise NoPattern("a constant was expected")
 
 
 def place_of(entry: Any) -> Place:
-    """The place on the stack."""
+    """Return the place on the stack."""
     if not isinstance(entry, Place):
         raise NoPattern("a part of the subject was expected")
     return entry
@@ -286,7 +286,7 @@ def _set_length(place: Place, length: int) -> None:
 
 
 def _open(entry: Taken, place: Place) -> None:
-    """MATCH_CLASS or MATCH_KEYS succeeded: the place has parts."""
+    """Give a place its parts: MATCH_CLASS or MATCH_KEYS succeeded."""
     if entry.what == "attributes":
         cls, count, names = entry.value
         place.become("class", cls)

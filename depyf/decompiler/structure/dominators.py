@@ -54,11 +54,11 @@ class Dominance:
             work.extend(self.children[block])
 
     def dominates(self, a: Block, b: Block) -> bool:
-        """Whether every way to `b` leads through `a`; not where there is no way to `b` at all."""
+        """Return whether every way to `b` leads through `a`; not where there is no way to `b` at all."""
         return self._first[a] <= self._first.get(b, -1) <= self._last[a]
 
     def loop_of(self, block: Block) -> Optional[Block]:
-        """The header of the innermost loop that a block is in, or leads out of without a way back."""
+        """Return the header of the innermost loop that a block is in, or leads out of without a way back."""
         while block not in self._innermost:
             above = self.idom[block]
             if above is block:
@@ -91,7 +91,7 @@ class Dominance:
 
 
 def immediate_dominators(entry: Block, edges: Dict[Block, List[Block]]) -> Dict[Block, Block]:
-    """The last block that every way from the entry leads through, for each block; the entry has itself."""
+    """Return the last block that every way from the entry leads through, for each block; the entry has itself."""
     order, parent = _preorder(entry, edges)
     number = {block: position for position, block in enumerate(order)}
     preds: List[List[int]] = [[] for _ in order]
@@ -109,7 +109,8 @@ def immediate_dominators(entry: Block, edges: Dict[Block, List[Block]]) -> Dict[
 
 
 def _preorder(entry: Block, edges: Dict[Block, List[Block]]) -> Tuple[List[Block], List[int]]:
-    """The blocks in the order of a depth-first walk, and the position of the block that each was reached from."""
+    """Return the blocks in the order of a depth-first walk, and the position of the block that each was reached
+    from."""
     order, parent, seen = [entry], [0], {entry}
     stack = [(0, iter(edges.get(entry, ())))]
     while stack:
@@ -127,7 +128,8 @@ def _preorder(entry: Block, edges: Dict[Block, List[Block]]) -> Tuple[List[Block
 
 
 def _evaluate(block: int, semi: List[int], best: List[int], above: List[int]) -> int:
-    """Of the blocks above this one that are done, the one with the least semidominator; paths are compressed."""
+    """Return, of the blocks above this one that are done, the one with the least semidominator; paths are
+    compressed."""
     if above[block] < 0:
         return block
     path = []
@@ -144,7 +146,7 @@ def _evaluate(block: int, semi: List[int], best: List[int], above: List[int]) ->
 
 
 def _source(block: Block, target: Block) -> Block:
-    """Where an edge counts as coming from: the guard of the outermost region whose body or handler it leaves."""
+    """Return where an edge counts as coming from: the guard of the outermost region whose body or handler it leaves."""
     left = _first_left(block.regions, target.regions)
     handled = _first_left(block.handlers, target.handlers)
     if handled is not None and (left is None or not _lies_in(handled, left)):

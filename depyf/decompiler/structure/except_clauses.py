@@ -14,7 +14,7 @@ UNBINDING = 3  # `e = None; del e`
 
 
 def read_clauses(graph: Graph, region: Region) -> List[Clause]:
-    """The `except` clauses of a region. The blocks that test the types are used up; bodies start clean."""
+    """Return the `except` clauses of a region. The blocks that test the types are used up; bodies start clean."""
     block = region.entry
     if not block.ops or block.ops[0].kind != "PUSH_EXC_INFO":
         raise Unstructured("a handler does not begin as one")
@@ -70,7 +70,7 @@ def _strip_at(block: Block, position: int, name: Op) -> None:
 
 
 def clause_ends(start: Block) -> Iterator[Tuple[Block, int]]:
-    """(block, position of POP_EXCEPT) for each place where control leaves the clause that begins with `start`."""
+    """Yield (block, position of POP_EXCEPT) for each place where control leaves the clause that begins with `start`."""
     seen: Set[Tuple[Block, int]] = set()
     work = [(start, 1)]
     while work:
@@ -95,7 +95,7 @@ def clause_ends(start: Block) -> Iterator[Tuple[Block, int]]:
 
 
 def merge_clause_ends(graph: Graph, start: Block) -> None:
-    """Where control leaves a clause for the same place, it does so in one block."""
+    """Merge the blocks in which control leaves a clause for the same place."""
     groups: Dict[Tuple[Block, int], List[Tuple[Block, int]]] = {}
     for block, position in list(clause_ends(start)):
         length = len(block.ops) - position

@@ -9,7 +9,7 @@ from depyf.decompiler.flow.regions import Region
 
 
 def ends_of_finals(graph: Graph) -> Dict[Region, Block]:
-    """The end of each `finally` body, in a block of its own: what is caught is raised again there."""
+    """Return the end of each `finally` body, in a block of its own: what is caught is raised again there."""
     found: Dict[Region, Block] = {}
     for block in list(graph.blocks):
         region: Optional[Region] = block.handlers[-1] if block.handlers else None
@@ -24,7 +24,7 @@ def ends_of_finals(graph: Graph) -> Dict[Region, Block]:
 
 
 def exits_of_finals(graph: Graph) -> Dict[Region, List[Block]]:
-    """Where control goes when the body of a `finally` leaves by itself, and drops what was caught."""
+    """Return where control goes when the body of a `finally` leaves by itself, and drops what was caught."""
     found: Dict[Region, List[Block]] = {}
     for block in graph.blocks:
         region: Optional[Region] = block.handlers[-1] if block.handlers else None

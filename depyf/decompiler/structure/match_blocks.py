@@ -1,8 +1,8 @@
-"""Find `match` statements in the graph and say them as blocks that end in a `Case`.
+"""Find `match` statements in the graph and rewrite them as blocks that end in a `Case`.
 
 A case is recognised by running it on symbols (see `patterns`) from the place where its subject is on the stack to
 the place where its names are bound. Where one of its tests fails, the parts still on the stack are popped one by one
-and the next case begins. What is not understood is left alone. That all this is right is for the proof to say.
+and the next case begins. What is not understood is left alone. Whether all this is right, the proof decides.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _may_start(op: Op) -> bool:
 
 
 def _chain_at(block: Block, position: int) -> List[Found]:
-    """The cases of a match statement that begins here; none if there is none."""
+    """Return the cases of a match statement that begins here; none if there is none."""
     op = block.ops[position]
     if not _may_start(op):
         return []
@@ -77,7 +77,7 @@ def _chain_at(block: Block, position: int) -> List[Found]:
 
 
 def _start_of_class(block: Block, position: int) -> int:
-    """Where the class expression begins that a MATCH_CLASS uses."""
+    """Return where the class expression begins that a MATCH_CLASS uses."""
     position -= 2
     while position > 0 and block.ops[position].kind == "LOAD_ATTR":
         position -= 1
@@ -85,7 +85,7 @@ def _start_of_class(block: Block, position: int) -> int:
 
 
 def _chain(start: Cursor) -> Optional[List[Found]]:
-    """The cases from `start` on. Each but the last keeps the subject for the next one."""
+    """Return the cases from `start` on. Each but the last keeps the subject for the next one."""
     found: List[Found] = []
     while True:
         last = _case(start, keeps=False)
@@ -101,7 +101,7 @@ def _chain(start: Cursor) -> Optional[List[Found]]:
 
 
 def _is_capture(cursor: Cursor) -> bool:
-    """`case x:` as the last case is a store of the subject."""
+    """Return whether the last case is `case x:`, a store of the subject."""
     block, position = cursor
     return position < len(block.ops) and block.ops[position].kind in STORES
 
@@ -124,7 +124,7 @@ class _Case:
         self.joined: Optional[Tuple[List[Op], Test, bool]] = None  # the guard, where it was joined with the last test
 
     def parse(self) -> Found:
-        """The case, or NoPattern."""
+        """Return the case; NoPattern if there is none."""
         block, position = self.start
         pattern = Place()
         below = ["subject"] if self.keeps else []
@@ -166,7 +166,7 @@ class _Case:
         return block, position
 
     def follow(self, block: Block, stack: Stack) -> Block:
-        """The block after this one on the way of success."""
+        """Return the block after this one on the way of success."""
         term = block.term
         if isinstance(term, Jump):
             return term.target
@@ -183,7 +183,8 @@ class _Case:
         return success
 
     def split(self, test: Both, outcome: bool, height: int) -> bool:
-        """The last test and the guard were joined: `0 == subject and guard`. Returns the outcome if both hold."""
+        """Split a last test that was joined with the guard, `0 == subject and guard`; return the outcome if both
+        hold."""
         if outcome != (test.op == "and") or height != int(self.keeps):
             raise NoPattern("a compound test in a pattern")
         ops, first = test.rest[-1]
@@ -228,7 +229,7 @@ class _Case:
         return end
 
     def finish(self, pattern: Place, cursor: Cursor) -> Found:
-        """The guard, if there is one, and where the body begins."""
+        """Return the guard, if there is one, and where the body begins."""
         block, position = cursor
         block, position = _skip(block, position)
         is_body = position < len(block.ops) and block.ops[position].kind == "POP"
@@ -254,7 +255,7 @@ class _Case:
     def guard(
         self, block: Block, position: int, otherwise: Optional[Cursor]
     ) -> Optional[Tuple[Tuple[List[Op], Test, bool], Optional[Cursor], Cursor]]:
-        """(the guard, the body, the next case)"""
+        """Return (the guard, the body, the next case)."""
         term = block.term
         ops = block.ops[position:]
         if not isinstance(term, Branch) or effect(ops) != 1 or (position == 0 and len(block.preds) > 1):
@@ -289,7 +290,8 @@ def _after_pops(cursor: Cursor, height: int, base: int) -> Fail:
 
 
 def _same_place(a: Cursor, b: Cursor) -> bool:
-    """The same place, or copies of the same end, or of the same way to one place."""
+    """Return whether two cursors are at the same place, or at copies of the same end or of the same way to one
+    place."""
     if a == b:
         return True
     (block, i), (other, j) = a, b
@@ -320,14 +322,14 @@ def _apply(graph: Graph, chain: List[Found]) -> None:
 
 
 def _never(guard: Optional[Tuple[List[Op], Test, bool]]) -> Tuple[List[Op], Test, bool]:
-    """A guard that never holds, whatever its first part gives."""
+    """Return a guard that never holds, whatever its first part gives."""
     if guard is None:
         return [Op("CONST", False, -1)], Simple("true"), True
     return guard[0], always(guard[1], False), True
 
 
 def _nothing(graph: Graph, start: Block) -> Block:
-    """The body of a case that is never chosen: it leads nowhere."""
+    """Return the body of a case that is never chosen: it leads nowhere."""
     body = graph.new_block(start.offset, start.handler, start.line)
     body.regions = start.regions
     body.ops = [Op("POP", None, start.offset), Op("NOWHERE", None, start.offset)]

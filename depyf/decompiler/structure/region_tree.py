@@ -97,7 +97,7 @@ class WithNode:
 
 
 class MachineNode:
-    """`while True` over an integer: each arm is the code from one block on, up to where it says the next state."""
+    """`while True` over an integer: each arm is the code from one block on, up to where it sets the next state."""
 
     __slots__ = ("arms", "is_outermost", "start", "variable", "offset")
 
@@ -159,7 +159,7 @@ Item = Union[Op, IfNode, CaseNode, LoopNode, TryNode, WithNode, Leave, MachineNo
 
 
 def parts(item: Any) -> List[Sequence]:
-    """The sequences directly inside an item."""
+    """Return the sequences directly inside an item."""
     if isinstance(item, IfNode):
         return [item.then, item.orelse]
     if isinstance(item, (CaseNode, LoopNode)):

@@ -1,7 +1,7 @@
-"""Returns of a value that was computed before: they belong to where it was.
+"""Duplicate a shared return into each block that computes its value.
 
 `return x` in an `except` clause, a `for` loop or a `with` block ends in clean-up below the value. The compiler shares
-that end between returns where it can; the text says `return` once for each value. A value that is not returned after
+that end between returns where it can; the text has one `return` for each value. A value that is not returned after
 all, since a `finally` body around leaves for elsewhere, is dropped where it was computed.
 """
 
@@ -30,12 +30,12 @@ def share_out_returns(graph: Graph) -> None:
 
 
 def _leaves_a_value(ops: List[Op]) -> bool:
-    """Whether the ops end in clean-up below a value."""
+    """Return whether the ops end in clean-up below a value."""
     return len(ops) > 1 and ops[-2].kind == "SWAP" and ops[-1].kind in ("POP", "POP_EXCEPT")
 
 
 def _returns_what_was_there(ops: List[Op]) -> bool:
-    """Whether the ops do nothing but return what was on the stack before them, popping what lies below."""
+    """Return whether the ops do nothing but return what was on the stack before them, popping what lies below."""
     stack: List[bool] = []  # of each entry: was it there before?
     for op in ops:
         kind = op.kind

@@ -74,7 +74,7 @@ def _walk(graph: Graph, block: Block, entries: List[Entry]) -> None:
 
 
 def _cut(graph: Graph, block: Block, position: int, may_return: bool) -> bool:
-    """Cut a block here unless nothing comes after, or only a return that may be said inside the statement."""
+    """Cut a block here unless nothing comes after, or only a return that may be written inside the statement."""
     ops = block.ops[position:]
     if len(ops) >= 3 and ops[0].kind == "CONST" and ops[0].arg is None and ops[1].kind.startswith("STORE_"):
         if ops[2].kind.startswith("DELETE_") and ops[1].arg == ops[2].arg:

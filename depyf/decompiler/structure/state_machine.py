@@ -3,9 +3,9 @@
 For graphs that no nest of statements has: loops that are entered in two places, statements that several places follow.
 Each block with more than one way to it becomes an arm of `while True` over an integer (Bahmann et al., "Perfect
 Reconstructability of Control Flow from Demand Dependence Graphs", 2015, show that this is total). What the language
-lets only a statement say stays one: a protected region, a handler, a `for` loop is a context with a machine of its own
+has a statement for stays one: a protected region, a handler, a `for` loop is a context with a machine of its own
 where it needs one, inside the arm that enters it. A context is left by setting the state to a block outside and
-breaking out of its machine; machines in between do not know that state and break as well.
+breaking out of its machine; machines in between have no arm for that state and break as well.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Machines:
     # -- what lies in what
 
     def ways(self, block: Block) -> List[Block]:
-        """Where control can go from a block, by the statements that it begins."""
+        """Return where control can go from a block, by the statements that it begins."""
         term = block.term
         if not isinstance(term, Guarded):
             return block.successors()
@@ -92,14 +92,14 @@ class _Machines:
         return [term.body, *(clause.block for clause in self.clauses[region])]
 
     def path(self, block: Block) -> Path:
-        """The contexts around a block."""
+        """Return the contexts around a block."""
         containers: List[Tuple[str, Any]] = [("region", region) for region in block.regions]
         containers += [("handler", region) for region in block.handlers]
         containers += [("for", header) for header in block.loops]
         return tuple(sorted(containers, key=lambda container: len(self.path_to(container))))
 
     def path_to(self, container: Tuple[str, Any]) -> Path:
-        """The contexts around a container."""
+        """Return the contexts around a container."""
         known = self.paths.get(container)
         if known is None:
             kind, thing = container
@@ -110,7 +110,7 @@ class _Machines:
     # -- contexts
 
     def variable(self, path: Path) -> int:
-        """The state variable of a context.
+        """Return the state variable of a context.
 
         The body of a `with` has its own: when the exception is swallowed, the state outside must still be what it was
         set to before. So has that of a `finally`, which runs while the state outside is set.
@@ -139,7 +139,8 @@ class _Machines:
             self.tasks.append(Task(block, sequence, context))
 
     def arms(self, entry: Block, path: Path) -> Set[Block]:
-        """The blocks of a context that are reached in several ways, or from inside a statement of the context."""
+        """Return the blocks of a context that are reached in several ways, or from inside a statement of the
+        context."""
         inside = self.reached(entry, path)
         found: Set[Block] = set()
         for block in inside:
@@ -152,7 +153,7 @@ class _Machines:
         return found
 
     def reached(self, entry: Block, path: Path) -> Set[Block]:
-        """The blocks of a context that can be reached from its entry, by way of inner contexts as well."""
+        """Return the blocks of a context that can be reached from its entry, by way of inner contexts as well."""
         inside: Set[Block] = set()
         seen = {entry}
         work = [entry]
@@ -170,7 +171,7 @@ class _Machines:
         return inside
 
     def is_back_in_for(self, block: Block, target: Block) -> bool:
-        """Whether an edge goes from inside a `for` loop to its header."""
+        """Return whether an edge goes from inside a `for` loop to its header."""
         return isinstance(target.term, ForIter) and target in block.loops
 
     # -- one sequence
@@ -206,13 +207,13 @@ class _Machines:
             self.end_of_final(block, out, context)
 
     def note_placed(self, block: Block) -> None:
-        """Every block has one place."""
+        """Record that a block is placed; a second time is an error."""
         if block in self.placed:
             raise Unstructured("a block is needed in two places of a state machine")
         self.placed.add(block)
 
     def go(self, target: Block, out: Sequence, context: Context, source: Block) -> None:
-        """Go to a block: say it here if nothing else leads to it, else set the state."""
+        """Go to a block: place it here if nothing else leads to it, else set the state."""
         if not self.is_state(target, context):
             self.tasks.append(Task(target, out, context))
             return
@@ -225,13 +226,13 @@ class _Machines:
         out.items.append(Goto(target, variables, leaves, source.offset))
 
     def end_of_final(self, block: Block, out: Sequence, context: Context) -> None:
-        """The end of the body of a `finally` that has a machine: a state that the machine does not know."""
+        """End the body of a `finally` that has a machine: set a state that has no arm."""
         out.items.append(Expect(block, self.variable(context.path), block.offset, is_test=False))
         if context.is_arm:
             out.items.append(Leave("break", block.offset))
 
     def is_state(self, target: Block, context: Context) -> bool:
-        """Whether a block is reached by setting the state, and not just said next."""
+        """Return whether a block is reached by setting the state, and is not just placed next."""
         path = self.path(target)
         if path != context.path and path != context.path[: len(path)]:
             raise Unstructured("a statement is entered in the middle")

@@ -41,7 +41,7 @@ from depyf.decompiler.structure.shared_returns import share_out_returns
 from depyf.decompiler.structure.stack_depths import find_depths
 from depyf.decompiler.structure.with_exits import Swallowed, after_with, flag_ways_out
 
-# A block that returns or raises with at most this many ops is said again rather than jumped to.
+# A block that returns or raises with at most this many ops is written again rather than jumped to.
 COPIED_END = 6
 
 
@@ -71,14 +71,14 @@ def statements_of(graph: Graph, regions: Regions, flags: bool) -> Sequence:
 
 
 def reraises_alike(a: Block, b: Block) -> bool:
-    """Whether two blocks are copies of the end of one handler."""
+    """Return whether two blocks are copies of the end of one handler."""
     if not isinstance(a.term, End) or not isinstance(b.term, End) or a.regions != b.regions:
         return False
     return bool(a.ops) and a.ops[-1].kind == "RERAISE" and len(a.ops) == len(b.ops) and all(map(same_op, a.ops, b.ops))
 
 
 def is_copy_of(a: Block, b: Block) -> bool:
-    """Whether two blocks are copies of one end of a handler, or of what is pushed on the way to one place."""
+    """Return whether two blocks are copies of one end of a handler, or of what is pushed on the way to one place."""
     if reraises_alike(a, b):
         return True
     if not isinstance(a.term, Jump) or not isinstance(b.term, Jump) or a.term.target is not b.term.target:
@@ -88,7 +88,7 @@ def is_copy_of(a: Block, b: Block) -> bool:
 
 
 def leads_to(start: Block) -> Set[Block]:
-    """The blocks that control can come to from one."""
+    """Return the blocks that control can come to from one."""
     seen, work = {start}, [start]
     while work:
         for target in work.pop().successors():
@@ -99,7 +99,7 @@ def leads_to(start: Block) -> Set[Block]:
 
 
 def loop_kind(term: object) -> str:
-    """The keyword of the loop whose header ends in `term`."""
+    """Return the keyword of the loop whose header ends in `term`."""
     if isinstance(term, ForIter):
         return "async for" if term.is_async else "for"
     return "while"
@@ -181,7 +181,7 @@ class _Structurer:
                 block = None
 
     def transfer(self, target: Block, out: Sequence, around: Around, source: Block) -> Optional[Block]:
-        """The block to go on with after a jump to `target`; None when the jump has been said."""
+        """Return the block to continue with after a jump to `target`; None when the jump has been written."""
         if target is around.fall or (around.fall is not None and is_copy_of(target, around.fall)):
             return None
         if target is around.header:
@@ -197,20 +197,20 @@ class _Structurer:
             if len(target.regions) < len(source.regions) and not self.may_move_in(target):
                 raise Unstructured("control leaves a protected region in the middle")
             if len(target.regions) < len(source.regions):
-                target.regions = source.regions  # it is said inside
+                target.regions = source.regions  # it is written inside
             return target
         if self.may_be_copied(target, source):
             return target
         raise Unstructured("a jump that no statement makes")
 
     def may_move_in(self, block: Block) -> bool:
-        """Whether a block that lies outside a region cannot raise, so that it may as well be said inside."""
+        """Return whether a block that lies outside a region cannot raise, so that it may as well be written inside."""
         if not isinstance(block.term, (End, Jump)) or not all(op.kind in SILENT for op in block.ops):
             return False
         return not any((op.offset, op.arg) in self.raising for op in block.ops if op.kind == "LOAD_LOCAL")
 
     def may_be_copied(self, block: Block, source: Block) -> bool:
-        """Short ends may be said twice, and so may blocks that only pop something on the way."""
+        """Return whether a block may be written twice: a short end, or one that only pops something on the way."""
         if len(block.ops) > COPIED_END or block in self.dominance.loops:
             return False
         if self.may_move_in(block):
@@ -219,27 +219,27 @@ class _Structurer:
 
     @staticmethod
     def only_leaves(block: Block, around: Around) -> bool:
-        """Whether a block is just `break` or `continue`, with what that pops."""
+        """Return whether a block is just `break` or `continue`, with what that pops."""
         term = block.term
         if not isinstance(term, Jump) or term.target not in (around.header, around.after):
             return False
         return all(op.kind == "POP" for op in block.ops)
 
     def without_copies(self, joins: List[Block], block: Block, around: Around) -> List[Block]:
-        """Only one block can come after a statement: where there are several, those that may be said twice are.
+        """Return the blocks after a statement without those that may be written twice: only one can come after it.
 
         What comes after the statements around counts if control goes there from inside this one.
         """
         if not joins or (len(joins) < 2 and not self.is_left_for(around.fall, block)):
             return joins
-        return [join for join in joins if not self.is_said_again(join)]
+        return [join for join in joins if not self.may_be_repeated(join)]
 
-    def is_said_again(self, block: Block) -> bool:
-        """Whether a block may be said wherever control comes from."""
+    def may_be_repeated(self, block: Block) -> bool:
+        """Return whether a block may be written wherever control comes from."""
         return all(self.may_be_copied(block, pred) for pred in block.preds)
 
     def is_left_for(self, target: Optional[Block], block: Block) -> bool:
-        """Whether control goes to `target` from inside the statement that `block` begins."""
+        """Return whether control goes to `target` from inside the statement that `block` begins."""
         if target is None:
             return False
         return any(self.dominance.dominates(block, pred) for pred in target.preds)
@@ -263,7 +263,7 @@ class _Structurer:
     def case(self, block: Block, term: Case, out: Sequence, around: Around) -> Optional[Block]:
         """Place the cases of a match statement; returns the block that comes after it.
 
-        Where cases leave, the place that the others go on to is dominated by one of them: it comes after all.
+        Where cases leave, the place that the others continue at is dominated by one of them: it comes after all.
         """
         chain = [block]
         while isinstance(term.otherwise.term, Case) and term.keeps and not term.otherwise.ops:
@@ -292,16 +292,16 @@ class _Structurer:
             self.tasks.append(Task(block, out, around))
 
     def joins(self, block: Block, around: Around) -> List[Block]:
-        """The blocks to be placed after the statement that `block` begins, in order."""
+        """Return the blocks to be placed after the statement that `block` begins, in order."""
         known = (around.fall, around.header, around.after)
         children = self.dominance.children[block]
         found = [c for c in children if self.dominance.forward_preds.get(c, 0) > 1 and c not in known]
         return self.without_copies(found, block, around)
 
     def after(self, joins: List[Block], around: Around) -> Optional[Block]:
-        """Go on with the first join; what it leads to among the others comes after it."""
+        """Return the one join, the block to continue with."""
         if len(joins) > 1:
-            raise Unstructured("several places to go on after one statement")
+            raise Unstructured("several places follow one statement")
         return joins[0] if joins else None
 
     # -- loops
@@ -340,7 +340,7 @@ class _Structurer:
 
     @staticmethod
     def is_loop_test(header: Block, term: Branch, inside: Set[Block]) -> bool:
-        """Whether a loop begins with a test that ends it.
+        """Return whether a loop begins with a test that ends it.
 
         One that would have to be written in its opposite is none, nor one whose other way comes first in the code.
         """
@@ -353,13 +353,13 @@ class _Structurer:
         return not (needs_opposite and ends_in_membership(header.ops))
 
     def transfer_after(self, after: Block, out: Sequence, around: Around, header: Block) -> Optional[Block]:
-        """Go on after a loop."""
+        """Return the block to continue with after a loop."""
         if after in (around.fall, around.header, around.after):
             return self.transfer(after, out, around, header)
         return after
 
     def exits(self, header: Block, inside: Set[Block], done: Optional[Block], fall: Optional[Block]) -> List[Block]:
-        """Where control goes when it leaves the loop other than by `done`, in order.
+        """Return where control goes when it leaves the loop other than by `done`, in order.
 
         Code that can only be reached from inside counts as part of the loop, even if it never goes back.
         """
@@ -369,14 +369,14 @@ class _Structurer:
         guarded = header.successors() if isinstance(header.term, Guarded) else ()
         children = [c for c in self.dominance.children[header] if c not in inside and c not in guarded]
         children = [c for c in children if is_for or c.depth <= header.depth]
-        # One that only the header leads to is said inside the loop, if there is another.
+        # One that only the header leads to is written inside the loop, if there is another.
         joins = [c for c in children if c not in header.successors() or self.dominance.forward_preds[c] > 1]
         outside = {fall, done, *(joins or [c for c in children if not isinstance(c.term, End)])}
         work = [c for block in inside for c in self.dominance.children[block] if c not in inside]
         while work:
             block = work.pop()
             if block in outside or (is_for and 0 <= block.depth < header.depth):
-                continue  # where the sequence around goes on, or the iterator is gone
+                continue  # where the sequence around continues, or the iterator is gone
             owned.add(block)
             work.extend(self.dominance.children[block])
         found: Set[Block] = set()
@@ -389,7 +389,7 @@ class _Structurer:
         return sorted(found, key=lambda block: index[block])
 
     def choose_after(self, header: Block, done: Optional[Block], exits: List[Block], around: Around) -> Optional[Block]:
-        """What comes after the loop: where `break` goes."""
+        """Return what comes after the loop: where `break` goes."""
         if done is None:
             if exits:
                 return around.fall if around.fall in exits else exits[0]
@@ -411,7 +411,7 @@ class _Structurer:
         return [*own, *known, done][0]
 
     def lone_exit(self, header: Block) -> Optional[Block]:
-        """An endless loop with one way out that is not just a return: what it leads to comes after the loop."""
+        """Return an endless loop with one way out that is not just a return: what it leads to comes after the loop."""
         targets = self.ways_out(header, None)
         # What comes after the loop in the code comes after it in the text.
         inside = self.dominance.loops[header]
@@ -422,8 +422,10 @@ class _Structurer:
         return later[0] if len(later) == 1 else None
 
     def ways_out(self, header: Block, done: Optional[Block]) -> List[Block]:
-        """Where control goes when it leaves a loop, also from inside statements in it; if `done` is given, other than
-        there, else not to short ends."""
+        """Return where control goes when it leaves a loop, also from inside statements in it.
+
+        With `done`: other than there. Without: not to short ends.
+        """
         targets: List[Block] = []
         work = sorted(self.dominance.loops.get(header, ()), key=lambda block: self.dominance.index[block])
         seen = {*work, done}
@@ -459,11 +461,11 @@ class _Structurer:
         plain = [c for c in others if c not in joins]
         if region.kind == "finally":
             joins, plain = others, []
-        if not region.is_star:  # its clauses may not say a return
+        if not region.is_star:  # its clauses may not return
             joins = self.without_copies(joins, block, around)
         plain = self.without_copies(plain, block, around)
         if len(joins) > 1 or len(plain) > 1:
-            raise Unstructured("several places to go on after a try")
+            raise Unstructured("several places follow a try")
         left_for = self.left_by_star(region, around) if region.is_star and not joins else None
         after = joins[0] if joins else left_for or around.fall
         outer = Around(after, around.header, around.after)
@@ -482,7 +484,8 @@ class _Structurer:
         return joins[0] if joins else None
 
     def left_by_star(self, region: Region, around: Around) -> Optional[Block]:
-        """The loop's end that comes after an `except*`: its clauses may not say `break` or `continue` themselves."""
+        """Return the loop's end that comes after an `except*`: its clauses may not hold `break` or `continue`
+        themselves."""
         for clause in self.clauses[region]:
             for block, _ in clause_ends(clause.block):
                 if isinstance(block.term, Jump):
@@ -498,7 +501,8 @@ class _Structurer:
         self.tasks.append(Task(region.entry, node.final, Around(end, around.header, around.after)))
 
     def left_by_final(self, region: Region, around: Around) -> Optional[Block]:
-        """Where the body of a `finally` leaves for, if no loop around goes on there: what it left never runs twice."""
+        """Return where the body of a `finally` leaves for, if no loop around continues there: what it left never runs
+        twice."""
         if region.kind != "finally":
             return None
         targets = [t for t in self.final_exits.get(region, ()) if t not in (around.header, around.after)]
@@ -508,7 +512,8 @@ class _Structurer:
     def final_that_breaks(
         self, block: Block, term: Guarded, node: TryNode, out: Sequence, around: Around, after: Block
     ) -> Optional[Block]:
-        """`while True:` that runs once: the body of a `finally` can drop an exception only by leaving a loop."""
+        """Place a `while True:` that runs once: the body of a `finally` can drop an exception only by leaving a
+        loop."""
         loop = LoopNode("while", block.offset)
         out.items.append(loop)
         loop.body.items.append(node)
@@ -518,7 +523,7 @@ class _Structurer:
         return self.transfer_after(after, out, around, block)
 
     def is_reached_outside(self, block: Block, region: Region) -> bool:
-        """Whether control comes to a block from outside the region, other than back from what follows it."""
+        """Return whether control comes to a block from outside the region, other than back from what follows it."""
         return any(region not in pred.regions and not self.dominance.dominates(block, pred) for pred in block.preds)
 
     def with_statement(self, block: Block, term: Guarded, out: Sequence, around: Around) -> Optional[Block]:
@@ -534,7 +539,7 @@ class _Structurer:
         return self.transfer_after(target, out, around, block)
 
     def left_for_elsewhere(self, block: Block, term: Guarded, swallowed: Block, around: Around) -> Optional[Block]:
-        """Where the body of a `with` goes on when it ends, if that is not where a swallowed exception leads.
+        """Return where the body of a `with` continues when it ends, if that is not where a swallowed exception leads.
 
         No compiler makes that; Dynamo does in functions that resume inside a `with`.
         """
@@ -548,7 +553,8 @@ class _Structurer:
     def block_left_by_break(
         self, block: Block, term: Guarded, node: WithNode, out: Sequence, swallowed: Block, after: Block
     ) -> Block:
-        """`while True:` that runs once: the body of the `with` ends by `break`, a swallowed exception goes on below."""
+        """Place a `while True:` that runs once: the body of the `with` ends by `break`, a swallowed exception
+        continues below."""
         loop = LoopNode("while", block.offset)
         out.items.append(loop)
         loop.body.items.append(node)

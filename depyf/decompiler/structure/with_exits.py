@@ -1,8 +1,8 @@
-"""A flag for each `with` whose body goes on elsewhere than an exception does that the `with` swallowed.
+"""The two exits of a `with`, and flag variables where its normal exit and its swallowed-exception exit differ.
 
 Dynamo writes such functions: they resume in the middle of several `with` statements, what the user wrote after the
 innermost one follows its body, and an exception that is swallowed leaves all of them. No statement of Python makes both
-jumps, but a variable can say how the block ended:
+jumps, but a variable can record how the block ended:
 
     completed = False
     with manager:
@@ -27,7 +27,7 @@ Swallowed = Dict[Region, Tuple[bool, Block]]  # is it async, where control goes 
 
 
 def after_with(graph: Graph, region: Region) -> Tuple[bool, Block]:
-    """(is it async, where control goes when the exit method swallowed the exception) of a `with` region."""
+    """Return (is it async, where control goes when the exit method swallowed the exception) of a `with` region."""
     block = region.entry
     kinds = [op.kind for op in block.ops]
     is_async = kinds == ["PUSH_EXC_INFO", "WITH_EXCEPT_START", "GET_AWAITABLE", "CONST", "YIELD_FROM"]
@@ -64,21 +64,22 @@ def _names() -> List[str]:
 
 
 def _elsewhere(graph: Graph, region: Region, target: Block) -> Optional[Block]:
-    """The one place that the region is left for, other than where a swallowed exception leads."""
+    """Return the one place that the region is left for, other than where a swallowed exception leads."""
     found: List[Block] = []
     for block in graph.blocks:
         if block.number < 0 or region not in block.regions or region in block.handlers:
             continue
         for after in block.successors():
-            if region in after.regions or after is region.entry or after in found or _can_be_said(after):
+            if region in after.regions or after is region.entry or after in found or _only_leaves(after):
                 continue
             if not _are_alike(after, target) and block.preds:
                 found.append(after)
     return found[0] if len(found) == 1 and found[0].depth == target.depth else None
 
 
-def _can_be_said(block: Block) -> bool:
-    """Whether a block does nothing on its way out of the function, or out of all that is around: that is `break`."""
+def _only_leaves(block: Block) -> bool:
+    """Return whether a block does nothing on its way out of the function, or out of all that is around: that is
+    `break`."""
     while all(op.kind in SILENT for op in block.ops):
         if isinstance(block.term, End):
             return True
@@ -121,7 +122,7 @@ def _flagged(graph: Graph, region: Region, target: Block, elsewhere: Block, name
 
 
 def _like(graph: Graph, block: Block) -> Block:
-    """A new block that lies where another does."""
+    """Return a new block that lies where another does."""
     new = graph.new_block(block.offset, block.handler, block.line)
     new.depth, new.regions, new.handlers, new.loops = block.depth, block.regions, block.handlers, block.loops
     return new

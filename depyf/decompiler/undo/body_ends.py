@@ -1,4 +1,4 @@
-"""The end of a module or class body, which the compiler copies: no statement can say `return` there.
+"""The end of a module or class body, which the compiler copies: no statement returns there.
 
 A jump to the end becomes a copy of the end where that is short. Here all copies become one block again, so that
 `break`, `else` and the like lead to it as they did in the source.
@@ -40,7 +40,7 @@ def _lead_to(block: Block, start: int, end: Block) -> None:
 
 
 def _start_of_end(ops: List[Op]) -> int:
-    """Where the ops that end the body begin, or -1 if it returns something."""
+    """Return where the ops that end the body begin, or -1 if it returns something."""
     before = ops[-2] if len(ops) > 1 else None
     if before is None:
         return -1

@@ -1,7 +1,7 @@
 """Undo the copies that the compiler makes of clean-up code.
 
 Each way out of a `with` block calls the manager's exit; each way out of a `try` ... `finally` runs a copy of
-the `finally` body. Source text says both once. Here every edge that leaves such a region is led past its
+the `finally` body. Source text has both once. Here every edge that leaves such a region is led past its
 copy, to where control goes afterwards. A `finally` body that never ends (it returns, it raises, it loops for ever)
 leaves nowhere to go: a value that was about to be returned is returned to nobody, and the rest leads to one NOWHERE.
 """
@@ -53,14 +53,15 @@ def undo_copies(graph: Graph, regions: List[Region]) -> None:
 
 
 def _new_block(graph: Graph, like: Block, regions: Tuple[Region, ...], ops: List[Op]) -> Block:
-    """A block in the place of another."""
+    """Return a block in the place of another."""
     block = graph.new_block(like.offset, like.handler, like.line)
     block.depth, block.regions, block.ops = like.depth, regions, ops
     return block
 
 
 def _outside(graph: Graph, region: Region, block: Block) -> Block:
-    """A way to `block` that leaves the region first, also if that is where the region begins again: in a loop."""
+    """Return a way to `block` that leaves the region first, also if that is where the region begins again: in a
+    loop."""
     if region not in block.regions or region.kind == "with" or isinstance(block.term, End):
         return block
     step = _new_block(graph, block, region.entry.regions, [])
@@ -69,7 +70,7 @@ def _outside(graph: Graph, region: Region, block: Block) -> Block:
 
 
 def _continuation(graph: Graph, cursor: Cursor) -> Block:
-    """A block that does what remains from `cursor` on."""
+    """Return a block that does what remains from `cursor` on."""
     block, position = _skip_jumps(*cursor)
     if position == 0:
         return block
@@ -80,7 +81,7 @@ def _continuation(graph: Graph, cursor: Cursor) -> Block:
 
 
 def _copied(block: Block) -> Terminator:
-    """A terminator like that of `block`."""
+    """Return a terminator like that of `block`."""
     term = block.term
     if isinstance(term, Jump):
         return Jump(term.target)
@@ -94,12 +95,12 @@ def _copied(block: Block) -> Terminator:
 
 
 def _returns_value(block: Block) -> bool:
-    """Whether the exit method is called below a value that is about to be returned."""
+    """Return whether the exit method is called below a value that is about to be returned."""
     return bool(block.ops) and block.ops[0].kind == "SWAP"
 
 
 def _past_exit(graph: Graph, regions: Tuple[Region, ...], block: Block) -> Block:
-    """Where control goes after the call of the exit method that `block` starts with.
+    """Return where control goes after the call of the exit method that `block` starts with.
 
     The stack still holds the exit method: it is popped in place of being called, as the last thing inside `regions`.
     """
@@ -121,7 +122,8 @@ def _past_exit(graph: Graph, regions: Tuple[Region, ...], block: Block) -> Block
 
 
 def _past_copy(graph: Graph, region: Region, target: Block) -> Optional[Block]:
-    """Where control goes after the copy of the `finally` body that `target` starts with; None if that never ends."""
+    """Return where control goes after the copy of the `finally` body that `target` starts with; None if that never
+    ends."""
     ends: List[Cursor] = []
     seen = set()
     base = len(region.entry.regions)  # the copy lies in the same regions as the handler
@@ -166,7 +168,7 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Optional[Block]:
     first = _continuation(graph, ends[0])
     for other in ends[1:]:
         if other != ends[0] and not _same_end(ends[0], other) and _continuation(graph, other) is not first:
-            raise Unstructured("copies of a finally body go on in different places")
+            raise Unstructured("copies of a finally body continue in different places")
     return first
 
 
@@ -175,7 +177,7 @@ LEAVES = (("POP", "POP_EXCEPT"), ("SWAP", "POP", "SWAP", "POP_EXCEPT"))
 
 
 def _next_kinds(block: Block, position: int) -> Tuple[str, ...]:
-    """The ops from here on, up to POP_EXCEPT; at most four."""
+    """Return the ops from here on, up to POP_EXCEPT; at most four."""
     kinds: List[str] = []
     while len(kinds) < 4 and kinds[-1:] != ["POP_EXCEPT"]:
         block, position = _skip_jumps(block, position)
@@ -187,7 +189,7 @@ def _next_kinds(block: Block, position: int) -> Tuple[str, ...]:
 
 
 def _same_end(a: Cursor, b: Cursor) -> bool:
-    """Whether two places are copies: they do the same until they return or raise, or are at the same place."""
+    """Return whether two places are copies: they do the same until they return or raise, or are at the same place."""
     seen: Set[Tuple[Cursor, Cursor]] = set()
     while True:
         (block, i), (other, j) = a, b = _skip_jumps(*a), _skip_jumps(*b)
@@ -210,7 +212,7 @@ def _skip_jumps(block: Block, position: int) -> Cursor:
 
 
 def _pairs(a: Block, b: Block) -> List[Tuple[Cursor, Cursor]]:
-    """The successors of two blocks that end alike, in pairs."""
+    """Return the successors of two blocks that end alike, in pairs."""
     s, t = a.term, b.term
     if isinstance(s, Branch) and isinstance(t, Branch) and isinstance(s.test, Simple) and isinstance(t.test, Simple):
         if s.test.kind == t.test.kind:

@@ -2,7 +2,7 @@
 
 A jump to a block of a few instructions that returns or raises is replaced by a copy of that block; the test of
 a `while` loop is written before the loop and again at its end. Copies have the source positions of the one
-expression or statement that they come from, to the column: that tells them from code that was written twice.
+expression or statement that they come from, to the column: that distinguishes them from code that was written twice.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def merge_copied_tails(graph: Graph) -> None:
 
 
 def _merge_reraises(graph: Graph) -> None:
-    """Make one block of the copies of the end of a `finally` body: they have no place in the source to tell them by,
-    but the handler that restores the exception state, which each body has of its own."""
+    """Make one block of the copies of the end of a `finally` body: they have no place in the source in common,
+    only the handler that restores the exception state, which each body has of its own."""
     groups: Dict[int, List[Block]] = {}
     for block in graph.blocks:
         if isinstance(block.term, End) and block.ops and block.ops[-1].kind == "RERAISE" and block.ops[-1].arg == 0:
@@ -56,8 +56,10 @@ def _merge_reraises(graph: Graph) -> None:
 
 
 def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
-    """Blocks that end in the same op, from the same place in the source, and go on to the same places, with as much on
-    the stack: `finally: raise x` is copied as it is below a value that was about to be returned."""
+    """Group blocks that end in the same op of the source and continue at the same places, with as much on the stack.
+
+    (`finally: raise x` is copied as it is below a value that was about to be returned.)
+    """
     groups: Dict[Key, List[Block]] = {}
     for block in candidates:
         if not block.ops or positions[block.ops[-1].offset // 2][2] is None:  # no column
@@ -70,7 +72,7 @@ def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
 
 
 def _onward(block: Block) -> Optional[Key]:
-    """Where a block goes on, as far as copies share it."""
+    """Return where a block continues, as far as copies share it."""
     term = block.term
     if isinstance(term, End):
         return ("end",) if block.ops[-1].kind in ("RETURN", "RAISE") else None
@@ -82,9 +84,10 @@ def _onward(block: Block) -> Optional[Key]:
 
 
 def _place(block: Block) -> Key:
-    """What two blocks share that go on alike: the same block, or copies of an end that does nothing but pop and return.
+    """Return what two blocks share that continue alike.
 
-    The return at the end of a function may have a place in the source in one copy, and none in another.
+    They are the same block, or copies of an end that does nothing but pop and return. The return at the
+    end of a function may have a place in the source in one copy, and none in another.
     """
     popped: List[str] = []
     for _ in range(MOST_STEPS):
@@ -101,7 +104,7 @@ def _place(block: Block) -> Key:
 
 
 def _key(op: Op, positions: List[Any], to_the_column: bool = True) -> Key:
-    """What two copies of an op share."""
+    """Return what two copies of an op share."""
     constant = op.kind == "CONST"
     position = positions[op.offset // 2]
     if not to_the_column and op.kind in HALVES:
@@ -122,8 +125,10 @@ def _merge(graph: Graph, blocks: List[Block], positions: List[Any]) -> Optional[
 
 
 def _return_alike(blocks: List[Block], positions: List[Any]) -> bool:
-    """Whether the blocks only return what a block before each computes, and that is copied as well: `try: return x`
-    ends under the handler of the `try`, but for the return itself."""
+    """Return whether the blocks only return what a block before each computes, and that is copied as well.
+
+    `try: return x` ends under the handler of the `try`, but for the return itself.
+    """
     before: List[Block] = []
     for block in blocks:
         pred = block.preds[0] if len(block.preds) == 1 else block
@@ -140,7 +145,8 @@ def _only_returns(block: Block) -> bool:
 
 
 def _part(ops: List[Op], left: int) -> int:
-    """How many ops at the end use nothing from before and leave so many values: as many as possible, 0 if none do."""
+    """Return how many ops at the end use nothing from before and leave so many values: as many as possible, 0 if none
+    do."""
     return next((part for part in range(len(ops), 0, -1) if _left_alone(ops[len(ops) - part :]) == left), 0)
 
 
@@ -174,7 +180,7 @@ def _same_term(block: Block) -> Any:
 
 
 def _common(blocks: List[Block], positions: List[Any]) -> int:
-    """How many ops at their ends the blocks have in common."""
+    """Return how many ops at their ends the blocks have in common."""
     size = 1
     longest = min(len(block.ops) for block in blocks)
     while size < longest:
@@ -186,7 +192,7 @@ def _common(blocks: List[Block], positions: List[Any]) -> int:
 
 
 def _fitting(blocks: List[Block], size: int) -> int:
-    """How much of a common end of `size` ops is to be merged.
+    """Return how much of a common end of `size` ops is to be merged.
 
     All of it if the copies begin inside an expression. Else the largest part that uses nothing from the stack
     before it: what goes before that cleans up, with a value to be returned below. A bare RETURN is no sign of an
@@ -209,7 +215,7 @@ def _fitting(blocks: List[Block], size: int) -> int:
 
 
 def _begins_inside(ops: List[Op]) -> bool:
-    """Whether the ops begin inside an expression: they use what was on the stack before any statement ends."""
+    """Return whether the ops begin inside an expression: they use what was on the stack before any statement ends."""
     depth = 0
     for op in ops:
         is_statement = _ends_a_statement(op)
@@ -227,7 +233,7 @@ def _ends_a_statement(op: Op) -> bool:
 
 
 def _left_alone(ops: List[Op]) -> int:
-    """How many values the ops leave on the stack; -1 if they use what was there before."""
+    """Return how many values the ops leave on the stack; -1 if they use what was there before."""
     depth = 0
     for op in ops:
         popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)

@@ -1,8 +1,8 @@
-"""`except*` said as `except`: its handler is rewritten to the shape of an ordinary one.
+"""`except*` as `except`: its handler is rewritten to the shape of an ordinary one.
 
 The handler of `try` ... `except*` keeps a list of what the clauses raise: each clause lies under a region of its own
 that appends to it, every clause is tried in turn, and in the end PREP_RERAISE_STAR raises what is left. A clause may
-not be left by break, continue or return, so all that says nothing that the keyword does not say.
+not be left by break, continue or return, so the keyword implies all that.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def undo_exception_groups(graph: Graph, regions: List[Region]) -> None:
 
 
 def _read(graph: Graph, region: Region) -> Tuple[List[_Clause], Block]:
-    """The clauses, and where control goes after them."""
+    """Return the clauses, and where control goes after them."""
     block = region.entry
     begins = [setup for setup in SETUPS if [op.kind for op in block.ops[: len(setup)]] == setup]
     if not begins:
@@ -60,13 +60,13 @@ def _read(graph: Graph, region: Region) -> Tuple[List[_Clause], Block]:
             raise Unstructured("an except* clause does not test its type")
         clauses.append(_Clause(block, ops[:-2], something, _region_of_body(something, region)))
         if [op.kind for op in nothing.ops] not in (["POP"], ["POP", "LIST_APPEND"]):
-            raise Unstructured("an except* clause that does not match does more than go on")
+            raise Unstructured("an except* clause that does not match does more than continue")
         block = _past_jumps(nothing)
         ops = block.ops
 
 
 def _past_jumps(block: Block) -> Block:
-    """The block after this one, empty ones aside."""
+    """Return the block after this one, empty ones aside."""
     following = threaded(block.term.target) if isinstance(block.term, Jump) else block
     if following is block or not following.ops:
         raise Unstructured("an except* of an unknown form")
@@ -74,7 +74,7 @@ def _past_jumps(block: Block) -> Block:
 
 
 def _after(graph: Graph, block: Block) -> Block:
-    """What follows the POP, POP_EXCEPT at the end of the handler."""
+    """Return what follows the POP, POP_EXCEPT at the end of the handler."""
     if [op.kind for op in block.ops] == ["POP"]:
         block = _past_jumps(block)
         position = 1
@@ -92,7 +92,7 @@ def _after(graph: Graph, block: Block) -> Block:
 
 
 def _region_of_body(match: Block, region: Region) -> Optional[Region]:
-    """The region that collects what the body of a clause raises; None if the body is empty."""
+    """Return the region that collects what the body of a clause raises; None if the body is empty."""
     block = match
     while isinstance(block.term, Jump) and block.regions == region.entry.regions and block is match:
         block = block.term.target

@@ -86,7 +86,7 @@ def fold_comprehensions(graph: Graph, tree_of: Callable[[Graph], Any]) -> None:
 
 
 def _opening(graph: Graph, block: Block) -> Optional[_Opening]:
-    """The beginning of a comprehension at the end of a block."""
+    """Return the beginning of a comprehension at the end of a block."""
     position = len(block.ops) - 1
     while position > 0 and block.ops[position - 1].kind in PUTS_ASIDE:
         position -= 1
@@ -107,7 +107,7 @@ def _opening(graph: Graph, block: Block) -> Optional[_Opening]:
 
 
 def _bare_opening(graph: Graph, block: Block) -> Optional[_Opening]:
-    """The beginning of a comprehension without variables, or without handlers, at the end of a block."""
+    """Return the beginning of a comprehension without variables, or without handlers, at the end of a block."""
     if len(block.ops) < 2 or not isinstance(block.term, Jump):
         return None
     display, swap = block.ops[-2:]
@@ -127,7 +127,7 @@ def _bare_opening(graph: Graph, block: Block) -> Optional[_Opening]:
 
 
 def _put_aside(ops: List[Op]) -> Tuple[str, ...]:
-    """The variables that the last of these ops put aside, under an iterator."""
+    """Return the variables that the last of these ops put aside, under an iterator."""
     size = ops[-1].arg - 1 if ops and ops[-1].kind == "SWAP" else 0
     last = ops[-size - 1 : -1]
     return tuple([op.arg for op in last]) if all(op.kind in PUTS_ASIDE for op in last) else ()
@@ -171,7 +171,7 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
 
 
 def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
-    """The blocks of a comprehension: from them an exception reaches the handler that restores the variables."""
+    """Return the blocks of a comprehension: from them an exception reaches the handler that restores the variables."""
     known: Dict[int, bool] = {-1: False, opening.handler: True}
 
     def leads_there(handler: int) -> bool:
@@ -198,7 +198,7 @@ def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
 
 
 def _loop(graph: Graph, opening: _Opening) -> Set[Block]:
-    """The blocks of a comprehension without variables: its loop, which is left only where it ends."""
+    """Return the blocks of a comprehension without variables: its loop, which is left only where it ends."""
     loop = opening.first
     assert isinstance(loop.term, ForIter)
     seen, work = {loop}, [loop.term.body]
@@ -214,7 +214,7 @@ def _loop(graph: Graph, opening: _Opening) -> Set[Block]:
 
 
 def _without_restoring(ops: List[Op], opening: _Opening) -> Optional[List[Op]]:
-    """What is left of the ops after a comprehension when they need not restore its variables."""
+    """Return what is left of the ops after a comprehension when they need not restore its variables."""
     names = opening.names
     stack: List[Any] = list(opening.given)
     if names:
@@ -240,7 +240,7 @@ def _without_restoring(ops: List[Op], opening: _Opening) -> Optional[List[Op]]:
 
 
 def _shape(first: Block, end: Block) -> Tuple[Any, Set[str]]:
-    """(everything inside, in a form that can be compared; the variables that are stored to)."""
+    """Return (everything inside, in a form that can be compared; the variables that are stored to)."""
     numbers = {end: -1}
     order = [first]
     numbers[first] = 0
@@ -266,7 +266,7 @@ def _comparable(op: Op) -> Any:
 
 
 def _part(graph: Graph, opening: _Opening, inside: Set[Block], end: Block) -> Graph:
-    """The loop of a comprehension as a graph of its own; it ends in an empty block."""
+    """Return the loop of a comprehension as a graph of its own; it ends in an empty block."""
     for block in inside:
         if block.handler == opening.handler:
             block.handler = -1

@@ -2,7 +2,7 @@
 
 The exception table names only the innermost handler of an instruction. The nesting is found again from the
 handlers themselves: what protects a handler's own code protects the statement that the handler belongs to.
-Two handlers have no statement of their own and are looked through: the clean-up that the compiler lays under
+Two handlers have no statement of their own and are skipped: the clean-up that the compiler lays under
 every `except` and `finally` (COPY 3, POP_EXCEPT, RERAISE), and the one that unbinds `e` of `except E as e`.
 """
 
@@ -16,12 +16,13 @@ from depyf.decompiler.flow.stack_heights import find_heights
 
 
 def is_cleanup(block: Block) -> bool:
-    """The handler under every `except` and `finally` clause, which restores the exception state."""
+    """Return whether a handler is the one under every `except` and `finally` clause, which restores the exception
+    state."""
     return [op.kind for op in block.ops] == ["COPY", "POP_EXCEPT", "RERAISE"]
 
 
 def is_name_cleanup(block: Block) -> bool:
-    """The handler that unbinds `e` when the body of `except E as e` raises."""
+    """Return whether a handler is the one that unbinds `e` when the body of `except E as e` raises."""
     kinds = [op.kind for op in block.ops]
     return (
         len(kinds) == 4
@@ -69,10 +70,10 @@ def assign_regions(graph: Graph) -> List[Region]:
 
     for block in graph.blocks:
         block.regions = chain(effective(block.handler))
-    _tell_finals(graph)
+    _mark_finals(graph)
 
     def inside_handlers(region: Region) -> int:
-        """How many handlers' own clean-up a region lies under: that of the clauses that it is in."""
+        """Return how many handlers' own clean-up a region lies under: that of the clauses that it is in."""
         count, handler = 0, region.entry.handler
         while handler >= 0:
             count += handler not in regions
@@ -86,9 +87,9 @@ def assign_regions(graph: Graph) -> List[Region]:
     )
 
 
-def _tell_finals(graph: Graph) -> None:
-    """`finally: break` has the handler of `except: break`. But where the region is left with a value that was about to
-    be returned, only a `finally` drops that."""
+def _mark_finals(graph: Graph) -> None:
+    """Mark `finally: break`, whose handler is that of `except: break`: only a `finally` drops a value to be
+    returned."""
     find_heights(graph)
     for block in graph.blocks:
         for target in block.successors():
@@ -103,7 +104,7 @@ DROPS_IT = ["PUSH_EXC_INFO", "POP"]
 
 
 def kind_of(entry: Block) -> str:
-    """What statement a handler belongs to, from how it begins."""
+    """Return what statement a handler belongs to, from how it begins."""
     kinds = [op.kind for op in entry.ops[:3]]
     if kinds[:1] == ["END_ASYNC_FOR"]:
         return "async for"
@@ -122,7 +123,8 @@ def kind_of(entry: Block) -> str:
 
 
 def _kind_of_long_entry(entry: Block) -> str:
-    """An `except` whose type is computed by several blocks looks like a `finally` in its first one."""
+    """Distinguish an `except` whose type is computed by several blocks from a `finally`, which its first one
+    resembles."""
     seen, work = {entry}, [entry]
     while work:
         block = work.pop()

@@ -11,7 +11,7 @@ from depyf.decompiler.flow.regions import Region, add_members
 
 
 def draw_returns_in(graph: Graph) -> None:
-    """A return that is reached only from inside a region belongs to it, though the compiler put it outside."""
+    """Move a return that is reached only from inside a region into it, where the compiler put it outside."""
     work = [block for block in graph.blocks if isinstance(block.term, End) and block.ops]
     while work:
         block = work.pop()
@@ -29,7 +29,7 @@ def draw_returns_in(graph: Graph) -> None:
 
 
 def _common_regions(blocks: List[Block]) -> Tuple[Region, ...]:
-    """The regions around all of the blocks."""
+    """Return the regions around all of the blocks."""
     common: Tuple[Region, ...] = blocks[0].regions
     for block in blocks[1:]:
         shared = 0
