@@ -15,6 +15,10 @@ def _no_locals(code: CodeType) -> Tuple[str, ...]:
     return ()
 
 
+def _no_name(name: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class CodeGenerator:
     """The names that one code generator adds to what its user wrote."""
@@ -23,6 +27,8 @@ class CodeGenerator:
     constant_globals: Optional[Callable[[str], bool]] = None
     # The locals of a code object that the generator sets for itself; no code reads them.
     own_locals: Callable[[CodeType], Tuple[str, ...]] = _no_locals
+    # A better name for a local of the generator's that the text would call so after its value; empty: none.
+    short_name: Callable[[str], str] = _no_name
 
 
 COMPILER = CodeGenerator()  # CPython's own

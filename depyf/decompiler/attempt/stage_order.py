@@ -68,8 +68,9 @@ class Attempt:
 
     def settings(self) -> Settings:
         """Return the settings of the builder: names, and how to read the code inside."""
-        is_constant = self.request.generator.constant_globals or (lambda name: False)
-        settings = Settings(self.nested, self.request.renames, is_constant, self.request.hints)
+        request = self.request
+        is_constant = request.generator.constant_globals or (lambda name: False)
+        settings = Settings(self.nested, request.renames, is_constant, request.hints, request.generator.short_name)
         settings.listings = self.listings
         return settings
 

@@ -69,7 +69,7 @@ def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:
     tidy_body(body)
     if any(op.kind == "LOAD_ASSERTION_ERROR" for op in scope.program.ops):
         spell_assertion_errors(body, scope.placeholders)
-    wanted = {**descriptive_names(body, output.generated), **output.better_names}
+    wanted = {**descriptive_names(body, output.generated, scope.settings.short_name), **output.better_names}
     wanted = {**renamed_temporaries(output.temporaries, wanted), **wanted}
     rename(body, {old: output.names.like(name) for old, name in wanted.items()})
     return body

@@ -22,11 +22,13 @@ class Settings:
         renames: Mapping[str, str],
         constant_globals: Callable[[str], bool],
         hints: Mapping[str, Sequence[str]],
+        short_name: Callable[[str], str] = lambda name: "",
     ) -> None:
         self.structure = structure  # code -> (program, region tree)
         self.renames = renames  # global -> the name that the text has for it
         self.constant_globals = constant_globals  # whether a global is known not to change while the frame runs
         self.hints = {renames.get(name, name): parameters for name, parameters in hints.items()}  # of known functions
+        self.short_name = short_name  # a better name for a local of the generator's; empty: none
         self.placeholders = Placeholders()
         self.listings: Mapping[CodeType, Sequence[str]] = {}  # functions inside that are shown as instructions
         self.annotations_are_strings = False  # whether the text has `from __future__ import annotations`

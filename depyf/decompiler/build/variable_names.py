@@ -6,7 +6,7 @@ import builtins
 import keyword
 import re
 from types import CodeType
-from typing import Collection, Dict, Iterable, List, Mapping, Sequence, Set
+from typing import Callable, Collection, Dict, Iterable, List, Mapping, Sequence, Set
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import is_none
@@ -78,14 +78,14 @@ def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
 _GENERATED_NAME = re.compile(r"tmp_\d+$")
 _MADE_OF_GENERATED = re.compile(r"(?P<base>tmp_\d+)_(?P<rest>.+)$")
 _LONGEST_NAME = 24
-# A shorter name for the clock that Dynamo keeps in every frame and stops when the graph starts.
-_WORDS = {"record_pregraph_bytecode_enter_result": "pregraph_timer"}
 
 
-def descriptive_names(body: List[s.Statement], generated: Collection[str]) -> Dict[str, str]:
+def descriptive_names(
+    body: List[s.Statement], generated: Collection[str], short_name: Callable[[str], str]
+) -> Dict[str, str]:
     """Return names for variables of a code generator (`tmp_3`), each from the one value that it gets.
 
-    None does not count: it stands for a value that is not there yet.
+    None does not count: it stands for a value that is not there yet. `short_name`: a better name for a name, or "".
     """
     found: Dict[str, Set[str]] = {}
     plain = {name for name in generated if _GENERATED_NAME.match(name)}
@@ -100,14 +100,8 @@ def descriptive_names(body: List[s.Statement], generated: Collection[str]) -> Di
                         found.setdefault(part.id, set()).add(wanted)
     only = {name: next(iter(names)) for name, names in found.items() if len(names) == 1}
     for name, wanted in only.items():  # in the order of the text: a name may be made of one before it
-        only[name] = _WORDS.get(wanted) or _module(wanted) or after_renaming(wanted, only)
+        only[name] = short_name(wanted) or after_renaming(wanted, only)
     return {name: wanted for name, wanted in only.items() if wanted != "value" and len(wanted) <= _LONGEST_NAME}
-
-
-def _module(name: str) -> str:
-    """Return `dynamo_utils` for `__import_torch_dot__dynamo_dot_utils`, which Dynamo put into the globals."""
-    parts = name[len("import_") :].split("_dot_") if name.startswith("import_") else []
-    return "_".join(part.strip("_") for part in parts[-2:])
 
 
 def after_renaming(name: str, renamed: Mapping[str, str]) -> str:

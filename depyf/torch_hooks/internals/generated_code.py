@@ -18,6 +18,18 @@ def tracing_marks(code: CodeType) -> Tuple[str, ...]:
     return tuple([name for name in code.co_varnames[code.co_argcount :] if name == "__is_tracing_resume_prologue"])
 
 
+def short_name(name: str) -> str:
+    """Return a better name for a local that would be called so after its value; empty where there is none.
+
+    A module that Dynamo put into the globals, `__import_torch_dot__dynamo_dot_utils`, is `dynamo_utils`; the clock that
+    it keeps in every frame and stops when the graph starts is `pregraph_timer`.
+    """
+    if name == "record_pregraph_bytecode_enter_result":
+        return "pregraph_timer"
+    parts = name[len("import_") :].split("_dot_") if name.startswith("import_") else []
+    return "_".join(part.strip("_") for part in parts[-2:])
+
+
 def compiled_function(thing: Any) -> Any:
     """Return the function that torch.compile was given, for what it returned; any other thing as it is.
 
@@ -31,6 +43,6 @@ def compiled_function(thing: Any) -> Any:
 
 
 # A frame that Dynamo transformed, or a resume function, while it is being compiled.
-DYNAMO = CodeGenerator(constant_globals=is_installed_global, own_locals=tracing_marks)
+DYNAMO = CodeGenerator(constant_globals=is_installed_global, own_locals=tracing_marks, short_name=short_name)
 # Code that Dynamo may have made, on its own: nothing is known about the globals that it will run with.
-MAYBE_DYNAMO = CodeGenerator(own_locals=tracing_marks)
+MAYBE_DYNAMO = CodeGenerator(own_locals=tracing_marks, short_name=short_name)

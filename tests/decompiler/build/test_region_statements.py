@@ -16,6 +16,7 @@ from depyf.decompiler.build import Settings, build_statements
 from depyf.decompiler.bytecode.microops import Handler, Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Both, Case, Simple
+from depyf.decompiler.flow.regions import Region
 from depyf.decompiler.structure import (
     CaseNode,
     Clause,
@@ -28,7 +29,6 @@ from depyf.decompiler.structure import (
     WithNode,
 )
 from depyf.decompiler.structure.case_patterns import Place
-from depyf.decompiler.undo import Region
 
 
 def if_node(then, orelse=(), test=None):
