@@ -24,7 +24,8 @@ class RecordFormatError(ValueError):
 
 def saved(record: Any) -> Dict[str, Any]:
     """Return what JSON holds of one record; records inside of it are left as they are."""
-    return WRITERS.get(type(record), vars)(record)
+    write = WRITERS.get(type(record))
+    return vars(record) if write is None else write(record)
 
 
 def to_json(record: SessionRecord, compact: bool = False) -> str:

@@ -42,12 +42,13 @@ Fields = Dict[str, Any]
 
 
 def _write_guard(guard: GuardRecord) -> Fields:
+    test, location = guard.test, guard.location
     return {
-        "condition": guard.test.text,
-        "is_python": guard.test.is_python,
+        "condition": test.text,
+        "is_python": test.is_python,
         "expression": guard.expression,
         "kind": guard.kind,
-        "location": None if guard.location is None else vars(guard.location),
+        "location": None if location is None else location.__dict__,
         "from_torch": guard.from_torch,
         "of_sizes": guard.of_sizes,
     }
