@@ -206,6 +206,18 @@ class Graph:
         self.blocks.append(block)
         return block
 
+    def hand_over(self) -> Graph:
+        """Return a graph that owns these blocks from now on; this one is spent, and reading it raises AttributeError.
+
+        A stage that rewrites blocks begins with it: nobody is left with a graph that changed under them, and no
+        block has to be copied for that.
+        """
+        other = Graph.__new__(Graph)
+        other.program, other.lines, other.entry_depth = self.program, self.lines, self.entry_depth
+        other.blocks, other.block_at, other.entry = self.blocks, self.block_at, self.entry
+        del self.blocks, self.block_at, self.entry
+        return other
+
     def part(self, blocks: List[Block], entry_depth: int) -> Graph:
         """Return a graph of some of the blocks and their handlers, with an unconnected entry of its own."""
         other = Graph.__new__(Graph)

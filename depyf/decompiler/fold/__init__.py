@@ -13,7 +13,6 @@ What is left of the graph afterwards needs statements.
 
 from __future__ import annotations
 
-from depyf.decompiler.flow.graph_copies import copied
 from depyf.decompiler.flow.regions import ProtectedGraph
 from depyf.decompiler.fold.rules import apply_rules
 
@@ -23,10 +22,10 @@ __all__ = ["fold"]
 def fold(protected: ProtectedGraph, *, expressions: bool = True) -> ProtectedGraph:
     """Return the graph with straight lines joined and branches that compute a value folded into expressions.
 
-    Enters: a graph as `undo` returns it; it is not changed. Without `expressions` only straight lines are joined, and
+    Enters: a graph as `undo` returns it; it is spent. Without `expressions` only straight lines are joined, and
     every branch stays a statement. Leaves: a graph whose terminators are jumps, branches with a compound test, loops,
     guards and ends. Raises Unstructured where a compound test leaves a value that nothing takes.
     """
-    graph, regions = copied(protected)
+    graph, regions = protected.graph.hand_over(), protected.regions
     apply_rules(graph, expressions)
     return ProtectedGraph(graph, regions)

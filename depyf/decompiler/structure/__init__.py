@@ -9,7 +9,6 @@ is tried. Work is kept on an explicit stack: the depth of the program does not m
 
 from __future__ import annotations
 
-from depyf.decompiler.flow.graph_copies import copied
 from depyf.decompiler.flow.regions import ProtectedGraph
 from depyf.decompiler.structure.match_blocks import recognise_matches
 from depyf.decompiler.structure.region_tree import (
@@ -54,11 +53,11 @@ __all__ = [
 def structure(protected: ProtectedGraph, *, flags: bool = False) -> Sequence:
     """Return the region tree of a graph, as nested statements.
 
-    Enters: a graph as `fold` returns it; it is not changed. `flags`: a local variable may record how a `with` ended,
+    Enters: a graph as `fold` returns it; it is spent. `flags`: a local variable may record how a `with` ended,
     where no statement leads both ways. Leaves: a tree in which every op has its place in a statement. Raises
     Unstructured for jumps that no statement makes.
     """
-    graph, regions = copied(protected)
+    graph, regions = protected.graph.hand_over(), protected.regions
     recognise_matches(graph)
     return statements_of(graph, regions, flags)
 
@@ -68,6 +67,6 @@ def as_machine(protected: ProtectedGraph) -> Sequence:
 
     Enters and leaves: as for `structure`. Raises Unstructured where a statement is entered in its middle.
     """
-    graph, regions = copied(protected)
+    graph, regions = protected.graph.hand_over(), protected.regions
     recognise_matches(graph)
     return machines_of(graph, regions)

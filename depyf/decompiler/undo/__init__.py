@@ -14,7 +14,6 @@ from typing import Callable
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.flow.graph import Graph
-from depyf.decompiler.flow.graph_copies import copied_graph
 from depyf.decompiler.flow.regions import ProtectedGraph
 from depyf.decompiler.undo.async_loops import undo_async_loops
 from depyf.decompiler.undo.body_ends import merge_ends
@@ -31,13 +30,13 @@ __all__ = ["Comprehension", "undo"]
 def undo(graph: Graph, tree_of: Callable[[Graph], object]) -> ProtectedGraph:
     """Return the graph as it was before the compiler copied, inlined and flattened parts of it.
 
-    Enters: a graph as `build_graph` returns it; it is not changed. `tree_of` is called with the loop of each inlined
+    Enters: a graph as `build_graph` returns it; it is spent. `tree_of` is called with the loop of each inlined
     comprehension, as a graph of its own, and returns its region tree: the stages from this one to `structure`, which
     the caller hands in because a comprehension has to go through all of them. Leaves: a graph in which every block
     names the regions around it and every region is entered through one Guarded block. Raises Unstructured where copies
     differ or a region has several entries, and ValueError where handlers protect each other.
     """
-    graph = copied_graph(graph)
+    graph = graph.hand_over()
     fold_comprehensions(graph, tree_of)
     merge_copied_tails(graph)
     regions = assign_regions(graph)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hand_built import graph_text, program, undone
+import pytest
+from hand_built import graph_text, program
 
 from depyf.decompiler.flow import build_graph
-from depyf.decompiler.flow.graph_copies import copied, copied_graph
 from depyf.decompiler.flow.program_blocks import is_straight
 from depyf.decompiler.flow.stack_heights import find_heights
 
@@ -77,24 +77,13 @@ def test_building_a_graph_leaves_the_program_as_it_was():
     assert source.listing() == before
 
 
-def test_a_copy_of_a_graph_shares_no_block_with_it():
+def test_a_graph_that_was_handed_over_is_spent_and_the_new_one_is_whole():
     graph = build_graph(program(CHOICE))
-    other = copied_graph(graph)
-    assert graph_text(other) == graph_text(graph)
-    assert not set(other.blocks) & set(graph.blocks)
-    other.entry.successors()[0].ops.clear()
-    other.split(other.blocks[-1], 1)
-    assert graph_text(graph) == graph_text(build_graph(program(CHOICE)))
-
-
-def test_a_copy_has_regions_of_its_own():
-    protected = undone(GUARDED, handlers={"h": ("h", 0, False)})
-    other = copied(protected)
-    assert [region.kind for region in other.regions] == ["except"]
-    (region,), (mine,) = protected.regions, other.regions
-    assert mine is not region and mine.guard in other.graph.blocks and mine.entry in other.graph.blocks
-    assert all(mine in block.regions for block in other.graph.blocks if block.regions)
-    assert graph_text(other.graph) == graph_text(protected.graph)
+    before = graph_text(graph)
+    other = graph.hand_over()
+    assert graph_text(other) == before
+    with pytest.raises(AttributeError):
+        graph.blocks  # noqa: B018
 
 
 def test_only_a_program_without_jumps_and_handlers_is_straight():
