@@ -9,6 +9,7 @@ import pytest
 
 import depyf
 from depyf.decompiler.pipeline import decompile_frame
+from depyf.torch_hooks.internals.generated_code import DYNAMO
 
 
 def outer():
@@ -201,6 +202,6 @@ def test_the_prologue_of_torch_2_15_has_descriptive_names():
             tmp_2.record_pregraph_bytecode_exit(tmp_1)
         return __compiled_fn_1(x)  # noqa: F821
 
-    result = decompile_frame(made.__code__, reference=original.__code__)
+    result = decompile_frame(made.__code__, reference=original.__code__, generator=DYNAMO)
     assert result.proved and "tmp_" not in result.source
     assert "pregraph_timer = dynamo_utils.record_pregraph_bytecode_enter()" in result.source
