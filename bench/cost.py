@@ -73,9 +73,9 @@ class Clock:
 
 def watched() -> Clock:
     """Return a clock on every entry point by which torch or the user enters depyf."""
+    from depyf.torch_hooks.entry_points.prepare_debug import prepare_debug
     from depyf.torch_hooks.internals.structured_trace import TraceHandler
     from depyf.torch_hooks.session.capture import Capture
-    from depyf.torch_hooks.session.prepare_debug import prepare_debug
 
     clock = Clock()
     for owner, names in (

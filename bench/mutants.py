@@ -27,7 +27,7 @@ from reflexive import codes, standard_library  # noqa: E402
 from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Handler, Op, Program  # noqa: E402
 from depyf.decompiler.decode import decode  # noqa: E402
 from depyf.decompiler.prove import Verdict  # noqa: E402
-from depyf.decompiler.prove.proof import Proof  # noqa: E402
+from depyf.decompiler.prove.proof_attempts import Proof  # noqa: E402
 
 FLIPPED = {
     "BRANCH_TRUE": "BRANCH_FALSE", "BRANCH_FALSE": "BRANCH_TRUE",

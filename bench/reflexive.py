@@ -22,7 +22,7 @@ from typing import Dict, Iterator, List, Tuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from depyf.decompiler.prove import Grade, proof
+from depyf.decompiler.prove import Grade, proof_attempts
 
 
 class Flip(ast.NodeTransformer):
@@ -99,14 +99,14 @@ def main() -> None:
     parser.add_argument("--show", type=int, default=15, help="functions to list for each reason")
     options = parser.parse_args()
     if not options.shortcut:
-        proof.identical = lambda a, b: False
+        proof_attempts.identical = lambda a, b: False
     grades: Dict[str, int] = collections.Counter()
     reasons: Dict[str, List[str]] = collections.defaultdict(list)
     spent, instructions = 0.0, 0
     slowest: List[Tuple[float, str, int]] = []
     for where, a, b in pairs(options.flip, options.limit):
         begun = time.process_time()
-        verdict = proof.prove(a, b)
+        verdict = proof_attempts.prove(a, b)
         took = time.process_time() - begun
         spent += took
         instructions += len(a.co_code) // 2

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from depyf.torch_hooks.entry_points.bytecode_log import install, uninstall
     from depyf.torch_hooks.entry_points.debug import debug
     from depyf.torch_hooks.entry_points.inspection import inspect
-    from depyf.torch_hooks.session.prepare_debug import prepare_debug
+    from depyf.torch_hooks.entry_points.prepare_debug import prepare_debug
 
 __all__ = ["__version__", "debug", "decompile", "inspect", "install", "prepare_debug", "uninstall"]
 
 # public name -> the module that defines it
 _HOMES = {
     "decompile": "depyf.decompiler",
-    "prepare_debug": "depyf.torch_hooks.session.prepare_debug",
+    "prepare_debug": "depyf.torch_hooks.entry_points.prepare_debug",
     "debug": "depyf.torch_hooks.entry_points.debug",
     "inspect": "depyf.torch_hooks.entry_points.inspection",
     "install": "depyf.torch_hooks.entry_points.bytecode_log",

@@ -54,7 +54,7 @@ def run_coverage(options: argparse.Namespace) -> int:
 
 def run_finish(options: argparse.Namespace) -> int:
     """Complete a folder that a killed process left, and print a summary of it."""
-    from depyf.torch_hooks.entry_points.finishing import finish
+    from depyf.torch_hooks.entry_points.killed_processes import finish
 
     try:
         sys.stdout.write(finish(options.folder).text(options.folder))

@@ -29,7 +29,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.version": (),
     "depyf.errors": (),
     "depyf.signals": (),
-    "depyf.code_generator": (),
+    "depyf.code_maker": (),
     "depyf.text": (),
     "depyf.problems": ("depyf.version", "depyf.signals"),
     "depyf.decompiler.bytecode": (),
@@ -60,12 +60,12 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.decompiler.code_search": ("depyf.errors", "depyf.text", "depyf.decompiler.bytecode"),
     "depyf.decompiler.attempt": (
         *_GRAPH,
-        "depyf.code_generator",
+        "depyf.code_maker",
         "depyf.text",
         *(f"depyf.decompiler.{stage}" for stage in ("decode", "simplify", "structure", "syntax", "build")),
         *(f"depyf.decompiler.{stage}" for stage in ("printer", "recompile", "prove")),
     ),
-    "depyf.decompiler.pipeline": ("depyf.code_generator", "depyf.signals", "depyf.decompiler.*"),
+    "depyf.decompiler.pipeline": ("depyf.code_maker", "depyf.signals", "depyf.decompiler.*"),
     "depyf.record": ("depyf.text",),
     "depyf.report": ("depyf.problems", "depyf.record", "depyf.text"),
     "depyf.torch_hooks": (),
@@ -74,7 +74,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.text",
         "depyf.problems",
         "depyf.record",  # only the compile ids: they are read where torch's trace is read
-        "depyf.code_generator",  # the form in which it describes Dynamo to the decompiler
+        "depyf.code_maker",  # the form in which it describes Dynamo to the decompiler
     ),
     # The public door: it alone asks the torch side for the names that Dynamo invents, so no stage has to.
     "depyf.decompiler": ("depyf.errors", "depyf.decompiler.*", "depyf.torch_hooks.internals"),

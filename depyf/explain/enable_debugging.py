@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from depyf.torch_hooks.entry_points.debug import debug
-from depyf.torch_hooks.session.prepare_debug import prepare_debug
+from depyf.torch_hooks.entry_points.prepare_debug import prepare_debug
 
 __all__ = ["debug", "patched_load_by_key_path", "prepare_debug"]
 

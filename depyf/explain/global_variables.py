@@ -15,7 +15,7 @@ class _SessionView(Mapping[str, Any]):
     """
 
     def __getitem__(self, key: str) -> Any:
-        session = getattr(sys.modules.get("depyf.torch_hooks.session.prepare_debug"), "active", lambda: None)()
+        session = getattr(sys.modules.get("depyf.torch_hooks.entry_points.prepare_debug"), "active", lambda: None)()
         if key == "is_inside_prepare_debug":
             return session is not None
         if key == "dump_src_dir":

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from depyf.torch_hooks.entry_points.dispatching import TorchCompileWrapperWithCustomDispatcher
+from depyf.torch_hooks.entry_points.guardless_calls import TorchCompileWrapperWithCustomDispatcher
 
 __all__ = ["TorchCompileWrapperWithCustomDispatcher"]

@@ -24,7 +24,7 @@ from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown
 from depyf.report.generated_names import terms_used
 from depyf.report.guard_function import guard_function
 from depyf.report.skip_reasons import skip_lines
-from depyf.report.version_facts import Facts, graph_lines
+from depyf.report.version_headings import Facts, graph_lines
 from depyf.report.version_table import version_table
 from depyf.text import python_source
 

@@ -17,7 +17,7 @@ from minimise import smallest  # noqa: E402
 from mutants import MUTATIONS, changed  # noqa: E402
 
 from depyf.decompiler.decode import decode  # noqa: E402
-from depyf.decompiler.prove.proof import Proof  # noqa: E402
+from depyf.decompiler.prove.proof_attempts import Proof  # noqa: E402
 
 LONG = '''
 import os

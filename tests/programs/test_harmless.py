@@ -16,8 +16,8 @@ from torch_probes import TORCH
 
 import depyf
 from depyf.errors import NestedSessionError, OutputFolderError, UserError
+from depyf.torch_hooks.entry_points import prepare_debug
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.session import prepare_debug
 
 EXPECTED = run_toy(tools.toy_example)
 
@@ -59,12 +59,12 @@ FAULTS = [
     # the stages of the decompiler
     "depyf.decompiler.attempt.stage_order.decode",
     "depyf.decompiler.attempt.stage_order.simplify",
-    "depyf.decompiler.attempt.region_trees.build_graph",
-    "depyf.decompiler.attempt.region_trees.undo",
+    "depyf.decompiler.attempt.graph_stages.build_graph",
+    "depyf.decompiler.attempt.graph_stages.undo",
     "depyf.decompiler.undo.assign_regions",
     "depyf.decompiler.undo.undo_copies",
-    "depyf.decompiler.attempt.region_trees.fold",
-    "depyf.decompiler.attempt.region_trees.structure",
+    "depyf.decompiler.attempt.graph_stages.fold",
+    "depyf.decompiler.attempt.graph_stages.structure",
     "depyf.decompiler.attempt.syntax_trees.build_statements",
     "depyf.decompiler.attempt.stage_order.print_source",
     "depyf.decompiler.attempt.stage_order.compile_like",

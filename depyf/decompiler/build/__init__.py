@@ -14,7 +14,7 @@ objects. Its state is a `Frame` (symbolic_frame) of three objects, each with one
 - `Scope` (scope): how the variables of the code object are spelled, which need a declaration, and which reads have no
   effect.
 
-Handlers are plain functions in tables (handler_tables): `handlers[op.kind](frame, op)` executes a micro-op,
+Handlers are plain functions in tables (op_handlers): `handlers[op.kind](frame, op)` executes a micro-op,
 `regions[type(node)](frame, node)` a node of the region tree. There are four tables of handlers. Those of modules and
 class bodies, of the functions that make type parameters, and of comprehensions are that of functions with some
 entries replaced. A frame has the table of its kind of code object, and hands all of them to the frames inside it. So

@@ -7,7 +7,7 @@ from typing import Any, Collection, List
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.comprehension_frames import comprehension_of
 from depyf.decompiler.build.function_bodies import function_body
-from depyf.decompiler.build.handler_tables import TABLES
+from depyf.decompiler.build.op_handlers import TABLES
 from depyf.decompiler.build.scope import Settings
 from depyf.decompiler.build.symbolic_frame import open_frame
 from depyf.decompiler.bytecode.microops import Program

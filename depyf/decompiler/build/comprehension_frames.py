@@ -10,9 +10,9 @@ from depyf.decompiler.build.container_displays import op_build_set, op_list_appe
 from depyf.decompiler.build.effects import emit, event, silent, take
 from depyf.decompiler.build.expression_forms import AiterOf, CoroutineComprehension, IterOf
 from depyf.decompiler.build.function_bodies import mentions, rebinds
+from depyf.decompiler.build.provisional_nodes import resolve
 from depyf.decompiler.build.rebinding import before_rebinding
 from depyf.decompiler.build.region_walk import trampoline, walk
-from depyf.decompiler.build.resolution import resolve
 from depyf.decompiler.build.scope import Settings
 from depyf.decompiler.build.symbolic_frame import Frame, Tables, open_comprehension
 from depyf.decompiler.build.symbolic_values import FunctionValue, Marker, Value

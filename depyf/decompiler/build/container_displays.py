@@ -270,7 +270,7 @@ def takes_pairs(target: FreshDict, added: FreshDict, kind: str) -> bool:
     """Return whether the pairs of a dict that is unpacked into another can be written as pairs of that one.
 
     After a mapping whose pairs are not known each dict is unpacked by an operation of its own: the compiler makes one
-    for the pairs up to the next `**`. (`resolution.spread` writes those of displays as pairs in the end.)
+    for the pairs up to the next `**`. (`provisional_nodes.spread` writes those of displays as pairs in the end.)
     """
     if None not in target.keys:
         return kind == "DICT_UPDATE" or None not in added.keys

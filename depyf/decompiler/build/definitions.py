@@ -29,7 +29,7 @@ from depyf.decompiler.build.symbolic_values import (
 from depyf.decompiler.bytecode.code_flags import ASYNC_FUNCTIONS, CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import ANNOTATIONS, CLOSURE, DEFAULTS, KWDEFAULTS, Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
-from depyf.decompiler.decode.function_calls import FUNCTION_PARTS
+from depyf.decompiler.decode.function_type_calls import FUNCTION_PARTS
 from depyf.decompiler.syntax.identifiers import shown_name, spelled
 
 
@@ -56,7 +56,7 @@ def op_make_function(frame: Frame, op: Op) -> None:
 
 
 def call_function_type(frame: Frame, closure: Value, code: CodeType, others: Sequence[Optional[Value]]) -> None:
-    """Push a function over cells that are not variables here (decode/function_calls.py)."""
+    """Push a function over cells that are not variables here (decode/function_type_calls.py)."""
     scope = frame.scope
     if any(value is not None for value in others):
         raise Unstructured("a function with defaults over cells of another function")

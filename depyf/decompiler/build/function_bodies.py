@@ -11,8 +11,8 @@ from depyf.decompiler.analysis.unbound_locals import never_set
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS
 from depyf.decompiler.build.namespace_bodies import drop_returns, future_imports, namespace_body
 from depyf.decompiler.build.parameter_lists import docstring_of
+from depyf.decompiler.build.provisional_nodes import resolve, spell_assertion_errors
 from depyf.decompiler.build.region_walk import trampoline, walk
-from depyf.decompiler.build.resolution import resolve, spell_assertion_errors
 from depyf.decompiler.build.scope import Scope
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.tidying import tidy_body

@@ -12,9 +12,9 @@ from typing import Dict, List, Optional, Tuple
 
 from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, Version, facts_for
-from depyf.decompiler.decode.function_calls import fold_function_calls
+from depyf.decompiler.decode.function_type_calls import fold_function_calls
 from depyf.decompiler.decode.instructions import ExceptionRange, exception_ranges, raw_instructions
-from depyf.decompiler.decode.translation import Translator, translated_opnames
+from depyf.decompiler.decode.opcodes import Translator, translated_opnames
 
 __all__ = ["decode", "translated_opnames"]
 

@@ -7,9 +7,9 @@ from types import CodeType
 from typing import Dict, List, NamedTuple, Tuple
 
 from depyf.decompiler.bytecode.python_facts import Version
-from depyf.decompiler.decode import opcodes_311, opcodes_312, opcodes_313
+from depyf.decompiler.decode import opcode_numbers_311, opcode_numbers_312, opcode_numbers_313
 
-OPCODE_TABLES = {(3, 11): opcodes_311, (3, 12): opcodes_312, (3, 13): opcodes_313}
+OPCODE_TABLES = {(3, 11): opcode_numbers_311, (3, 12): opcode_numbers_312, (3, 13): opcode_numbers_313}
 
 
 class Raw(NamedTuple):

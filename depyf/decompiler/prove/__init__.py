@@ -10,7 +10,7 @@ docs/proof.md.
 
 from __future__ import annotations
 
-from depyf.decompiler.prove.proof import prove
+from depyf.decompiler.prove.proof_attempts import prove
 from depyf.decompiler.prove.verdict import Assumption, Divergence, Grade, Verdict
 
 __all__ = ["Assumption", "Divergence", "Grade", "Verdict", "prove"]

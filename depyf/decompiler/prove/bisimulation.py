@@ -18,10 +18,10 @@ from typing import Any, Callable, Dict, List, Set, Tuple
 
 from depyf.decompiler.bytecode.microops import Handler
 from depyf.decompiler.prove.correspondence import Correspondence, excuse
+from depyf.decompiler.prove.flat_program import ADVANCE, BOUND, ITERATE, LEAVE, RAISES, TRUTH, Plan
 from depyf.decompiler.prove.joins import Joins
 from depyf.decompiler.prove.machine_state import Event, Pair, Side
 from depyf.decompiler.prove.operations import SPECIAL
-from depyf.decompiler.prove.plan import ADVANCE, BOUND, ITERATE, LEAVE, RAISES, TRUTH, Plan
 from depyf.decompiler.prove.symbolic_machine import Machine, Unsupported
 from depyf.decompiler.prove.terms import BOOL, NOT, UNBOUND, Terms
 from depyf.decompiler.prove.verdict import Assumption, Divergence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List
 
+from depyf.decompiler.prove.flat_program import ADVANCE, Plan
 from depyf.decompiler.prove.machine_state import DICT, LIST, SET, Pair, Side
-from depyf.decompiler.prove.plan import ADVANCE, Plan
 from depyf.decompiler.prove.symbolic_machine import STOP, Machine, Special, Unsupported, plain, replace
 from depyf.decompiler.prove.terms import BOOL, CONST, NOT, TUPLE
 

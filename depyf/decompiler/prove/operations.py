@@ -12,8 +12,8 @@ from typing import Any, Callable, Dict
 from depyf.decompiler.bytecode.microops import CLOSURE, NULL_FIRST, PLAIN
 from depyf.decompiler.prove.correspondence import excuse_lost
 from depyf.decompiler.prove.display_operations import DISPLAYS
+from depyf.decompiler.prove.flat_program import ADVANCE, ITERATE, LEAVE, RAISES, TRUTH, Plan
 from depyf.decompiler.prove.machine_state import Pair, Side
-from depyf.decompiler.prove.plan import ADVANCE, ITERATE, LEAVE, RAISES, TRUTH, Plan
 from depyf.decompiler.prove.symbolic_machine import STOP, Machine, Special, Unsupported, plain, replace, unbound_event
 from depyf.decompiler.prove.terms import BOOL, CODE, CONST, GLOBAL, MAYBE, SLICE, TUPLE, UNBOUND
 

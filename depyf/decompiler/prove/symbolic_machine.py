@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Tuple
 
 from depyf.decompiler.bytecode.microops import NULL_FIRST, PLAIN
-from depyf.decompiler.prove.fresh_containers import Containers
-from depyf.decompiler.prove.machine_state import PACK, Event, Pair, Side
-from depyf.decompiler.prove.plan import (
+from depyf.decompiler.prove.flat_program import (
     ADVANCE,
     BOUND,
     BRANCH,
@@ -27,6 +25,8 @@ from depyf.decompiler.prove.plan import (
     TRUTH,
     Plan,
 )
+from depyf.decompiler.prove.fresh_containers import Containers
+from depyf.decompiler.prove.machine_state import PACK, Event, Pair, Side
 from depyf.decompiler.prove.terms import (
     BOOL,
     CODE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import List, Set, Tuple, Union
 
-from depyf.decompiler.analysis.silent_ops import SILENT, made_of
+from depyf.decompiler.analysis.nonraising_ops import SILENT, made_of
 from depyf.decompiler.bytecode.microops import STRUCTURED, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump
 from depyf.decompiler.flow.regions import Region

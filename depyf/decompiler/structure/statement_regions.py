@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
-from depyf.decompiler.analysis.silent_ops import SILENT
+from depyf.decompiler.analysis.nonraising_ops import SILENT
 from depyf.decompiler.analysis.unbound_locals import maybe_unbound
 from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op

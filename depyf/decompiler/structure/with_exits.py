@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Set, Tuple
 
-from depyf.decompiler.analysis.silent_ops import SILENT
+from depyf.decompiler.analysis.nonraising_ops import SILENT
 from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Tuple
 
-from depyf.decompiler.analysis.silent_ops import RETURNING, made_of
+from depyf.decompiler.analysis.nonraising_ops import RETURNING, made_of
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, End, Graph, Guarded, Jump
 from depyf.decompiler.flow.regions import Region, add_members

@@ -11,11 +11,11 @@ from typing import Any, Dict, Sequence, Set
 from depyf.errors import OutputFolderError
 from depyf.problems import CannotWrite, Problems
 from depyf.record.journal import line
-from depyf.torch_hooks.disk import processes
+from depyf.torch_hooks.disk import process_folders
 from depyf.torch_hooks.disk.claims import JOURNAL
 from depyf.torch_hooks.disk.file_names import same_file
 from depyf.torch_hooks.disk.leftovers import DRAFT, MANIFEST, TIMINGS, has_foreign_manifest, read_leftover, remove
-from depyf.torch_hooks.disk.processes import Home
+from depyf.torch_hooks.disk.process_folders import Home
 
 __all__ = ["MANIFEST", "TIMINGS", "OutputFolder"]
 
@@ -57,7 +57,7 @@ class OutputFolder:
             with open(probe, "w", encoding="utf-8") as stream:
                 stream.write("")
             os.remove(probe)
-            if processes.has_home(self.top) or not processes.may_get_a_rank_later():
+            if process_folders.has_home(self.top) or not process_folders.may_get_a_rank_later():
                 return self._choose_home().earlier
         except OSError as error:
             raise OutputFolderError(
@@ -77,14 +77,14 @@ class OutputFolder:
         return self.top if self._home is None else self._home.path
 
     @property
-    def rank(self) -> processes.Rank | None:
+    def rank(self) -> process_folders.Rank | None:
         """The rank of this process, as far as it is known now."""
-        return processes.current_rank() or (None if self._home is None else self._home.rank)
+        return process_folders.current_rank() or (None if self._home is None else self._home.rank)
 
     @property
     def run(self) -> str:
         """The run of the program that this process belongs to."""
-        return processes.this_run() if self._home is None else self._home.run
+        return process_folders.this_run() if self._home is None else self._home.run
 
     def _require_home(self) -> Home:
         try:
@@ -95,7 +95,7 @@ class OutputFolder:
     def _choose_home(self) -> Home:
         with self._lock:
             if self._home is None:
-                self._home = processes.choose_home(self.top, self._forked_from)
+                self._home = process_folders.choose_home(self.top, self._forked_from)
                 names = read_leftover(self._home.path).file_names() if self._home.earlier else ()
                 self.files.update(names)
                 self._taken.update(map(same_file, names))
@@ -105,7 +105,7 @@ class OutputFolder:
     def identity(self) -> Dict[str, Any]:
         """Return what identifies this process; it differs from run to run, and only timings.json holds it."""
         return {
-            "process": processes.process_token(),
+            "process": process_folders.process_token(),
             "run": self.run,
             "pid": os.getpid(),
             "started": self.started,

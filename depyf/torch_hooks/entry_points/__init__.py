@@ -1,1 +1,1 @@
-"""The other public functions: inspect, debug, install, finish, and calls that skip the guards."""
+"""The public functions: prepare_debug, debug, inspect, install, finish, and calls that skip the guards."""

@@ -140,7 +140,7 @@ def _refuse_inside_prepare_debug() -> None:
 
 def _session_module() -> Any:
     """Return the module of `prepare_debug` if it was ever used, else None."""
-    return sys.modules.get("depyf.torch_hooks.session.prepare_debug")
+    return sys.modules.get("depyf.torch_hooks.entry_points.prepare_debug")
 
 
 def _run_only() -> ContextManager[Any]:

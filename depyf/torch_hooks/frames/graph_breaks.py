@@ -11,7 +11,7 @@ from typing import Iterator, List, Sequence, Tuple
 
 from depyf.record.records import AND_THEN, GraphBreak, Location
 from depyf.text.lines import shortened
-from depyf.torch_hooks.internals.code_places import is_in_torch
+from depyf.torch_hooks.internals.code_owners import is_in_torch
 from depyf.torch_hooks.internals.stable_names import stable_text
 from depyf.torch_hooks.internals.torch_text import scrub
 

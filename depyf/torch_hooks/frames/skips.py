@@ -27,7 +27,7 @@ from depyf.torch_hooks.frames.compilations import CodePlace, Compilation, Compil
 from depyf.torch_hooks.frames.functions import Functions, function_named
 from depyf.torch_hooks.frames.skip_records import SOFT_FAILURES, read_attempt, read_skip
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.internals.code_places import is_in_torch, is_library
+from depyf.torch_hooks.internals.code_owners import is_in_torch, is_library
 
 _USUAL_IN_LIBRARIES = (NO_GRAPH, NO_TENSORS, GENERATOR, OTHER)  # not worth a file where the function is a library's
 _DISABLED_FUNCTION = re.compile(

@@ -1,4 +1,4 @@
-"""The session: `prepare_debug`, and what it records while torch compiles.
+"""The session: what `prepare_debug` records while torch compiles.
 
 A frame walks forward through the modules: `registration` puts the callbacks into torch, `capture` receives them under
 one lock, `recording` collects functions, frames and graphs, `journal_writer` saves each change, `closing` completes
@@ -6,8 +6,9 @@ the record and writes the last files.
 
 This is all the state of depyf that is global to a process:
 
-    prepare_debug._active, _last_folder    the context that is entered, and the folder of the one left last
-    disk.processes._homes, _TOKEN          the folders that this process has claimed, and its own name
+    entry_points.prepare_debug._active, _last_folder
+                                           the context that is entered, and the folder of the one left last
+    disk.process_folders._homes, _TOKEN    the folders that this process has claimed, and its own name
     entry_points.bytecode_log._installed   the hook of `install()`; its failures are in `_problems`
     text.python_source._shapes             shapes of statements that have been found to compile: a cache
     functools.lru_cache                    on functions from text to text or record, and on the versions: caches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hand_built import program
 
 from depyf.decompiler.analysis.local_name_access import sees_local_names
-from depyf.decompiler.analysis.silent_ops import RETURNING, SILENT, made_of
+from depyf.decompiler.analysis.nonraising_ops import RETURNING, SILENT, made_of
 from depyf.decompiler.analysis.unbound_locals import captured_from, maybe_unbound, never_set, unread_before_store
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.decode import decode

@@ -10,10 +10,10 @@ from typing import Iterator, Set
 import pytest
 from repository import ROOT
 
-from depyf.decompiler.build.handler_tables import FUNCTION
+from depyf.decompiler.build.op_handlers import FUNCTION
 from depyf.decompiler.bytecode import microops
 from depyf.decompiler.bytecode.microops import JUMPS, STRUCTURED
-from depyf.decompiler.decode import translation
+from depyf.decompiler.decode import opcodes
 
 DECODE = ROOT / "depyf" / "decompiler" / "decode"
 # The decoder folds these into other ops before it returns the program.
@@ -23,7 +23,7 @@ EMITTING = {"emit", "jump", "local", "_pair", "Op"}
 
 def emitted() -> Set[str]:
     """Return the kinds of op that the decoder's tables and functions name."""
-    kinds = {kind for kind, _ in translation._SIMPLE.values()} | set(translation._JUMPS.values())
+    kinds = {kind for kind, _ in opcodes._SIMPLE.values()} | set(opcodes._JUMPS.values())
     for path in DECODE.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
@@ -63,7 +63,7 @@ def test_an_op_has_a_stack_effect(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in EMITTED if kind not in JUMPS])
 def test_an_op_has_a_handler_in_the_builder(kind: str) -> None:
-    assert kind in FUNCTION, "add it to FUNCTION in build/handler_tables.py"
+    assert kind in FUNCTION, "add it to FUNCTION in build/op_handlers.py"
 
 
 def test_the_builder_has_no_handler_for_an_op_that_does_not_exist() -> None:

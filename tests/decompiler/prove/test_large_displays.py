@@ -9,7 +9,7 @@ from decompile_tools import function_code
 from depyf.decompiler.bytecode.microops import Op, Program
 from depyf.decompiler.bytecode.python_facts import MOST_ELEMENTS_AT_ONCE, MOST_PAIRS_AT_ONCE
 from depyf.decompiler.prove.large_displays import filled_one_by_one
-from depyf.decompiler.prove.proof import Proof
+from depyf.decompiler.prove.proof_attempts import Proof
 
 CODE = function_code("def f(a): return a")
 

@@ -19,7 +19,7 @@ import depyf
 import depyf.errors
 from depyf.__main__ import main
 from depyf.record.saved_form import from_json
-from depyf.torch_hooks.disk import processes
+from depyf.torch_hooks.disk import process_folders
 from depyf.torch_hooks.disk.leftovers import read_leftover
 from depyf.torch_hooks.disk.merging import merge_at_exit
 
@@ -217,7 +217,7 @@ def test_a_killed_program_leaves_a_readable_folder_that_no_other_program_wrote_t
     assert_whole(tmp_path)
     torch._dynamo.reset()
     (tmp_path / "mine.txt").write_text("mine")
-    processes.forget_homes()  # as another process would: removes the files of both the killed program and its neighbour
+    process_folders.forget_homes()  # as another process would: removes the files of both the killed program and its neighbour
     with depyf.prepare_debug(tmp_path):
         torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
     assert names_in(tmp_path) == set(record_in(tmp_path).files) | {"manifest.json", "mine.txt"}
@@ -227,11 +227,11 @@ def test_a_killed_program_leaves_a_readable_folder_that_no_other_program_wrote_t
 
 def test_ranks_of_an_earlier_run_are_removed(tmp_path, monkeypatch, capsys):
     def one_rank(run_name, rank, world_size):
-        monkeypatch.setattr(processes, "this_run", lambda: run_name)
-        monkeypatch.setattr(processes, "_TOKEN", f"{run_name} {rank}")
+        monkeypatch.setattr(process_folders, "this_run", lambda: run_name)
+        monkeypatch.setattr(process_folders, "_TOKEN", f"{run_name} {rank}")
         monkeypatch.setenv("RANK", str(rank))
         monkeypatch.setenv("WORLD_SIZE", str(world_size))
-        processes.forget_homes()
+        process_folders.forget_homes()
         with depyf.prepare_debug(tmp_path) as context:
             pass
         return Path(context.folder)

@@ -146,7 +146,7 @@ def test_debug_inside_an_active_prepare_debug_is_a_clear_error(monkeypatch):
     import depyf
 
     session = types.SimpleNamespace(active=lambda: object())
-    monkeypatch.setitem(sys.modules, "depyf.torch_hooks.session.prepare_debug", session)
+    monkeypatch.setitem(sys.modules, "depyf.torch_hooks.entry_points.prepare_debug", session)
     with pytest.raises(depyf.errors.UserError, match="Leave prepare_debug first"):
         with depyf.debug():
             pass

@@ -13,12 +13,12 @@ from depyf.errors import NestedSessionError, UserError
 from depyf.problems import Problems
 from depyf.record.records import SessionRecord
 from depyf.record.saved_form import RecordFormatError, from_json
-from depyf.torch_hooks.disk import processes
+from depyf.torch_hooks.disk import process_folders
 from depyf.torch_hooks.disk.folder import OutputFolder
+from depyf.torch_hooks.entry_points.prepare_debug_arguments import read_arguments
 from depyf.torch_hooks.graphs.loose_fx import LooseFx
 from depyf.torch_hooks.internals.hook_order import calling_module
 from depyf.torch_hooks.session import closing
-from depyf.torch_hooks.session.arguments import read_arguments
 from depyf.torch_hooks.session.capture import Capture
 from depyf.torch_hooks.session.recording import Recording
 
@@ -146,7 +146,7 @@ def _after_fork_in_child() -> None:
     """Replace what a forked child inherited: locks that a thread of the parent may hold, its folders, its recording."""
     global _active_lock
     _active_lock = threading.Lock()
-    processes.forget_homes()
+    process_folders.forget_homes()
     if _active is not None:
         _active._begin_in_child()
 

@@ -16,7 +16,7 @@ from depyf.decompiler.build import (
     imports,
     loads,
     match_statements,
-    namespaces,
+    namespace_ops,
     operators,
     state_loops,
     type_parameter_scopes,
@@ -125,7 +125,7 @@ FUNCTION: Handlers = {
     "NOWHERE": operators.op_nowhere,
     "BEFORE_WITH": control_flow.op_before_with,
     "BEFORE_ASYNC_WITH": control_flow.op_before_with,
-    "SETUP_ANNOTATIONS": namespaces.op_setup_annotations,
+    "SETUP_ANNOTATIONS": namespace_ops.op_setup_annotations,
     "PRINT_EXPR": operators.op_print_expr,
 }
 # What earlier stages turn into nodes of the region tree or into other ops.
@@ -138,14 +138,14 @@ for _kind in (
 
 NAMESPACE: Handlers = {
     **FUNCTION,
-    "LOAD_GLOBAL": namespaces.op_load_declared_global,
+    "LOAD_GLOBAL": namespace_ops.op_load_declared_global,
     "LOAD_CELL": type_parameter_scopes.op_load_type_parameters,
-    "STORE_LOCAL": namespaces.op_store_name,
-    "STORE_CELL": namespaces.op_store_name,
-    "STORE_GLOBAL": namespaces.op_store_name,
-    "STORE_NAME": namespaces.op_store_name,
-    "STORE_SUBSCR": namespaces.op_store_annotation,
-    "RETURN": namespaces.op_end_body,
+    "STORE_LOCAL": namespace_ops.op_store_name,
+    "STORE_CELL": namespace_ops.op_store_name,
+    "STORE_GLOBAL": namespace_ops.op_store_name,
+    "STORE_NAME": namespace_ops.op_store_name,
+    "STORE_SUBSCR": namespace_ops.op_store_annotation,
+    "RETURN": namespace_ops.op_end_body,
 }
 
 GENERIC: Handlers = {

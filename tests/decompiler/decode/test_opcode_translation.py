@@ -11,7 +11,7 @@ from decompile_tools import function_code
 from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.decode import decode
 from depyf.decompiler.decode.instructions import Raw
-from depyf.decompiler.decode.translation import Translator
+from depyf.decompiler.decode.opcodes import Translator
 
 Ops = List[Tuple[str, Any]]
 CODE = function_code("def f(a, b): return g(a.x, 7)")

@@ -13,10 +13,10 @@ from depyf.decompiler.bytecode.microops import Program, parameters
 from depyf.decompiler.decode import decode
 from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
 from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
+from depyf.decompiler.prove.flat_program import make_plan
 from depyf.decompiler.prove.large_displays import filled_one_by_one
 from depyf.decompiler.prove.machine_state import Pair
 from depyf.decompiler.prove.operations import SPECIAL
-from depyf.decompiler.prove.plan import make_plan
 from depyf.decompiler.prove.signatures import identical, signature_difference
 from depyf.decompiler.prove.symbolic_machine import Unsupported
 from depyf.decompiler.prove.terms import Terms

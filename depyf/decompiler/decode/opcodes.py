@@ -4,7 +4,7 @@ Most opcodes are one micro-op with a resolved argument (`_SIMPLE`); the rest hav
 An opcode that changed its meaning between versions asks `PythonFacts`, never a version number.
 
 A new opcode goes into one of the tables here (docs/recipes.md, "A new opcode"). If it needs a new micro-op:
-bytecode/microops.py (its meaning and stack effect), build/handler_tables.py (its text), and prove/operations.py only if
+bytecode/microops.py (its meaning and stack effect), build/op_handlers.py (its text), and prove/operations.py only if
 it is not a plain event.
 """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from depyf.errors import UserError
-from depyf.torch_hooks.session.arguments import Arguments, read_arguments
+from depyf.torch_hooks.entry_points.prepare_debug_arguments import Arguments, read_arguments
 
 
 def function() -> None: ...
