@@ -19,7 +19,7 @@ MAP = ROOT / "docs" / "house.md"
 
 _BOTTOM = ("depyf.version", "depyf.errors", "depyf.signals", "depyf.text")
 _PROGRAM = ("depyf.decompiler.bytecode", "depyf.decompiler.analysis")  # what every stage may ask about a program
-_GRAPH = (*_PROGRAM, "depyf.decompiler.flow", "depyf.decompiler.undo", "depyf.decompiler.fold")
+_GRAPH = (*_PROGRAM, "depyf.decompiler.flow", "depyf.decompiler.clean_graph", "depyf.decompiler.fold")
 _DATA = ("depyf.problems", "depyf.record", "depyf.report")
 _FILES = ("depyf.torch_hooks.internals", "depyf.torch_hooks.disk")
 
@@ -29,15 +29,15 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.version": (),
     "depyf.errors": (),
     "depyf.signals": (),
-    "depyf.code_maker": (),
+    "depyf.code_origin": (),
     "depyf.text": (),
     "depyf.problems": ("depyf.version", "depyf.signals"),
     "depyf.decompiler.bytecode": (),
     "depyf.decompiler.decode": ("depyf.decompiler.bytecode",),
     "depyf.decompiler.analysis": ("depyf.decompiler.bytecode", "depyf.text"),
-    "depyf.decompiler.simplify": _PROGRAM,
+    "depyf.decompiler.clean_program": _PROGRAM,
     "depyf.decompiler.flow": _PROGRAM,
-    "depyf.decompiler.undo": _GRAPH[:3],
+    "depyf.decompiler.clean_graph": _GRAPH[:3],
     "depyf.decompiler.fold": _GRAPH[:4],
     "depyf.decompiler.structure": _GRAPH,
     "depyf.decompiler.syntax": (),
@@ -56,16 +56,16 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.text",
     ),
     # The prover shares the decoder with the stages that it judges, and nothing that writes the text.
-    "depyf.decompiler.prove": (*_PROGRAM, "depyf.decompiler.decode", "depyf.decompiler.simplify"),
+    "depyf.decompiler.prove": (*_PROGRAM, "depyf.decompiler.decode", "depyf.decompiler.clean_program"),
     "depyf.decompiler.code_search": ("depyf.errors", "depyf.text", "depyf.decompiler.bytecode"),
     "depyf.decompiler.attempt": (
         *_GRAPH,
-        "depyf.code_maker",
+        "depyf.code_origin",
         "depyf.text",
-        *(f"depyf.decompiler.{stage}" for stage in ("decode", "simplify", "structure", "syntax", "build")),
+        *(f"depyf.decompiler.{stage}" for stage in ("decode", "clean_program", "structure", "syntax", "build")),
         *(f"depyf.decompiler.{stage}" for stage in ("printer", "recompile", "prove")),
     ),
-    "depyf.decompiler.pipeline": ("depyf.code_maker", "depyf.signals", "depyf.decompiler.*"),
+    "depyf.decompiler.pipeline": ("depyf.code_origin", "depyf.signals", "depyf.decompiler.*"),
     "depyf.record": ("depyf.text",),
     "depyf.report": ("depyf.problems", "depyf.record", "depyf.text"),
     "depyf.torch_hooks": (),
@@ -74,7 +74,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.text",
         "depyf.problems",
         "depyf.record",  # only the compile ids: they are read where torch's trace is read
-        "depyf.code_maker",  # the form in which it describes Dynamo to the decompiler
+        "depyf.code_origin",  # the form in which it describes Dynamo to the decompiler
     ),
     # The public door: it alone asks the torch side for the names that Dynamo invents, so no stage has to.
     "depyf.decompiler": ("depyf.errors", "depyf.decompiler.*", "depyf.torch_hooks.internals"),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Dict, Iterator, Mapping, Optional, Tuple
 
-from depyf.code_maker import COMPILER, CodeGenerator
+from depyf.code_origin import COMPILER, CodeGenerator
 from depyf.decompiler.attempt import IDIOMS, Attempt, Decompilation, Request, Rung
 from depyf.decompiler.attempt.failures import Failures
 from depyf.decompiler.attempt.nested_listings import listed_inside

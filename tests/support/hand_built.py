@@ -8,11 +8,11 @@ from typing import Dict, List, Sequence, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import JUMPS, Handler, Op, Program
+from depyf.decompiler.clean_graph import clean_graph
 from depyf.decompiler.flow import build_graph
 from depyf.decompiler.flow.graph import Both, Branch, Graph, Guarded, Keep, Simple
 from depyf.decompiler.flow.regions import ProtectedGraph
 from depyf.decompiler.structure import IfNode, LoopNode, MachineNode, TryNode, WithNode
-from depyf.decompiler.undo import undo
 
 
 def program(
@@ -72,8 +72,8 @@ def _value(text: str) -> object:
 
 
 def undone(text: str, **arguments: object) -> ProtectedGraph:
-    """Take an assembled program through flow and undo; it has no comprehension."""
-    return undo(build_graph(program(text, **arguments)), no_tree)  # type: ignore[arg-type]
+    """Take an assembled program through flow and clean_graph; it has no comprehension."""
+    return clean_graph(build_graph(program(text, **arguments)), no_tree)  # type: ignore[arg-type]
 
 
 def no_tree(part: Graph) -> object:

@@ -1,6 +1,6 @@
 """Attempt: one rung of the ladder tried on one code object, through all the stages in order.
 
-decode -> simplify -> flow -> undo -> fold -> structure -> build -> printer -> recompile -> prove
+decode -> clean_program -> flow -> clean_graph -> fold -> structure -> build -> printer -> recompile -> prove
 """
 
 from __future__ import annotations

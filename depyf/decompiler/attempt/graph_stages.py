@@ -1,16 +1,16 @@
-"""From a program to its region tree: the stages flow, undo, fold and structure."""
+"""From a program to its region tree: the stages flow, clean_graph, fold and structure."""
 
 from __future__ import annotations
 
 from depyf.decompiler.attempt.rung import IDIOMS, Rung
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import Program
+from depyf.decompiler.clean_graph import clean_graph
 from depyf.decompiler.flow import build_graph
 from depyf.decompiler.flow.graph import Graph
 from depyf.decompiler.flow.program_blocks import is_straight
 from depyf.decompiler.fold import fold
 from depyf.decompiler.structure import Sequence, as_machine, structure
-from depyf.decompiler.undo import undo
 
 
 def region_tree(program: Program, rung: Rung = IDIOMS) -> Sequence:
@@ -21,7 +21,7 @@ def region_tree(program: Program, rung: Rung = IDIOMS) -> Sequence:
 
 
 def _tree(graph: Graph, rung: Rung) -> Sequence:
-    protected = undo(graph, _comprehension_tree)
+    protected = clean_graph(graph, _comprehension_tree)
     folded = fold(protected, expressions=rung.folds_expressions)
     return as_machine(folded) if rung.is_machine else structure(folded, flags=rung.flags)
 

@@ -18,12 +18,12 @@ from depyf.decompiler.build import Settings
 from depyf.decompiler.bytecode.microops import Program
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.clean_program import clean_program
 from depyf.decompiler.decode import decode
 from depyf.decompiler.printer import Printed, SyntaxLimits, max_depth, print_source
 from depyf.decompiler.prove import prove
 from depyf.decompiler.recompile import compile_like, share_nested
 from depyf.decompiler.recompile.enclosing_scope import enclosing_scope
-from depyf.decompiler.simplify import simplify
 from depyf.decompiler.structure import Sequence
 
 WIDTH = 110
@@ -61,7 +61,7 @@ class Attempt:
         program = decode(request.code)
         own_locals = request.own_locals if rung.drops_locals else ()
         is_generated = request.reference is not None
-        simple = simplify(program, own_locals, drops_self_stores=rung.drops_locals and is_generated)
+        simple = clean_program(program, own_locals, drops_self_stores=rung.drops_locals and is_generated)
         tree = region_tree(simple, rung)
         text = syntax_tree(request, simple, tree, self.settings(), names_values=rung.names_values)
         return self.proved(program, text)
@@ -78,7 +78,7 @@ class Attempt:
         """Return the program and the region tree of a code object inside this one."""
         program = decode(code)
         own_locals = self.request.generator.own_locals(code) if self.rung.drops_locals else ()
-        program = simplify(program, () if own_locals and sees_local_names(program) else own_locals)
+        program = clean_program(program, () if own_locals and sees_local_names(program) else own_locals)
         if code in self.inner_rungs:
             return program, region_tree(program, self.inner_rungs[code])
         if self.rung.is_machine:

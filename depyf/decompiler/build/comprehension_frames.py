@@ -18,8 +18,8 @@ from depyf.decompiler.build.symbolic_frame import Frame, Tables, open_comprehens
 from depyf.decompiler.build.symbolic_values import FunctionValue, Marker, Value
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE
 from depyf.decompiler.bytecode.microops import Op, Program
+from depyf.decompiler.clean_graph import Comprehension
 from depyf.decompiler.syntax.identifiers import spelled
-from depyf.decompiler.undo import Comprehension
 
 
 def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Value]) -> bool:

@@ -164,7 +164,7 @@ _FIXED: Dict[str, Tuple[int, int]] = {
 }  # fmt: skip
 
 
-# (popped, pushed) of the structured ops, with which `undo` and `fold` replace blocks: see those packages.
+# (popped, pushed) of the structured ops, with which `clean_graph` and `fold` replace blocks: see those packages.
 STRUCTURED: Dict[str, Tuple[int, int]] = {
     "NOWHERE": (0, 0), "SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1),
 }  # fmt: skip

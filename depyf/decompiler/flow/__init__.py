@@ -20,7 +20,7 @@ __all__ = ["build_graph"]
 def build_graph(program: Program) -> Graph:
     """Return the control-flow graph of a program.
 
-    Enters: a program as `decode` or `simplify` returns it; it is not changed. Leaves: blocks of straight-line
+    Enters: a program as `decode` or `clean_program` returns it; it is not changed. Leaves: blocks of straight-line
     micro-ops, each under one exception handler, and no block that only jumps. The ops are those of the program, its
     jumps and branches aside, which have become terminators. Raises nothing.
     """

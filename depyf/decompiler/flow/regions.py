@@ -30,7 +30,7 @@ class Region:
 
 
 class ProtectedGraph(NamedTuple):
-    """A graph with its protected regions, outer before inner: what `undo` and `fold` return."""
+    """A graph with its protected regions, outer before inner: what `clean_graph` and `fold` return."""
 
     graph: Graph
     regions: Tuple[Region, ...] = ()

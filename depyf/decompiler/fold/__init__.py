@@ -6,7 +6,7 @@ does nothing but compute an operand is folded into the block before it, as one s
     SELECT (test, then_ops, else_ops)      `then if test else orelse`: the test pops its operand, one value is left
     BOOL (op, test, rest)                  `first and rest...` with the first operand on the stack; reversed
     CHAIN (operator, rest)                 `a < b < c`: pops a and b; rest holds (ops of c, operator), reversed
-    COMPREHENSION c                        an inlined comprehension (undo/inlined_comprehensions.py); pops an iterator
+    COMPREHENSION c                        an inlined comprehension (see clean_graph); pops an iterator
 
 What is left of the graph afterwards needs statements.
 """
@@ -22,7 +22,7 @@ __all__ = ["fold"]
 def fold(protected: ProtectedGraph, *, expressions: bool = True) -> ProtectedGraph:
     """Return the graph with straight lines joined and branches that compute a value folded into expressions.
 
-    Enters: a graph as `undo` returns it; it is spent. Without `expressions` only straight lines are joined, and
+    Enters: a graph as `clean_graph` returns it; it is spent. Without `expressions` only straight lines are joined, and
     every branch stays a statement. Leaves: a graph whose terminators are jumps, branches with a compound test, loops,
     guards and ends. Raises Unstructured where a compound test leaves a value that nothing takes.
     """

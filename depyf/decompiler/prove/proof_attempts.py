@@ -10,6 +10,7 @@ from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.bytecode.microops import Program, parameters
+from depyf.decompiler.clean_program.self_stores import self_stores, without_self_stores
 from depyf.decompiler.decode import decode
 from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
 from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
@@ -21,7 +22,6 @@ from depyf.decompiler.prove.signatures import identical, signature_difference
 from depyf.decompiler.prove.symbolic_machine import Unsupported
 from depyf.decompiler.prove.terms import Terms
 from depyf.decompiler.prove.verdict import Assumption, Divergence, Grade, Verdict
-from depyf.decompiler.simplify.self_stores import self_stores, without_self_stores
 
 
 def prove(

@@ -8,7 +8,7 @@ import sys
 import pytest
 from repository import ROOT
 
-from depyf.code_maker import COMPILER, CodeGenerator
+from depyf.code_origin import COMPILER, CodeGenerator
 from depyf.decompiler import pipeline
 from depyf.decompiler.attempt import IDIOMS, Attempt, Request, Rung, graph_stages, stage_order, syntax_trees
 
@@ -18,9 +18,9 @@ import house  # noqa: E402
 # The door of each stage, by the name under which an attempt calls it.
 DOORS = {
     "decode": (stage_order, "decode"),
-    "simplify": (stage_order, "simplify"),
+    "clean_program": (stage_order, "clean_program"),
     "flow": (graph_stages, "build_graph"),
-    "undo": (graph_stages, "undo"),
+    "clean_graph": (graph_stages, "clean_graph"),
     "fold": (graph_stages, "fold"),
     "structure": (graph_stages, "structure"),
     "build": (syntax_trees, "build_statements"),

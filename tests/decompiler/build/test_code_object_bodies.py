@@ -10,9 +10,9 @@ from build_tools import RETURN_NONE, call, const, flat, local, program, region, 
 
 from depyf.decompiler.build import Settings, standalone_comprehension
 from depyf.decompiler.bytecode.microops import CLOSURE, DEFAULTS, Op
+from depyf.decompiler.clean_graph import Comprehension
 from depyf.decompiler.flow.graph import Simple
 from depyf.decompiler.structure import IfNode, LoopNode
-from depyf.decompiler.undo import Comprehension
 
 
 def module_code(source):

@@ -1,14 +1,14 @@
-"""Simplify: what only a code generator needed is gone, and nothing of the user's with it."""
+"""Clean the program: what only a code generator needed is gone, and nothing of the user's with it."""
 
 from __future__ import annotations
 
 from hand_built import ops_text, program
 
-from depyf.decompiler.simplify import simplify
+from depyf.decompiler.clean_program import clean_program
 
 
 def simplified(text, own_locals=(), **arguments):
-    return ops_text(simplify(program(text, parameters=("a",)), own_locals, **arguments).ops)
+    return ops_text(clean_program(program(text, parameters=("a",)), own_locals, **arguments).ops)
 
 
 UNREAD = "LOAD_LOCAL a\nSTORE_LOCAL tmp\nDELETE_LOCAL tmp\nCONST None\nRETURN"
@@ -50,7 +50,7 @@ def test_a_variable_that_is_stored_into_itself_stays_unless_that_is_asked_for():
 
 def test_jumps_still_lead_to_the_same_op():
     text = "LOAD_LOCAL a\nSTORE_LOCAL tmp\nagain:\nDELETE_LOCAL tmp\nLOAD_LOCAL a\nBRANCH_TRUE again\nCONST None\nRETURN"
-    found = simplify(program(text, parameters=("a",)), ["tmp"])
+    found = clean_program(program(text, parameters=("a",)), ["tmp"])
     (branch,) = [op for op in found.ops if op.kind == "BRANCH_TRUE"]
     assert ops_text(found.ops[branch.target : branch.target + 1]) == "LOAD_LOCAL a"
 
@@ -59,10 +59,10 @@ def test_simplifying_leaves_its_input_as_it_was():
     for text in (UNREAD, ALIAS, SELF_STORE):
         given = program(text, parameters=("a",))
         before = given.listing()
-        assert simplify(given, ["tmp"], drops_self_stores=True).listing() != before
+        assert clean_program(given, ["tmp"], drops_self_stores=True).listing() != before
         assert given.listing() == before
 
 
 def test_a_program_of_the_compiler_is_returned_itself():
     given = program("LOAD_LOCAL a\nRETURN", parameters=("a",))
-    assert simplify(given, drops_self_stores=True) is given
+    assert clean_program(given, drops_self_stores=True) is given

@@ -1,4 +1,4 @@
-"""Undo: a control-flow graph -> one without the compiler's copies, its protected regions found.
+"""Clean the graph: a control-flow graph -> one without the compiler's copies, its protected regions found.
 
 CPython's compiler inlines comprehensions, copies short ends, loop tests and clean-up code, and flattens `try` and
 `with` into an exception table. Here each comprehension becomes one op, each copy is merged with its original, and
@@ -13,21 +13,21 @@ from __future__ import annotations
 from typing import Callable
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
+from depyf.decompiler.clean_graph.async_loops import undo_async_loops
+from depyf.decompiler.clean_graph.body_ends import merge_ends
+from depyf.decompiler.clean_graph.cleanup_copies import undo_copies
+from depyf.decompiler.clean_graph.copied_tails import merge_copied_tails
+from depyf.decompiler.clean_graph.exception_groups import undo_exception_groups
+from depyf.decompiler.clean_graph.inlined_comprehensions import Comprehension, fold_comprehensions
+from depyf.decompiler.clean_graph.protected_regions import assign_regions
+from depyf.decompiler.clean_graph.region_entries import draw_returns_in, insert_guards
 from depyf.decompiler.flow.graph import Graph
 from depyf.decompiler.flow.regions import ProtectedGraph
-from depyf.decompiler.undo.async_loops import undo_async_loops
-from depyf.decompiler.undo.body_ends import merge_ends
-from depyf.decompiler.undo.cleanup_copies import undo_copies
-from depyf.decompiler.undo.copied_tails import merge_copied_tails
-from depyf.decompiler.undo.exception_groups import undo_exception_groups
-from depyf.decompiler.undo.inlined_comprehensions import Comprehension, fold_comprehensions
-from depyf.decompiler.undo.protected_regions import assign_regions
-from depyf.decompiler.undo.region_entries import draw_returns_in, insert_guards
 
-__all__ = ["Comprehension", "undo"]
+__all__ = ["Comprehension", "clean_graph"]
 
 
-def undo(graph: Graph, tree_of: Callable[[Graph], object]) -> ProtectedGraph:
+def clean_graph(graph: Graph, tree_of: Callable[[Graph], object]) -> ProtectedGraph:
     """Return the graph as it was before the compiler copied, inlined and flattened parts of it.
 
     Enters: a graph as `build_graph` returns it; it is spent. `tree_of` is called with the loop of each inlined

@@ -1,4 +1,4 @@
-"""Undo: what the compiler copied is one again, or the text would repeat what its author wrote once."""
+"""Clean the graph: what the compiler copied is one again, or the text would repeat what its author wrote once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from hand_built import graph_text, no_tree, program, undone
 
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.clean_graph import Comprehension, clean_graph
 from depyf.decompiler.flow import build_graph
-from depyf.decompiler.undo import Comprehension, undo
 
 FINALLY = """
     LOAD_LOCAL a  !h
@@ -130,7 +130,7 @@ def test_a_region_with_two_entries_has_no_statement():
 def test_an_inlined_comprehension_becomes_one_op_with_a_tree_of_its_own():
     parts = []
     graph = build_graph(program(COMPREHENSION, parameters=("y",), handlers={"h": ("h", 2, False)}))
-    undone_graph, regions = undo(graph, lambda part: parts.append(part) or "the tree")
+    undone_graph, regions = clean_graph(graph, lambda part: parts.append(part) or "the tree")
     (line,) = graph_text(undone_graph)[1:]
     assert line.startswith("1: LOAD_LOCAL y; GET_ITER; COMPREHENSION") and line.endswith("RETURN -> End []")
     assert regions == () and len(parts) == 1 and parts[0].entry_depth == 2
@@ -162,6 +162,6 @@ def test_the_ends_of_a_module_are_one_block():
 
 def test_undoing_takes_the_graph_over_so_that_nobody_reads_one_that_changed():
     graph = build_graph(program(FINALLY, handlers=CLEAN))
-    undo(graph, no_tree)
+    clean_graph(graph, no_tree)
     with pytest.raises(AttributeError):
         graph_text(graph)

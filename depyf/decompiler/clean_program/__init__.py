@@ -1,4 +1,4 @@
-"""Simplify: a Program -> one without what only a code generator put there.
+"""Clean the program: a Program -> one without what only a code generator put there.
 
 STORE_LOCAL tmp_3; ...; DELETE_LOCAL tmp_3     ->     POP; ...         where tmp_3 is the generator's and is never read
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import Collection
 
 from depyf.decompiler.bytecode.microops import Program
-from depyf.decompiler.simplify.invented_locals import (
+from depyf.decompiler.clean_program.invented_locals import (
     drop_clears_of_unbound,
     drop_final_deletes,
     drop_unread_locals,
     read_through_aliases,
     store_before_deletes,
 )
-from depyf.decompiler.simplify.self_stores import without_self_stores
+from depyf.decompiler.clean_program.self_stores import without_self_stores
 
-__all__ = ["simplify"]
+__all__ = ["clean_program"]
 
 
-def simplify(program: Program, own_locals: Collection[str] = (), *, drops_self_stores: bool = False) -> Program:
+def clean_program(program: Program, own_locals: Collection[str] = (), *, drops_self_stores: bool = False) -> Program:
     """Return the program without stores, deletes and aliases that only its generator needed.
 
     Enters: a program as `decode` returns it; it is not changed. `own_locals` are the locals that the generator

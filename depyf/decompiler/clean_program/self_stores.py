@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import List
 
 from depyf.decompiler.bytecode.microops import Program
-from depyf.decompiler.simplify.invented_locals import without
+from depyf.decompiler.clean_program.invented_locals import without
 
 
 def self_stores(program: Program) -> List[int]:
