@@ -130,16 +130,24 @@ _OUTER = ("depyf", "depyf.decompiler", "depyf.torch_hooks")
 
 
 def may_import(room: str, target: str) -> bool:
-    """Return whether a module of `room` may import one of the room `target`."""
-    allowed = ROOMS[room]
+    """Return whether a module of `room` may import one of the room `target`, which has to be listed before it."""
+    if target == room:
+        return True
+    allowed, order = ROOMS[room], list(ROOMS)
     package = ".".join(target.split(".")[:2])
-    return target == room or target in allowed or f"{package}.*" in allowed
+    return order.index(target) < order.index(room) and (target in allowed or f"{package}.*" in allowed)
 
 
 def imports_of(path: Path, known: Dict[str, Path]) -> Iterator[Tuple[str, int]]:
     """Yield (module of depyf, line) for each import in the file, those in functions and for type checkers included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    importers = importing_functions(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in importers:
+            name = imported_by_call(path, node)
+            if name.split(".")[0] == "depyf":
+                yield name, node.lineno
+        elif isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names if alias.name.split(".")[0] == "depyf")
         elif isinstance(node, ast.ImportFrom):
             if node.level:
@@ -148,6 +156,29 @@ def imports_of(path: Path, known: Dict[str, Path]) -> Iterator[Tuple[str, int]]:
                 for alias in node.names:
                     name = f"{node.module}.{alias.name}"
                     yield (name if name in known else node.module), node.lineno
+
+
+def importing_functions(tree: ast.Module) -> Set[str]:
+    """Return the names under which a module can call `import_module` and `__import__`."""
+    found = {"__import__", "importlib.import_module", "importlib.__import__"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "importlib" and alias.asname:
+                    found.add(f"{alias.asname}.import_module")
+        elif isinstance(node, ast.ImportFrom) and node.module == "importlib":
+            found.update(alias.asname or alias.name for alias in node.names)
+    return found
+
+
+def imported_by_call(path: Path, call: ast.Call) -> str:
+    """Return the module that a call imports; empty where the name is computed."""
+    name = call.args[0] if call.args else next((one.value for one in call.keywords if one.arg == "name"), None)
+    if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
+        return ""
+    if name.value.startswith("."):
+        raise ValueError(f"{path}:{call.lineno}: imports are absolute, so that this map can be checked")
+    return name.value
 
 
 def against_the_direction() -> List[str]:

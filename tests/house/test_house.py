@@ -56,6 +56,27 @@ def test_a_forbidden_import_is_found(monkeypatch):
     assert any("depyf.report may not import depyf.record" in line for line in house.against_the_direction())
 
 
+def test_a_star_does_not_open_the_rooms_that_come_later():
+    assert not house.may_import("depyf.decompiler.pipeline", "depyf.decompiler")
+    assert house.may_import("depyf.decompiler.pipeline", "depyf.decompiler.prove")
+    assert house.may_import("depyf.__main__", "depyf.decompiler")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import importlib\ndef f():\n    return importlib.import_module('depyf.report.summary')",
+        "import importlib as il\nil.import_module(name='depyf.report.summary')",
+        "from importlib import import_module as load\nload('depyf.report.summary')",
+        "__import__('depyf.report.summary')",
+    ],
+)
+def test_an_import_by_a_call_counts(tmp_path, text):
+    path = tmp_path / "module.py"
+    path.write_text(text)
+    assert [name for name, _ in house.imports_of(path, MODULES)] == ["depyf.report.summary"]
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_every_module_has_a_docstring(name):
     assert house.first_sentence(MODULES[name])

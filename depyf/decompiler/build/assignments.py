@@ -7,7 +7,7 @@ from typing import Any, Optional, Sequence
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.definitions import define_function
 from depyf.decompiler.build.effects import emit, flush, give_name, node_of, spill_until, take
-from depyf.decompiler.build.expression_forms import Inplace, as_item, is_constant
+from depyf.decompiler.build.expression_forms import as_item, is_constant
 from depyf.decompiler.build.imports import store_imported, store_module
 from depyf.decompiler.build.list_folding import fold_store
 from depyf.decompiler.build.rebinding import before_rebinding
@@ -19,7 +19,6 @@ from depyf.decompiler.build.symbolic_values import (
     Marker,
     Null,
     Pattern,
-    Reference,
     SliceParts,
     Slot,
     Value,
@@ -28,6 +27,7 @@ from depyf.decompiler.build.unpacking import assign, store_target
 from depyf.decompiler.bytecode.microops import STORES, Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
+from depyf.decompiler.syntax.provisional import Inplace, Reference
 
 
 def op_store_variable(frame: Frame, op: Op) -> None:

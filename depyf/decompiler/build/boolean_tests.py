@@ -6,11 +6,12 @@ from typing import Callable, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.effects import event, take
-from depyf.decompiler.build.expression_forms import Flipped, bool_op, flips, is_written_second, negate
+from depyf.decompiler.build.expression_forms import bool_op, flips, is_written_second, negate, opposite
 from depyf.decompiler.build.symbolic_frame import Frame, run_ops
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Both, Choice, Simple, Test
+from depyf.decompiler.syntax.provisional import Flipped
 
 
 def op_chain(frame: Frame, op: Op) -> None:
@@ -53,7 +54,7 @@ def test_node(frame: Frame, test: Test, is_kept: bool = False, is_followed: bool
         if test.kind == "none":
             return s.Compare(node, ["is not" if test.negate else "is"], [s.Constant(None)])
         if test.negate and isinstance(node, s.Compare) and flips(node):
-            return Flipped(node.left, negate(node).ops, node.comparators)  # type: ignore[attr-defined]
+            return Flipped(opposite(node))
         if isinstance(node, s.BoolOp) and is_followed:
             node = s.SeparateTest(node)
         return negate(node) if test.negate else node

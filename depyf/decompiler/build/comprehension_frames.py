@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, List
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, Element, comprehension_node
+from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, comprehension_node
 from depyf.decompiler.build.container_displays import op_build_set, op_list_append, op_map_add, op_set_add
 from depyf.decompiler.build.effects import emit, event, silent, take
-from depyf.decompiler.build.expression_forms import AiterOf, CoroutineComprehension, IterOf
 from depyf.decompiler.build.function_bodies import mentions, rebinds
 from depyf.decompiler.build.provisional_nodes import resolve
 from depyf.decompiler.build.rebinding import before_rebinding
@@ -20,6 +19,7 @@ from depyf.decompiler.bytecode.code_flags import CO_COROUTINE
 from depyf.decompiler.bytecode.microops import Op, Program
 from depyf.decompiler.clean_graph import Comprehension
 from depyf.decompiler.syntax.identifiers import spelled
+from depyf.decompiler.syntax.provisional import AiterOf, CoroutineComprehension, Element, IterOf
 
 
 def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Value]) -> bool:
@@ -29,7 +29,7 @@ def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Va
         return False
     _, source = take(frame, function, arguments[0])
     if isinstance(source, (IterOf, AiterOf)):
-        source = source.args[0]
+        source = source.value
     settings = frame.scope.settings
     program, tree = settings.structure(code)
     node = comprehension_of(program, tree, settings, frame.tables, source)
@@ -48,7 +48,7 @@ def op_comprehension(frame: Frame, op: Op) -> None:
     inner.output.names, inner.scope.declared = frame.output.names, scope.declared
     inner.stack.push(Marker("collection"))
     inner.stack.push(Value(source))
-    over = source.args[0] if isinstance(source, (IterOf, AiterOf)) else source
+    over = source.value if isinstance(source, (IterOf, AiterOf)) else source
     event(frame, comprehension_node(found.kind, collecting_loops(inner, found.tree), over))
 
 
@@ -63,7 +63,7 @@ def op_collect_in_list(frame: Frame, op: Op) -> None:
         op_list_append(frame, op)
         return
     (node,) = take(frame, frame.stack.pop(), final=True)
-    emit(frame, s.Expr(Element(node)))
+    emit(frame, s.Expr(Element(None, node)))
 
 
 def op_collect_in_set(frame: Frame, op: Op) -> None:
@@ -72,7 +72,7 @@ def op_collect_in_set(frame: Frame, op: Op) -> None:
         op_set_add(frame, op)
         return
     (node,) = take(frame, frame.stack.pop(), final=True)
-    emit(frame, s.Expr(Element(node)))
+    emit(frame, s.Expr(Element(None, node)))
 
 
 def op_start_set(frame: Frame, op: Op) -> None:
@@ -89,13 +89,13 @@ def op_collect_in_dict(frame: Frame, op: Op) -> None:
         op_map_add(frame, op)
         return
     key, value = take(frame, *frame.stack.pop_many(2), final=True)
-    emit(frame, s.Expr(Element(value, key)))
+    emit(frame, s.Expr(Element(key, value)))
 
 
 def op_collect_yielded(frame: Frame, op: Op) -> None:
     """Execute YIELD."""
     (node,) = take(frame, frame.stack.pop(), final=True)
-    emit(frame, s.Expr(Element(node)))
+    emit(frame, s.Expr(Element(None, node)))
     silent(frame, s.Constant(None))
 
 

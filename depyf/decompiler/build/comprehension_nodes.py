@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import bool_op, negate, with_mentions
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.provisional import Element
 
 COMPREHENSIONS: Dict[str, Any] = {
     "<listcomp>": s.ListComp,
@@ -14,16 +15,6 @@ COMPREHENSIONS: Dict[str, Any] = {
     "<dictcomp>": s.DictComp,
     "<genexpr>": s.GeneratorExp,
 }
-
-
-class Element(s.Expression):
-    """What a comprehension collects: `key` only for dicts."""
-
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: s.Expression, key: Optional[s.Expression] = None) -> None:
-        self.value = value
-        self.key = key
 
 
 def comprehension_node(
@@ -51,7 +42,7 @@ def comprehension_node(
     if generators and (first is None or isinstance(first, (s.Pass, s.Continue))):
         # A condition that is never true: the compiler dropped what would have been collected.
         generators[-1].ifs = [*generators[-1].ifs, s.Constant(False)]
-        element = Element(s.Constant(None))
+        element = Element(None, s.Constant(None))
     if not isinstance(element, Element) or not generators:
         raise Unstructured("a comprehension of an unknown form")
     value = with_mentions(element.value, unmentioned)

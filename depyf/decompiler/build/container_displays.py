@@ -8,7 +8,6 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.constant_nodes import constant_node
 from depyf.decompiler.build.effects import discard, emit, event, flush, silent, take
 from depyf.decompiler.build.expression_forms import (
-    Converted,
     as_spec,
     constant_items,
     constant_of,
@@ -23,6 +22,7 @@ from depyf.decompiler.build.symbolic_values import Fresh, FreshDict, SliceParts,
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_AT_ONCE, MOST_PAIRS_IN_TURN
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.provisional import Converted
 
 CONVERSION_CODES = {"": -1, "s": 115, "r": 114, "a": 97}
 

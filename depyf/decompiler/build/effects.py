@@ -12,7 +12,6 @@ from types import CodeType
 from typing import Dict, List, Sequence
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.expression_forms import Inplace
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import (
     DEAD,
@@ -25,7 +24,6 @@ from depyf.decompiler.build.symbolic_values import (
     GenericBase,
     Marker,
     Null,
-    Reference,
     Slot,
     TypeParameterValue,
     Value,
@@ -34,6 +32,7 @@ from depyf.decompiler.build.symbolic_values import (
     pending_inside,
 )
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.provisional import Inplace, Reference
 
 
 def silent(frame: Frame, node: s.Expression) -> None:

@@ -1,4 +1,4 @@
-"""Forms of expressions: nodes that stand in the tree for a while, and small rewritings."""
+"""Forms of expressions: questions about one, and small rewritings."""
 
 from __future__ import annotations
 
@@ -10,65 +10,10 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.symbolic_values import Slot, Value
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.provisional import Flipped
 
+_OPPOSITES = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 WILDCARD = s.MatchAs()  # the `case _` that is dropped if its body is empty
-
-
-class Inplace(s.BinOp):
-    """`left op= right` until it is clear where the result goes."""
-
-    __slots__ = ()
-
-
-class Flipped(s.Compare):
-    """An `is` or `in` test with the opposite operator of the one in the code: its branches are swapped later."""
-
-    __slots__ = ()
-
-
-class IterOf(s.Call):
-    """`iter(x)` made by GET_ITER, in a loop or a comprehension; elsewhere it becomes a call of the builtin itself."""
-
-    __slots__ = ()
-
-    def __init__(self, node: s.Expression) -> None:
-        super().__init__(s.Name("iter"), [node])
-
-
-class Converted(s.FormattedValue):
-    """`!r` of an f-string without the rest of it; elsewhere it becomes a call of the builtin itself."""
-
-    __slots__ = ()
-
-
-class AiterOf(s.Call):
-    """`aiter(x)` made by GET_AITER: only async loops and comprehensions can spell it."""
-
-    __slots__ = ()
-
-    def __init__(self, node: s.Expression) -> None:
-        super().__init__(s.Name("aiter"), [node])
-
-
-class CoroutineComprehension(s.Expression):
-    """The coroutine that runs an async comprehension: only the comprehension itself can spell that it is awaited."""
-
-    __slots__ = ("comprehension",)
-
-    def __init__(self, comprehension: s.Expression) -> None:
-        self.comprehension = comprehension
-
-
-class AssertionErrorName(s.Name):
-    """The AssertionError of an assert statement, whatever the global of that name is."""
-
-    __slots__ = ()
-
-
-class Dropped(s.Name):
-    """The target of an element that is popped: of several stores to one variable the compiler keeps the last."""
-
-    __slots__ = ()
 
 
 def unfolded_display(node: s.Expression) -> s.Expression:
@@ -127,11 +72,12 @@ def negate(node: s.Expression) -> s.Expression:
     """Return `not node`, without a double negation."""
     if isinstance(node, s.SeparateTest):
         return negate(node.value)
+    if isinstance(node, Flipped):
+        return negate(node.test)
     if isinstance(node, s.UnaryOp) and node.op == "not":
         return node.operand
-    if isinstance(node, s.Compare) and len(node.ops) == 1 and node.ops[0] in ("is", "is not", "in", "not in"):
-        flipped = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}[node.ops[0]]
-        return s.Compare(node.left, [flipped], node.comparators)
+    if isinstance(node, s.Compare) and len(node.ops) == 1 and node.ops[0] in _OPPOSITES:
+        return opposite(node)
     if isinstance(node, s.BoolOp):
         if flips(node):
             return s.UnaryOp("not", node)
@@ -143,15 +89,22 @@ def negate(node: s.Expression) -> s.Expression:
     return s.UnaryOp("not", node)
 
 
+def opposite(node: s.Compare) -> s.Compare:
+    """Return an `is` or `in` test with the opposite operator."""
+    return s.Compare(node.left, [_OPPOSITES[node.ops[0]]], node.comparators)
+
+
 def flips(node: s.Expression) -> bool:
     """Return whether `negate` would change the operator of an `is` or `in` test, which makes another instruction."""
     if isinstance(node, s.SeparateTest):
         return flips(node.value)
+    if isinstance(node, Flipped):
+        return flips(node.test)
     if isinstance(node, s.BoolOp):
         return any(flips(value) for value in node.values)
     if not isinstance(node, s.Compare) or len(node.ops) != 1 or is_none(node.comparators[0]):
         return False
-    return node.ops[0] in ("is", "is not", "in", "not in")
+    return node.ops[0] in _OPPOSITES
 
 
 def is_none(node: s.Expression) -> bool:

@@ -8,7 +8,6 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.assignments import finish_targets
 from depyf.decompiler.build.constant_nodes import constant_node
 from depyf.decompiler.build.effects import discard, emit, event, flush, silent, take
-from depyf.decompiler.build.expression_forms import AssertionErrorName
 from depyf.decompiler.build.imports import finish_import
 from depyf.decompiler.build.list_folding import fold_delete, fold_subscript
 from depyf.decompiler.build.rebinding import before_rebinding, freeze_tuple
@@ -18,6 +17,7 @@ from depyf.decompiler.build.unpacking import store_target
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
+from depyf.decompiler.syntax.provisional import AssertionErrorName
 
 
 def op_pop(frame: Frame, op: Op) -> None:
@@ -151,7 +151,7 @@ def op_delete_subscr(frame: Frame, op: Op) -> None:
 
 def op_load_assertion_error(frame: Frame, op: Op) -> None:
     """Execute LOAD_ASSERTION_ERROR."""
-    silent(frame, AssertionErrorName("AssertionError"))
+    silent(frame, AssertionErrorName())
 
 
 def op_load_class_cell(frame: Frame, op: Op) -> None:

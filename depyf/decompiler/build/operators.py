@@ -5,10 +5,6 @@ from __future__ import annotations
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.effects import discard, emit, event, flush, take
 from depyf.decompiler.build.expression_forms import (
-    AiterOf,
-    CoroutineComprehension,
-    Inplace,
-    IterOf,
     is_entered,
     is_none,
     unfolded_display,
@@ -18,6 +14,7 @@ from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Marker, Null
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.provisional import AiterOf, CoroutineComprehension, Inplace, IterOf
 
 
 def op_unary(frame: Frame, op: Op) -> None:

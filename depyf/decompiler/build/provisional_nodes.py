@@ -6,7 +6,10 @@ from typing import Any, List, Optional, Tuple
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.constant_nodes import Placeholders
-from depyf.decompiler.build.expression_forms import (
+from depyf.decompiler.build.symbolic_values import FunctionValue
+from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_IN_TURN
+from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.provisional import (
     AiterOf,
     AssertionErrorName,
     Converted,
@@ -15,16 +18,14 @@ from depyf.decompiler.build.expression_forms import (
     Flipped,
     Inplace,
     IterOf,
+    Reference,
 )
-from depyf.decompiler.build.symbolic_values import FunctionValue, Reference
-from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_IN_TURN
-from depyf.decompiler.bytecode.unstructured import Unstructured
 
 _CONVERSIONS = {"s": str, "r": repr, "a": ascii}
 
 
 def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.Statement]:
-    """Replace the references to values and the nodes of `expression_forms` by what they have become, in place."""
+    """Replace provisional expressions by what they have become, in place."""
     work: List[Any] = list(body)
     while work:
         node = work.pop()
@@ -35,14 +36,14 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
             if isinstance(child, s.Node):
                 final = _resolved(child, placeholders)
                 if type(final) is Flipped and not (slot == "test" and isinstance(node, s.If)):
-                    final = _as_written(final)
+                    final = final.test  # no branches are left to swap
                 if final is not child:
                     setattr(node, slot, final)
                 if not isinstance(final, s.Constant):
                     work.append(final)
             elif isinstance(child, (list, tuple)) and child and slot != "names":
                 new = [_resolved(item, placeholders) if isinstance(item, s.Node) else item for item in child]
-                new = [_as_written(item) if type(item) is Flipped else item for item in new]
+                new = [item.test if type(item) is Flipped else item for item in new]
                 if slot in ("body", "orelse", "finalbody", "handlers"):
                     work.extend(new)
                 else:
@@ -70,11 +71,6 @@ def spread(node: s.Dict, placeholders: Placeholders) -> None:
     node.keys, node.values = [key for key, _ in pairs], [value for _, value in pairs]
 
 
-def _as_written(node: Flipped) -> s.Compare:
-    """Return the comparison itself: no branches are left to swap."""
-    return s.Compare(node.left, node.ops, node.comparators)
-
-
 def _resolved(node: Any, placeholders: Placeholders) -> Any:
     while isinstance(node, Reference):
         value = node.value
@@ -88,7 +84,7 @@ def _resolved(node: Any, placeholders: Placeholders) -> Any:
     if type(node) is Inplace:
         raise Unstructured("an in-place operation inside an expression")
     if type(node) is IterOf:
-        return s.Call(placeholders.node(iter), node.args)
+        return s.Call(placeholders.node(iter), [node.value])
     if type(node) is Converted:
         return s.Call(placeholders.node(_CONVERSIONS[chr(node.conversion)]), [node.value])
     if type(node) in (AiterOf, CoroutineComprehension):

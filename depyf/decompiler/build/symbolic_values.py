@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.syntax.provisional import Reference
 
 # What became of a pending value before it was written.
 LIVE = 0
@@ -54,15 +55,6 @@ class Value:
 
 def _own_slots(kind: type) -> Tuple[str, ...]:
     return () if kind is Value else kind.__slots__  # type: ignore[attr-defined]
-
-
-class Reference(s.Expression):
-    """A value that stands in the tree until it is clear whether it gets a name (`resolve`)."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
 
 
 class Fresh(Value):

@@ -6,7 +6,8 @@ import itertools
 from typing import Any, Callable, Iterator, List, Optional, Tuple
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.expression_forms import WILDCARD, AssertionErrorName, Flipped, flips, negate
+from depyf.decompiler.build.expression_forms import WILDCARD, flips, negate
+from depyf.decompiler.syntax.provisional import AssertionErrorName, Flipped
 
 
 def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:

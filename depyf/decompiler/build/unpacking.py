@@ -6,13 +6,13 @@ from typing import List, Optional, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.effects import discard, emit, flush, give_name, node_of, take
-from depyf.decompiler.build.expression_forms import Dropped, Inplace
 from depyf.decompiler.build.list_folding import fold_unpack, is_chained
 from depyf.decompiler.build.rebinding import freeze_tuple
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Fresh, FunctionValue, Pattern, Slot, Value
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.provisional import Dropped, Inplace
 
 # What follows the unpacking of one value that is an annotation (`*args: *Ts`) or a default (`[*Ts = *T]`).
 _AFTER_STAR = frozenset({"CONST", "BUILD_TUPLE", "LOAD_CLOSURE", "RETURN"})
@@ -91,7 +91,7 @@ def store_target(frame: Frame, slot: Slot, target: Optional[s.Expression]) -> No
             discard(frame, slot)
         return
     if target is None:
-        target = Dropped("_")
+        target = Dropped()
     else:
         fill_dropped(pattern, target)
     if slot.index == pattern.star:

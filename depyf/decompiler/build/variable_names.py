@@ -11,6 +11,7 @@ from typing import Callable, Collection, Dict, Iterable, List, Mapping, Sequence
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import is_none
 from depyf.decompiler.build.tidying import own_statements
+from depyf.decompiler.syntax.provisional import AssertionErrorName, IterOf
 
 _BUILTINS = frozenset(dir(builtins))  # `set = a.set_` would puzzle a reader, and functions inside that use `set`
 _NO_WORD = re.compile(r"\W")
@@ -57,6 +58,10 @@ def suggestion(node: s.Expression) -> str:
         return inner if inner == "value" or inner.endswith("_result") else f"{inner}_result"
     if isinstance(node, (s.List, s.ListComp)):
         return "items"
+    if isinstance(node, IterOf):
+        return "iter_result"
+    if isinstance(node, AssertionErrorName):
+        return "AssertionError"
     return "value"
 
 
