@@ -1,6 +1,7 @@
 """Make a failing function small: drop statements and replace expressions while the same class of failure stays.
 
     smallest(source, name, line, failure_of, seconds) -> text or None
+    smallest_module(source, is_wanted, seconds) -> text or None
 
 `failure_of(code)` returns the class of failure of a code object, or None if it does not fail. Delta debugging over the
 syntax tree (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): first the module is
@@ -35,8 +36,19 @@ def smallest(source: str, name: str, line: int, failure_of: FailureOf, seconds: 
     wanted = next((failure_of(code) for code in codes(source, name) if code.co_firstlineno == line), None)
     if wanted is None:
         return None
-    search = _Search(tree, name, wanted, failure_of, time.monotonic() + seconds)
+    is_wanted = lambda text: any(failure_of(code) == wanted for code in codes(text, name))  # noqa: E731
+    search = _Search(tree, is_wanted, time.monotonic() + seconds)
     search.keep_only(path_to(tree, name, line))
+    if not search.fails():
+        return None
+    search.run()
+    return ast.unparse(tree)
+
+
+def smallest_module(source: str, is_wanted: Callable[[str], bool], seconds: float) -> Optional[str]:
+    """Return the smallest text found that is still wanted; None if the text is not."""
+    tree = ast.parse(source)
+    search = _Search(tree, is_wanted, time.monotonic() + seconds)
     if not search.fails():
         return None
     search.run()
@@ -70,17 +82,15 @@ def path_to(tree: ast.Module, name: str, line: int) -> List[ast.AST]:
 
 
 class _Search:
-    def __init__(self, tree: ast.Module, name: str, wanted: str, failure_of: FailureOf, end: float) -> None:
+    def __init__(self, tree: ast.Module, is_wanted: Callable[[str], bool], end: float) -> None:
         self.tree = tree
-        self.name = name
-        self.wanted = wanted
-        self.failure_of = failure_of
+        self.is_wanted = is_wanted
         self.end = end
 
     def fails(self) -> bool:
         """Return whether the tree still has a function that fails in the same way."""
         try:
-            return any(self.failure_of(code) == self.wanted for code in codes(ast.unparse(self.tree), self.name))
+            return self.is_wanted(ast.unparse(self.tree))
         except (SyntaxError, ValueError, RecursionError, AttributeError, TypeError):
             return False  # a change that left no valid program
 
