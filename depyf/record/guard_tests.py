@@ -1,42 +1,51 @@
 """What a guard tests: one frozen class for each form, with the value that it is about and what is expected of it.
 
-`text` spells a test for a reader: as a Python expression where `is_python`, else in words.  Readers of torch's text
-(`depyf.torch_hooks.guards.guard_kinds`) make these records; everything after that asks for their fields and never
-reads `text` again.  Schema 1 of the saved form holds `text` alone: `depyf.record.schema_1` recovers the fields.
+`text` spells a test for a reader: as a Python expression where `is_python`, else in words.  `parts` are the conditions
+that the expression joins by `and`; a test in words has none.  Readers of torch's text
+(`depyf.torch_hooks.guards.guard_kinds`) make these records; everything after that asks for their fields and parts and
+never reads `text` again.  Schema 1 of the saved form holds `text` alone: `depyf.record.schema_1` recovers the fields.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, Callable, ClassVar, Dict, Optional, Tuple, Union
+from typing import Any, Callable, ClassVar, Dict, Generic, Optional, Tuple, TypeVar, Union
 
 PROSE: Dict[str, Any] = {"prose": True}  # metadata of each field that holds words for a person; no report may read them
 
+AND = " and "  # between the conditions that a test consists of
 _VALUE = "\0"  # stands for the value in a text that many values share
 
+T = TypeVar("T")
 
-class _Text:
-    """A text that is made when it is first asked for: `functools.cached_property` without the lock of Python 3.11.
+
+class Lazy(Generic[T]):
+    """A value that is made when it is first asked for: `functools.cached_property` without the lock of Python 3.11.
 
     Models have thousands of guards, and each view asks for the text of each of them.
     """
 
-    def __init__(self, make: Callable[[Any], str]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self.make = make
         self._name = make.__name__
 
-    def __get__(self, owner: Any, kind: Any) -> str:
-        text = owner.__dict__[self._name] = self._make(owner)
-        return text
+    def __get__(self, owner: Any, kind: Any) -> T:
+        value = owner.__dict__[self._name] = self.make(owner)
+        return value
 
 
 @dataclass(frozen=True)
 class PythonTest:
-    """A Python expression over the function's parameters and globals, and nothing more is known of it."""
+    """A Python expression over the function's parameters and globals: torch's own, and nothing more is known of it."""
 
     text: str
     is_python: ClassVar[bool] = True
+
+    @property
+    def parts(self) -> Tuple[str, ...]:
+        """The whole: which conditions it joins shows only when it is parsed."""
+        return (self.text,)
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,7 @@ class InWords:
 
     text: str = field(metadata=PROSE)
     is_python: ClassVar[bool] = False
+    parts: ClassVar[Tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -55,9 +65,13 @@ class TypeTest:
     type_name: str  # dotted, as the user spells it: int, torch.nn.Parameter, model.build.<locals>.Inner
     is_python: ClassVar[bool] = True
 
-    @_Text
+    @Lazy
     def text(self) -> str:
         return _type_form(self.type_name).replace(_VALUE, self.subject)
+
+    @Lazy
+    def parts(self) -> Tuple[str, ...]:
+        return (self.text,)
 
     @property
     def names_type(self) -> bool:
@@ -74,9 +88,13 @@ class ValueTest:
     comparison: str  # a Python expression: self.k == 3
     is_python: ClassVar[bool] = True
 
-    @_Text
+    @Lazy
     def text(self) -> str:
-        return f"{_type_form(self.type_name).replace(_VALUE, self.subject)} and {self.comparison}"
+        return AND.join(self.parts)
+
+    @Lazy
+    def parts(self) -> Tuple[str, ...]:
+        return _type_form(self.type_name).replace(_VALUE, self.subject), self.comparison
 
 
 @dataclass(frozen=True)
@@ -90,9 +108,14 @@ class TensorProperties:
     sizes: Tuple[Optional[int], ...]  # None for a dimension of any size
     strides: Tuple[Optional[int], ...]
 
-    @_Text
+    @Lazy
     def form(self) -> str:
         """Return the test as an expression, with `_VALUE` for the tensor."""
+        return AND.join(self.parts)
+
+    @Lazy
+    def parts(self) -> Tuple[str, ...]:
+        """Return the conditions that it consists of, with `_VALUE` for the tensor."""
         tensor = _VALUE
         kind, _, index = self.device.partition(":")
         parts = [_type_form(self.type_name), f"{tensor}.dtype is {self.dtype}"]
@@ -110,7 +133,7 @@ class TensorProperties:
             parts += [
                 f"{tensor}.stride({axis}) == {step}" for axis, step in enumerate(self.strides) if step is not None
             ]
-        return " and ".join(parts)
+        return tuple(parts)
 
 
 @dataclass(frozen=True)
@@ -121,9 +144,13 @@ class TensorTest:
     expected: TensorProperties
     is_python: ClassVar[bool] = True
 
-    @_Text
+    @Lazy
     def text(self) -> str:
         return self.expected.form.replace(_VALUE, self.subject)
+
+    @Lazy
+    def parts(self) -> Tuple[str, ...]:
+        return tuple([part.replace(_VALUE, self.subject) for part in self.expected.parts])
 
     @property
     def type_name(self) -> str:
@@ -143,9 +170,13 @@ class NoDimensionMarks:
     marks: Tuple[str, ...]  # dynamic, weak_dynamic, ...
     is_python: ClassVar[bool] = True
 
-    @_Text
+    @Lazy
     def text(self) -> str:
         return f"not any(hasattr({self.subject}, f'_dynamo_{{mark}}_indices') for mark in {self.marks!r})"
+
+    @Lazy
+    def parts(self) -> Tuple[str, ...]:
+        return (self.text,)
 
 
 @dataclass(frozen=True)
@@ -154,8 +185,9 @@ class SameObject:
 
     subject: str
     is_python: ClassVar[bool] = False
+    parts: ClassVar[Tuple[str, ...]] = ()
 
-    @_Text
+    @Lazy
     def text(self) -> str:
         return f"{self.subject} is still the object it was when this was compiled"
 
@@ -166,8 +198,9 @@ class SameBody:
 
     subject: str
     is_python: ClassVar[bool] = False
+    parts: ClassVar[Tuple[str, ...]] = ()
 
-    @_Text
+    @Lazy
     def text(self) -> str:
         return f"{self.subject} still has the body it had when this was compiled"
 
@@ -182,9 +215,13 @@ class TorchState:
     num_threads: int
     is_python: ClassVar[bool] = True
 
-    @_Text
+    @Lazy
     def text(self) -> str:
-        return " and ".join(self.switches().values())
+        return AND.join(self.parts)
+
+    @Lazy
+    def parts(self) -> Tuple[str, ...]:
+        return tuple(self.switches().values())
 
     def switches(self) -> Dict[str, str]:
         """Torch's name for each switch -> the test of it as an expression."""

@@ -6,7 +6,7 @@ import functools
 import os
 from typing import Sequence
 
-from depyf.record.guard_tests import NoDimensionMarks, SameBody, SameObject
+from depyf.record.guard_tests import NoDimensionMarks, PythonTest, SameBody, SameObject
 from depyf.record.records import FrameRecord, GuardRecord, Location
 from depyf.report.call_signature import Signature
 from depyf.text import python_source
@@ -62,19 +62,27 @@ def asked_by(location: Location | None, file: str) -> str:
     return f"{place}: {location.code.strip()}" if location.code.strip() else place
 
 
-def pieces_of(guard: GuardRecord) -> list[str]:
+def pieces_of(guard: GuardRecord) -> tuple[str, ...]:
     """Return the conditions that a guard consists of; none for one that Python cannot express."""
-    return _pieces(guard.condition) if guard.is_python else []
+    test = guard.test
+    if isinstance(test, PythonTest):
+        return _parsed(test.text)
+    return test.parts if _are_operands(test.parts) else ()
 
 
 @functools.lru_cache(maxsize=4096)
-def _pieces(condition: str) -> list[str]:
-    if "\n" in condition:
-        return []
+def _parsed(condition: str) -> tuple[str, ...]:
+    """Return the conditions that an expression of torch's consists of."""
     try:
-        return python_source.simple_tests(condition) or python_source.conjunction(condition)
+        return tuple(python_source.simple_tests(condition) or python_source.conjunction(condition))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+        return ()
+
+
+@functools.lru_cache(maxsize=4096)
+def _are_operands(parts: tuple[str, ...]) -> bool:
+    """Return whether the parts are Python: a record that was loaded may hold anything."""
+    return all(map(python_source.is_operand, parts))
 
 
 def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:

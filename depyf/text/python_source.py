@@ -14,6 +14,7 @@ from typing import Iterable, List, Sequence, Union
 
 from depyf.text.line_shapes import LineShapes, is_closed
 from depyf.text.quiet_compile import compile_quietly, parse_quietly
+from depyf.text.quoted_strings import without_strings
 
 WIDTH = 100
 
@@ -146,7 +147,9 @@ _STEPS = rf"(?:\.{_NAME}|\[(?:{_TEXT}|0|[1-9][0-9]*)\]|\(\)|\({_TEXT}\))*"
 _PATH = rf"(?:list\(dict\.keys\({_NAME}{_STEPS}\)\)|{_NAME}){_STEPS}"
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 _OPERAND = rf"(?:(?:type|len)\({_PATH}\)|{_PATH}|{_NUMBER}|{_TEXT}|\((?:{_NUMBER}, )+{_NUMBER}\)|\({_NUMBER},\)|\(\))"
-_TEST = re.compile(rf"({_OPERAND}(?: (?:is not|is|==|!=|<=|>=|<|>|not in|in) {_OPERAND})?)(?: and |$)")
+_TEST = rf"{_OPERAND}(?: (?:is not|is|==|!=|<=|>=|<|>|not in|in) {_OPERAND})?"
+_ONE_TEST = re.compile(_TEST)
+_NEXT_TEST = re.compile(rf"({_TEST})(?: and |$)")
 
 
 def simple_tests(condition: str) -> list[str]:
@@ -154,7 +157,7 @@ def simple_tests(condition: str) -> list[str]:
     found: list[str] = []
     position = 0
     while position < len(condition):
-        match = _TEST.match(condition, position)
+        match = _NEXT_TEST.match(condition, position)
         if match is None:
             return []
         found.append(match[1])
@@ -168,7 +171,7 @@ def conjunction(condition: str) -> list[str]:
     `condition` is an expression on one line, else this raises what `ast.parse` does; an operand that binds less tightly
     than `and` comes in parentheses.
     """
-    tree = ast.parse(condition, mode="eval").body
+    tree = _parsed(condition)
     pieces = condition.split(" and ")
     if not _is_loose(condition) and (len(pieces) == 1 or all(map(is_closed, pieces))):
         return pieces
@@ -177,6 +180,23 @@ def conjunction(condition: str) -> list[str]:
     # A segment leaves the parentheses around it behind; on one line its tokens mean the same without them.
     segments = [(segment(condition, node), node) for node in tree.values]
     return [piece if _binds_tightly(node) else f"({piece})" for piece, node in segments]
+
+
+def is_operand(text: str) -> bool:
+    """Return whether `text` is an expression on one line that can be joined to others with `and` as it is."""
+    if _ONE_TEST.fullmatch(text) is not None:
+        return True
+    try:
+        return _binds_tightly(_parsed(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def _parsed(text: str) -> ast.expr:
+    """Return the tree of an expression on one line; raise what `ast.parse` does for any other text."""
+    if "\n" in text or ("#" in text and "#" in without_strings(text)):
+        raise SyntaxError("not one line, or a comment")
+    return ast.parse(text, mode="eval").body
 
 
 _LOOSER = re.compile(r" or | if |lambda|:=|yield")  # what binds less tightly than `and`, or reads so

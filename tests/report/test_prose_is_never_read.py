@@ -1,30 +1,79 @@
 """Reports print the words of a record and decide nothing by them: other words in it change those words alone.
 
-Which fields hold words stands on the fields of the records (`PROSE`).  Each character of theirs is replaced by one that
-occurs nowhere else, so lines break at the same places; a view of such a record, replaced back, must be the view of the
-original, byte for byte.
+Words of a record are the fields that are marked as such (`PROSE`), and what records compute: sentences (`SENTENCES`)
+and the expressions of guards (`EXPRESSIONS`), which are not torch's own.  All of them are replaced, twice:
+
+- Each character by one that occurs nowhere else.  Lines break at the same places, so a view of such a record, replaced
+  back, must be the view of the original, byte for byte.
+- Each character of the fields and sentences by two of them.  Lines break elsewhere, and nothing else may differ.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import inspect
 import json
+import re
+import typing
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
-from depyf.record import journal  # noqa: E402
-from depyf.record.records import LostFiles, SessionRecord  # noqa: E402
+from depyf.record import journal, records  # noqa: E402
+from depyf.record.guard_tests import (  # noqa: E402
+    Lazy,
+    NoDimensionMarks,
+    SameBody,
+    SameObject,
+    TensorTest,
+    TorchState,
+    TypeTest,
+    ValueTest,
+)
+from depyf.record.records import FailedGuard, GraphBreak, LostFiles, SessionRecord, SkipRecord  # noqa: E402
 from depyf.record.saved_form import from_json, to_json  # noqa: E402
-from depyf.report import full_code, manifest, overview, rank_differences, summary  # noqa: E402
+from depyf.report import full_code, guard_function, manifest, overview, rank_differences, summary  # noqa: E402
 
-OTHER_WORDS = {code: 0x2800 + code for code in range(33, 127)}
-SAME_WORDS = {other: code for code, other in OTHER_WORDS.items()}
+MARKED = {code: 0x2800 + code for code in range(33, 127)}
+SAME_LENGTH = {code: chr(mark) for code, mark in MARKED.items()}
+TWICE_AS_LONG = {code: 2 * chr(mark) for code, mark in MARKED.items()}
+UNMARKED = {mark: code for code, mark in MARKED.items()}
+# In JSON a quotation mark and a backslash are escaped, which their stand-ins are not.
+UNMARKED_IN_JSON = {**UNMARKED, 0x2800 + ord('"'): '\\"', 0x2800 + ord("\\"): "\\\\"}
+
+# What records compute for people to read.
+SENTENCES = (
+    (SameObject, "text"),
+    (SameBody, "text"),
+    (FailedGuard, "__str__"),
+    (FailedGuard, "likewise"),
+    (GraphBreak, "reason"),
+    (SkipRecord, "reason"),
+    (LostFiles, "__str__"),
+)
+# Tests that records spell in Python; PythonTest holds torch's own text, which has to be parsed.
+EXPRESSIONS = tuple(
+    (kind, name)
+    for kind in (TypeTest, ValueTest, TensorTest, NoDimensionMarks, TorchState)
+    for name in ("text", "parts")
+)
+# Properties that hand on what others hold: names, files, and texts that are replaced where they are made.
+HANDED_ON = (
+    ("GuardRecord", "condition"),
+    ("PythonTest", "parts"),
+    ("TensorProperties", "form"),
+    ("TensorProperties", "parts"),
+    ("TensorTest", "type_name"),
+    ("GraphRecord", "running_files"),
+    ("GraphRecord", "linked_files"),
+    ("SessionRecord", "problem_lines"),
+)
 
 
-def with_other_words(record, found=None):
+def with_other_words(record, marks=SAME_LENGTH, found=None):
     """Return the record with each prose text replaced; `found`: gathers the fields that had one."""
     changes = {}
     for one in dataclasses.fields(record):
@@ -32,17 +81,46 @@ def with_other_words(record, found=None):
         if one.metadata.get("prose"):
             if value and found is not None:
                 found.add((type(record).__name__, one.name))
-            is_one = value is None or isinstance(value, str)
-            changes[one.name] = replaced(value) if is_one else tuple(map(replaced, value))
+            changes[one.name] = replaced(value, marks)
         elif dataclasses.is_dataclass(value):
-            changes[one.name] = with_other_words(value, found)
+            changes[one.name] = with_other_words(value, marks, found)
         elif isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
-            changes[one.name] = tuple(with_other_words(item, found) for item in value)
+            changes[one.name] = tuple(with_other_words(item, marks, found) for item in value)
     return dataclasses.replace(record, **changes)
 
 
-def replaced(text):
-    return None if text is None else text.translate(OTHER_WORDS)
+def replaced(text, marks):
+    if text is None:
+        return None
+    return text.translate(marks) if isinstance(text, str) else tuple(replaced(one, marks) for one in text)
+
+
+@contextlib.contextmanager
+def other_sentences(marks, computed=SENTENCES):
+    """While this is entered, records compute other words; views are made inside, of records that have no texts yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        for kind, name in computed:
+            member = vars(kind)[name]
+            if isinstance(member, Lazy):
+                patch.setattr(member, "make", with_marks(member.make, marks))
+            elif isinstance(member, property):
+                patch.setattr(kind, name, property(with_marks(member.fget, marks)))
+            else:
+                patch.setattr(kind, name, with_marks(member, marks))
+        for kind, meaning in records.SKIP_KINDS.items():
+            patch.setitem(records.SKIP_KINDS, kind, replaced(meaning, marks))
+        # What a record holds as Python is printed as such only if it parses, which these expressions do not.
+        patch.setattr(guard_function, "_are_operands", lambda parts: True)
+        yield
+
+
+def with_marks(compute, marks):
+    return lambda record: replaced(compute(record), marks)
+
+
+def view_with_other_words(view, record, marks, computed):
+    with other_sentences(marks, computed):
+        return view(with_other_words(record, marks))
 
 
 # ---------------------------------------------------------------- programs
@@ -92,6 +170,10 @@ def sizes(x):
     return x * x.shape[0]
 
 
+def applied(x, function):
+    return x + 1 if function is None else function(x)
+
+
 def untouched_by_tensors():
     return [number for number in range(3)]
 
@@ -119,6 +201,9 @@ def layers_and_sizes():
         several(torch.ones(size))
     several(torch.ones(5, dtype=torch.float64))
     several(torch.ones(5).as_subclass(Doubled))
+    either = torch.compile(applied, backend="eager")
+    for function in (None, torch.sin, sizes):
+        either(torch.ones(3), function)
 
 
 def frames_that_are_skipped():
@@ -152,9 +237,7 @@ def sessions(tmp_path_factory):
         found[program.__name__] = folder, context.record
     torch._dynamo.reset()
     folder, record = found[breaks_and_recompiles.__name__]
-    frames = tuple(
-        dataclasses.replace(frame, divergence="at line 3\nLOAD_FAST 1", grade="REFUTED") for frame in record.frames
-    )
+    frames = tuple(map(refuted_and_broken_twice, record.frames))
     found["killed"] = (
         folder,
         dataclasses.replace(
@@ -167,6 +250,13 @@ def sessions(tmp_path_factory):
         ),
     )
     return found
+
+
+def refuted_and_broken_twice(frame):
+    breaks = [dataclasses.replace(one, causes=(*one.causes, "inlining failed")) for one in frame.graph_breaks]
+    return dataclasses.replace(
+        frame, divergence="at line 3\nLOAD_FAST 1", grade="REFUTED", graph_breaks=tuple(breaks)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -202,43 +292,62 @@ def of_ranks(records, texts):
 
 
 def same_words(texts):
-    return [text.translate(SAME_WORDS) for text in texts]
+    return [text.translate(UNMARKED) for text in texts]
+
+
+def only_words(texts):
+    """Return the words of texts in which each marked character stands twice, without where lines begin and break."""
+    return [[word for word in _TWICE.sub(r"\1", text).translate(UNMARKED).split() if word != "#"] for text in texts]
+
+
+_TWICE = re.compile(r"([\u2800-\u28ff])\1")
 
 
 @pytest.mark.parametrize("view", [stories, summaries, overviews])
 def test_other_words_in_a_record_change_nothing_else_in_a_report(sessions, view):
     for _, record in sessions.values():
-        expected, other = view(record), view(with_other_words(record))
+        expected = view(record)
+        other = view_with_other_words(view, record, SAME_LENGTH, SENTENCES + EXPRESSIONS)
         assert same_words(other) == expected
         assert other != expected, "this view has no words: nothing was tested"
 
 
-def test_other_words_in_the_records_of_ranks_change_nothing_else(ranks):
-    records, texts = ranks
-    *expected, found = of_ranks(records, texts)
-    *other, _ = of_ranks({rank: with_other_words(record) for rank, record in records.items()}, texts)
-    assert same_words(other) == expected and other != expected
-    marked = [with_other_words(difference) for difference in found]
+@pytest.mark.parametrize("view", [stories, summaries, overviews])
+def test_longer_words_in_a_record_break_lines_elsewhere_and_change_nothing_else(sessions, view):
+    for _, record in sessions.values():
+        expected = view(record)
+        other = view_with_other_words(view, record, TWICE_AS_LONG, SENTENCES)
+        assert only_words(other) == only_words(expected)
+        assert sum(map(len, other)) > sum(map(len, expected)), "nothing was tested"
+
+
+@pytest.mark.parametrize(
+    ("marks", "computed", "texts_of"),
+    [(SAME_LENGTH, SENTENCES + EXPRESSIONS, same_words), (TWICE_AS_LONG, SENTENCES, only_words)],
+)
+def test_other_words_in_the_records_of_ranks_change_nothing_else(ranks, marks, computed, texts_of):
+    records_of, texts = ranks
+    *expected, found = of_ranks(records_of, texts)
+    with other_sentences(marks, computed):
+        *other, _ = of_ranks({rank: with_other_words(record, marks) for rank, record in records_of.items()}, texts)
+    assert texts_of(other) == texts_of(expected) and other != expected
+    marked = [with_other_words(difference, marks) for difference in found]
     assert {one.kind for one in found} >= {"versions", "graph breaks", "ended"}
-    assert same_words([rank_differences.render((), marked)]) == [rank_differences.render((), found)]
+    assert texts_of([rank_differences.render((), marked)]) == texts_of([rank_differences.render((), found)])
 
 
 def test_the_manifest_holds_the_words_and_nothing_that_is_made_of_them(sessions):
     for _, record in sessions.values():
-        other = json.loads(manifest.render(with_other_words(record)).translate(SAME_WORDS_IN_JSON))
-        assert other == json.loads(manifest.render(record))
-
-
-# In JSON a quotation mark and a backslash are escaped, which their stand-ins are not.
-SAME_WORDS_IN_JSON = {**SAME_WORDS, 0x2800 + ord('"'): '\\"', 0x2800 + ord("\\"): "\\\\"}
+        text = view_with_other_words(manifest.render, record, SAME_LENGTH, SENTENCES + EXPRESSIONS)
+        assert json.loads(text.translate(UNMARKED_IN_JSON)) == json.loads(manifest.render(record))
 
 
 def test_every_field_that_holds_words_is_tested(sessions, ranks):
     found = set()
     for _, record in sessions.values():
-        with_other_words(record, found)
+        with_other_words(record, found=found)
     for difference in of_ranks(*ranks)[2]:
-        with_other_words(difference, found)
+        with_other_words(difference, found=found)
     declared = {
         (kind.__name__, one.name)
         for kind in all_records(SessionRecord)
@@ -248,9 +357,27 @@ def test_every_field_that_holds_words_is_tested(sessions, ranks):
     assert len(declared) > 20 and declared - found == {("ProcessRecord", "compiling")}, "printed nowhere"
 
 
+def test_every_text_that_a_record_computes_is_replaced():
+    computed = {
+        (kind.__name__, name)
+        for kind in all_records(SessionRecord)
+        for name, member in vars(kind).items()
+        if gives_text(name, member)
+    }
+    replaced_here = {(kind.__name__, name) for kind, name in SENTENCES + EXPRESSIONS}
+    assert computed == replaced_here | set(HANDED_ON), "new here, or gone: is it a sentence, or an expression?"
+
+
+def gives_text(name, member):
+    """Return whether a member of a record computes a text, or several."""
+    if isinstance(member, (Lazy, property)):
+        made = member.make if isinstance(member, Lazy) else member.fget
+        return typing.get_type_hints(made)["return"] in (str, typing.Tuple[str, ...])
+    return name == "__str__" and inspect.isfunction(member)
+
+
 def all_records(kind):
     """Return the classes of records that `kind` is made of, itself first."""
-    import typing
 
     def classes_in(hint):
         if dataclasses.is_dataclass(hint):
@@ -267,13 +394,43 @@ def all_records(kind):
     return found
 
 
-def test_a_report_that_reads_words_is_found(sessions):
-    def wrong(record):
-        reasons = [one.reason for frame in record.frames for one in frame.graph_breaks]
-        return [f"{len(reasons)} breaks, {sum('branching' in reason for reason in reasons)} by branching"]
+def guards_in(record):
+    return [guard for frame in record.frames for guard in frame.guards]
+
+
+def skips_in(record):
+    return [skip for function in record.functions for skip in function.skips]
+
+
+@pytest.mark.parametrize(
+    ("program", "wrong"),
+    [
+        ("breaks", lambda record: ["branching" in one.reason for frame in record.frames for one in frame.graph_breaks]),
+        ("breaks", lambda record: ["did not fit" in str(one) for frame in record.frames for one in frame.failed_guards]),
+        ("layers", lambda record: [" is still the object it was" in guard.condition for guard in guards_in(record)]),
+        ("layers", lambda record: [guard.condition.split(" and ")[-1] for guard in guards_in(record)]),
+        ("layers", lambda record: [guard.test.parts[0].startswith("type(") for guard in guards_in(record)[:1]]),
+        ("frames", lambda record: ["there is no" in skip.reason for skip in skips_in(record)]),
+        ("frames", lambda record: [one.reason.split(", and then ")[0] for one in record.lone_breaks]),
+    ],
+)
+@pytest.mark.parametrize(("marks", "texts_of"), [(SAME_LENGTH, same_words), (TWICE_AS_LONG, only_words)])
+def test_a_report_that_reads_words_is_found(sessions, program, wrong, marks, texts_of):
+    record = next(record for name, (_, record) in sessions.items() if name.startswith(program))
+
+    def view(record):
+        return [" ".join(map(str, wrong(record)))]
+
+    expected, other = view(record), view_with_other_words(view, record, marks, SENTENCES + EXPRESSIONS)
+    assert any(expected) and texts_of(other) != texts_of(expected)
+
+
+def test_a_report_that_decides_by_the_length_of_words_is_found(sessions):
+    def view(record):
+        return ["\n".join(str(one)[:20] for frame in record.frames for one in frame.failed_guards)]
 
     _, record = sessions[breaks_and_recompiles.__name__]
-    assert same_words(wrong(with_other_words(record))) != wrong(record)
+    assert only_words(view_with_other_words(view, record, TWICE_AS_LONG, SENTENCES)) != only_words(view(record))
 
 
 # ---------------------------------------------------------------- the saved form
