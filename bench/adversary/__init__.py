@@ -8,9 +8,10 @@ place are then run on the same *schedule*, and what they did is compared.
 
 1. `random_functions` makes function number N of a seed from (seed, N) alone, so that any one can be made again, in any
    process. `random_expressions` has the expressions and `random_patterns` the patterns of `match`.
-2. `traced_objects` are the operands. Each operation on one (get, set, delete, call, bool, iter, next, enter, exit,
-   compare, hash, contains, arithmetic, format, await) and its death is an entry of one log. What an operation returns
-   or raises comes from the schedule, which is a seed. Some calls and deaths rebind a global of the function.
+2. `traced_objects` are the operands, `world` has their log. Each operation on one (get, set, delete, call, bool,
+   iter, next, enter, exit, compare, hash, contains, arithmetic, format, await) and its death is an entry. What an
+   operation returns or raises comes from the schedule, which is a seed. Some calls and deaths rebind a global of the
+   function.
 3. `runs` runs a function on a schedule: arguments that only the frame holds, generators and coroutines driven by
    hand, `gc` off, the exception's traceback cleared at a logged point, locals read from the traceback.
 4. `differences` compares two logs and names the kinds of difference. One table there states which kinds each

@@ -207,3 +207,33 @@ def mutated(code: CodeType, mutation: Mutation, chance: random.Random) -> Option
         return code.replace(co_consts=(*code.co_consts[:at], changed, *code.co_consts[at + 1 :]))
     except (ValueError, IndexError):
         return None  # the interpreter refuses to make such a code object
+
+
+def change(one: CodeType, other: CodeType) -> str:
+    """Return in words where a mutant differs from the original."""
+    for field in ("co_exceptiontable", "co_linetable", "co_names", "co_varnames", "co_flags", "co_stacksize"):
+        if getattr(one, field) != getattr(other, field):
+            if field == "co_exceptiontable":
+                return f"{field}: {entries_of(one)} -> {entries_of(other)}"
+            return f"{field}: {getattr(one, field)!r:.200} -> {getattr(other, field)!r:.200}"
+    for a, b in zip(one.co_consts, other.co_consts):
+        if isinstance(a, CodeType) and isinstance(b, CodeType) and a != b:
+            return f"in {a.co_name}: {change(a, b)}"
+    if one.co_consts != other.co_consts:
+        return f"co_consts: {one.co_consts!r:.200} -> {other.co_consts!r:.200}"
+    before, after = (instructions(code) for code in (one, other))
+    return "; ".join(f"@{at}: {before.get(at)} -> {after.get(at)}" for at in before if before[at] != after.get(at))
+
+
+def entries_of(code: CodeType) -> str:
+    """Return the exception table of a code object as text."""
+    try:
+        return str(exception_entries(code.co_exceptiontable))
+    except IndexError:
+        return repr(code.co_exceptiontable)
+
+
+def instructions(code: CodeType) -> Dict[int, str]:
+    """Return the instructions by offset, as text; without names, which may not exist."""
+    data = code.co_code
+    return {at: f"{opcode.opname[data[at]]} {data[at + 1]}" for at in range(0, len(data) - 1, 2)}

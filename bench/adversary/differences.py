@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, FrozenSet, Iterable, List, Optional
 
-from bench.adversary.traced_objects import Entry
+from bench.adversary.world import Entry
 
 OPERATIONS = "other operations"
 RESULT = "another result"

@@ -10,7 +10,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from bench.adversary.differences import Difference, difference
 from bench.adversary.runs import Subject, codes_in, run, subject_of
-from bench.adversary.traced_objects import Schedule
+from bench.adversary.world import Schedule
+from depyf.decompiler.attempt import Decompilation
 from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Verdict
 
@@ -68,9 +69,25 @@ def judged(number: int, source: str, count: int = SCHEDULES) -> Judgement:
     base = with_(base, bugs=result.bugs)
     if result.code is None:
         return base
-    if same_bits(subject.code, result.code):
-        return with_(base, is_identical=True)
-    return compared(base, subject, None, result.code, count)
+    judgement = with_(base, is_identical=True)
+    if not same_bits(subject.code, result.code):
+        judgement = compared(base, subject, None, result.code, count)
+    if judgement.kinds or result.stand_ins or subject.code.co_qualname != "f":
+        return judgement
+    return with_text(judgement, subject, result, count)
+
+
+def with_text(judgement: Judgement, subject: Subject, result: Decompilation, count: int) -> Judgement:
+    """Return the judgement with the text judged, too, where it compiles to other code than the proved one."""
+    assert result.code is not None
+    try:
+        text = subject_of(result.source).code
+    except (SyntaxError, StopIteration) as error:
+        return with_(judgement, kinds=("the text is no function f",), is_named=False, shown=str(error))
+    if same_bits(text, result.code):
+        return judgement
+    worse = compared(judgement, subject, None, text, count)
+    return with_(worse, kinds=tuple([f"of the text alone: {kind}" for kind in worse.kinds]))
 
 
 def with_(judgement: Judgement, **changes: Any) -> Judgement:
@@ -80,7 +97,7 @@ def with_(judgement: Judgement, **changes: Any) -> Judgement:
 
 def graded(verdict: Verdict) -> Dict[str, Any]:
     """Return the fields of a judgement that a verdict decides."""
-    reason = "" if verdict.holds else re.sub(r"'[^']*'|<[^>]*>|@\d+|\d+", "*", str(verdict))[:300]
+    reason = "" if verdict.holds else re.sub(r"'[^']*'(?!t )|<[^>]*>|@-?\d+|\d+", "*", str(verdict))[:300]
     return {
         "grade": verdict.grade.name,
         "assumptions": tuple([assumption.name for assumption in verdict.assumptions]),

@@ -7,6 +7,7 @@ import warnings
 from typing import List, Optional, Tuple
 
 from bench.adversary.judgement import Judgement, judged
+from bench.adversary.limits import in_child
 from bench.adversary.runs import subject_of
 from bench.minimise import smallest_module
 from depyf.decompiler.pipeline import decompile_frame
@@ -26,17 +27,20 @@ def class_of(judgement: Judgement) -> str:
 
 def coarse(reason: str) -> str:
     """Return the part of a reason that functions with one cause share."""
-    return re.sub(r"\([^)]*\)", "", reason.split("; statements")[0])[:110]
+    if reason.startswith("not proved"):
+        reason = reason.split("; ")[0]
+    reason = re.sub(r"can\W?t use", "cannot use", reason)
+    reason = re.sub(r"\bin \S+: |(?<=load_global )\w+|(?<=load_attr )\w+|\b[a-z] is [a-z*]", "", reason)
+    return re.sub(r"\(.*", "", reason)[:110]
 
 
 def smallest_failing(number: int, source: str, wanted: str, seconds: float, count: int) -> Optional[Tuple[str, str]]:
     """Return the smallest module found that fails in the same class, and the report on it."""
 
     def is_wanted(text: str) -> bool:
-        try:
-            return class_of(judged(number, text, count)) == wanted
-        except Exception:
-            return False  # no `f` any more, or the module cannot be run
+        # In a child: a part of a function may loop forever. Or it has no `f` any more, or cannot be run.
+        nothing = Judgement(number, "PROVED")
+        return class_of(in_child(lambda: judged(number, text, count), lambda status: nothing)) == wanted
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -47,20 +47,17 @@ def judged_source(subject: Subject, number: int, chance: random.Random, count: i
     judgement = bounded(start, mutant, lambda: prove(subject.code, mutant))
     if judgement.grade.startswith("PROVED"):
         judgement = compared(judgement, subject, None, mutant, count)
-    if judgement.failed:
-        judgement = with_(judgement, shown=f"{judgement.shown}\n{text}")
-    yield judgement
+    yield with_(judgement, mutation=f"{name}\n{text}") if judgement.failed else judgement
 
 
 def judged_code(subject: Subject, number: int, kind: str, chance: random.Random, count: int) -> Iterator[Judgement]:
     """Yield two judgements of one mutant of the code: against the original, and against its own text."""
     table = code_mutants.BYTECODE if kind == "bytecode" else code_mutants.TABLES
     name = chance.choice(list(table))
-    state = chance.random()
-    mutant = code_mutants.mutated(subject.code, table[name], random.Random(state))
+    mutant = code_mutants.mutated(subject.code, table[name], chance)
     if mutant is None:
         return
-    start = Judgement(number, "", mutation=f"{name} {state}")
+    start = Judgement(number, "", mutation=f"{name}: {code_mutants.change(subject.code, mutant)}")
     judgement = bounded(start, mutant, lambda: prove(subject.code, mutant))
     if judgement.grade.startswith("PROVED") and not same_bits(subject.code, mutant):
         judgement = run_in_child(judgement, subject, None, mutant, count)

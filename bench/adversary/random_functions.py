@@ -96,12 +96,15 @@ class Statements(RandomExpressions):
             lines = ["class Owner(Base):", *indented(body), "f = Owner.f", "self = Owner()"]
         else:
             lines = body
+        if self.one_in(25):
+            lines.insert(0, "from __future__ import annotations")
         return RandomFunction(seed, number, "\n".join(lines) + "\n", kind)
 
     def function(self, name: str, place: Place, self_first: bool = False) -> Lines:
         """Return a function definition with its body."""
         word = "async def" if place.can_await else "def"
-        generic = "[T]" if sys.version_info >= (3, 12) and self.one_in(40) else ""
+        generic = self.chance.choice(["[T]", "[*T]", "[**P]", "[T: g, U]"])
+        generic = generic if sys.version_info >= (3, 12) and self.one_in(40) else ""
         returns = f" -> {self.bound()}" if self.one_in(10) else ""
         head = f"{word} {name}{generic}({self.parameters(place, self_first)}){returns}:"
         body = self.declared(place)
@@ -221,13 +224,17 @@ class Statements(RandomExpressions):
         return [f"{self.target(place)} {word} {self.expression(place, 1)}"]
 
     def annotated(self, place: Place) -> Lines:
-        """Return an annotated assignment, or an annotation alone."""
+        """Return an annotated assignment, an annotation alone, or a type alias."""
+        if sys.version_info >= (3, 12) and self.one_in(12):
+            return [f"type {self.local()}{self.chance.choice(['', '[T]'])} = {self.name()}"]
         annotation = self.expression(replace(place, kind="lambda", walrus=False), 1)
         target = self.chance.choice([self.local(), self.local(), "(c)", f"g.{self.chance.choice(ATTRIBUTES)}", "g[1]"])
         return [f"{target}: {annotation}" + (f" = {self.expression(place, 1)}" if not self.one_in(3) else "")]
 
     def effect(self, place: Place) -> Lines:
         """Return an expression statement."""
+        if (place.can_yield or place.can_await) and self.one_in(3):
+            return [self.suspended(place, 2)]
         return [self.call(place, 2) if self.one_in(2) else self.expression(place, 2)]
 
     def discarded(self, place: Place) -> Lines:
@@ -249,7 +256,7 @@ class Statements(RandomExpressions):
         """Return `return`, `break` or `continue`."""
         ways = ["pass"]
         if not place.in_group:
-            ways += ["break", "continue"] * place.in_loop
+            ways += ["break", "continue", "continue"] * (2 * place.in_loop)
             if place.kind in ("def", "generator", "async"):
                 ways += [f"return {self.expression(place, 2)}", "return", f"return {self.local()}"]
             elif place.kind == "async generator":

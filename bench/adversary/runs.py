@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, TracebackType
 from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional
 
-from bench.adversary.traced_objects import (
+from bench.adversary.traced_objects import Base, Kind
+from bench.adversary.world import (
     GLOBAL_NAMES,
     REPLACED,
     TESTED,
-    Base,
     Entry,
     Fault,
     Flaw,
-    Kind,
     Loss,
     Schedule,
-    Thing,
     World,
     brief,
     described,
@@ -216,6 +214,3 @@ def step_through_async(world: World, made: Any) -> None:
                 break
         waiting = None
     world.mark("left")
-
-
-__all__ = ["Subject", "Thing", "brief", "run", "subject_of"]

@@ -16,6 +16,7 @@ def judgement_of(saved: Dict[str, Any]) -> Judgement:
 
 
 CLASSES = 40  # to print of each section
+EXAMPLES = 3  # to print of each class of failing mutants
 
 
 class Scoreboard:
@@ -68,6 +69,8 @@ class Scoreboard:
             size = judgement.instructions
             lines.append(f"over 1 s of CPU: {judgement.number}, {judgement.seconds:.1f} s, {size} instructions")
         lines += section("FAILURES", self.failures)
+        if self.has_mutants:
+            lines += examples(self.failures)
         failed = sum(len(found) for found in self.failures.values())
         proved = 100 * self.counts["PROVED"] / total
         lines.append(
@@ -76,6 +79,17 @@ class Scoreboard:
             f"failures {failed}, over 1 s {len(self.slow)}, {self.total / max(self.seconds, 0.001):.0f} per CPU second"
         )
         return lines
+
+
+def examples(classes: Dict[str, List[Judgement]]) -> List[str]:
+    """Return some mutants of each class of failures, the smallest first."""
+    lines = []
+    for name, found in classes.items():
+        lines.append(f"--- {name}")
+        for one in sorted(found, key=lambda judgement: judgement.instructions)[:EXAMPLES]:
+            lines.append(f"    function {one.number}, {one.mutation}")
+            lines += [f"        {one.shown}"] if one.shown else []
+    return lines
 
 
 def section(title: str, classes: Dict[str, List[Judgement]]) -> List[str]:
