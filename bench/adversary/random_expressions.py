@@ -241,7 +241,8 @@ class RandomExpressions:
         """Return a lambda, often called or passed on at once."""
         inner = Place("lambda", depth=place.depth + 1, walrus=not place.in_comprehension)
         parameters = self.chance.choice(["", "", "a", "u, v=1", f"b={self.atom()}", "*u", "*, k=2", "u, /, **v"])
-        text = f"(lambda {parameters}: {self.expression(inner, min(size, 2))})"
+        body = "(yield a)" if self.one_in(30) else self.expression(inner, min(size, 2))
+        text = f"(lambda {parameters}: {body})"
         return self.chance.choice([text, f"g({text})", f"g({text})", f"{text}()" if parameters in ("", "*u") else text])
 
     def fstring(self, place: Place, size: int) -> str:

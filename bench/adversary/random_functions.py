@@ -63,7 +63,7 @@ class Statements(RandomExpressions):
     def __init__(self, chance: random.Random) -> None:
         super().__init__(chance)
         self.patterns = RandomPatterns(chance)
-        self.left = chance.choice([3, 5, 8, 12, 18, 25])  # statements to make
+        self.left = chance.choice([3, 5, 8, 12, 18, 25]) if chance.random() > 0.02 else 90  # statements to make
         self.inner = 0
         self.simple: List[Callable[[Place], Lines]] = []
         self.compound: List[Callable[[Place], Lines]] = []
@@ -112,6 +112,8 @@ class Statements(RandomExpressions):
             body.insert(0, '"""Documented."""')
         if place.depth == 1 and not self.one_in(5):
             body += self.chance.sample(["c = g(a)", "d = h", "z = m()", "c = d = g()", "z = [b]"], 4)
+        if place.depth == 1 and self.one_in(40):
+            body += self.many()
         names = tuple(dict.fromkeys([*place.enclosing, "a", "b"]))
         inside = replace(place, enclosing=names)
         body += self.block(inside, 2 if place.depth > 1 else 4)
@@ -162,6 +164,19 @@ class Statements(RandomExpressions):
                 "c, b, a",
             ]
         )
+
+    def many(self) -> Lines:
+        """Return many locals or one large display: compilers number and fold those in other ways."""
+        count = self.chance.choice([20, 20, 40, 300])
+        way = self.chance.randrange(4)
+        if way == 0:
+            return [f"v{n} = {self.atom()}" for n in range(count)]
+        items = ", ".join([self.atom() for _ in range(min(count, 60))])
+        if way == 1:
+            return [f"{self.local()} = [{items}]"]
+        if way == 2:
+            return [f"g({', '.join([f'k{n}={self.atom()}' for n in range(20)])})", f"h({items})"]
+        return [f"c = {{{', '.join([f'{n}: {self.atom()}' for n in range(20)])}}}", f"d = ({items})"]
 
     def bound(self) -> str:
         """Return an expression that has a value where the function is defined."""
