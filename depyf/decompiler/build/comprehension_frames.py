@@ -8,7 +8,7 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, comprehension_node
 from depyf.decompiler.build.container_displays import op_build_set, op_list_append, op_map_add, op_set_add
 from depyf.decompiler.build.effects import emit, event, silent, take
-from depyf.decompiler.build.function_bodies import mentions, rebinds
+from depyf.decompiler.build.function_bodies import mentions, rebinds, uncaptured_cells
 from depyf.decompiler.build.provisional_nodes import resolve
 from depyf.decompiler.build.rebinding import before_rebinding
 from depyf.decompiler.build.region_walk import trampoline, walk
@@ -49,7 +49,8 @@ def op_comprehension(frame: Frame, op: Op) -> None:
     inner.stack.push(Marker("collection"))
     inner.stack.push(Value(source))
     over = source.value if isinstance(source, (IterOf, AiterOf)) else source
-    event(frame, comprehension_node(found.kind, collecting_loops(inner, found.tree), over))
+    uncaptured = [spelled(name) for name in found.uncaptured]
+    event(frame, comprehension_node(found.kind, collecting_loops(inner, found.tree), over, (), uncaptured))
 
 
 def adds_to_collection(frame: Frame, op: Op, popped: int) -> bool:
@@ -113,7 +114,9 @@ def comprehension_of(
 ) -> s.Expression:
     """Return the comprehension that a code object of its own computes."""
     frame = open_comprehension(program, settings, tables)
-    return comprehension_node(program.code.co_name, collecting_loops(frame, tree), source, unmentioned_variables(frame))
+    body = collecting_loops(frame, tree)
+    uncaptured = [spelled(name) for name in uncaptured_cells(frame.scope)]
+    return comprehension_node(program.code.co_name, body, source, unmentioned_variables(frame), uncaptured)
 
 
 def collecting_loops(frame: Frame, tree: Any) -> List[s.Statement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.expression_forms import bool_op, negate, with_mentions
+from depyf.decompiler.build.expression_forms import bool_op, lambda_over, negate, with_mentions
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import Element
 
@@ -18,9 +18,16 @@ COMPREHENSIONS: Dict[str, Any] = {
 
 
 def comprehension_node(
-    kind: str, body: Sequence[s.Statement], source: s.Expression, unmentioned: Sequence[str] = ()
+    kind: str,
+    body: Sequence[s.Statement],
+    source: s.Expression,
+    unmentioned: Sequence[str] = (),
+    uncaptured: Sequence[str] = (),
 ) -> s.Expression:
-    """Return `[element for ... in source if ...]` from the loops that compute it."""
+    """Return `[element for ... in source if ...]` from the loops that compute it.
+
+    `unmentioned`, `uncaptured`: variables that only code mentions, or captures, which the compiler dropped.
+    """
     generators: List[s.comprehension] = []
     statements: Sequence[s.Statement] = body
     while True:
@@ -42,10 +49,13 @@ def comprehension_node(
     if generators and (first is None or isinstance(first, (s.Pass, s.Continue))):
         # A condition that is never true: the compiler dropped what would have been collected.
         generators[-1].ifs = [*generators[-1].ifs, s.Constant(False)]
-        element = Element(None, s.Constant(None))
+        element = Element(None, lambda_over([*uncaptured, *unmentioned]) if uncaptured else s.Constant(None))
+        unmentioned, uncaptured = ([], []) if uncaptured else (unmentioned, [])
     if not isinstance(element, Element) or not generators:
         raise Unstructured("a comprehension of an unknown form")
     value = with_mentions(element.value, unmentioned)
+    if uncaptured:
+        value = s.IfExp(s.Constant(True), value, lambda_over(uncaptured))
     if kind == "<dictcomp>":
         return s.DictComp(element.key or s.Constant(None), value, generators)
     return COMPREHENSIONS[kind](value, generators)  # type: ignore[no-any-return]

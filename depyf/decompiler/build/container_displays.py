@@ -18,9 +18,9 @@ from depyf.decompiler.build.expression_forms import (
     slice_bound,
 )
 from depyf.decompiler.build.symbolic_frame import Frame
-from depyf.decompiler.build.symbolic_values import Fresh, FreshDict, SliceParts, Value
+from depyf.decompiler.build.symbolic_values import Addition, Fresh, FreshDict, SliceParts, Value
 from depyf.decompiler.bytecode.microops import Op
-from depyf.decompiler.bytecode.python_facts import MOST_PAIRS_AT_ONCE, MOST_PAIRS_IN_TURN
+from depyf.decompiler.bytecode.python_facts import LEAST_IN_CONSTANT_SET, MOST_PAIRS_AT_ONCE, MOST_PAIRS_IN_TURN
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import Converted
 
@@ -39,7 +39,7 @@ def op_build_set(frame: Frame, op: Op) -> None:
     """Execute BUILD_SET."""
     items = frame.stack.pop_many(op.arg)
     elements = take(frame, *items) if items else [s.Starred(s.Tuple([]))]
-    if len(elements) > 2 and all(isinstance(element, s.Constant) for element in elements):
+    if len(elements) >= LEAST_IN_CONSTANT_SET and all(isinstance(element, s.Constant) for element in elements):
         # The compiler would make a frozenset of these, which may iterate in another order.
         elements[-1] = s.Starred(s.Tuple([elements[-1]]))
     event(frame, s.Set(elements))
@@ -137,8 +137,8 @@ def op_list_extend(frame: Frame, op: Op) -> None:
     if not isinstance(target, Fresh) or target.name is not None:
         mutate(frame, target, "extend", value)
         return
-    # If all elements are known, these join them; after a `*x` this is an operation of its own.
-    is_known = not any(isinstance(item.node, s.Starred) for item in target.items)
+    # If all elements are known, these join them; with a `*x` among them this is an operation of its own.
+    is_known = not any(isinstance(item, Addition) for item in (*target.items, *(value.items or ())))
     if isinstance(value, Fresh) and value.name is None and is_known:
         added = list(value.items)
         for item in added:
@@ -154,7 +154,7 @@ def op_list_extend(frame: Frame, op: Op) -> None:
             target.items.append(entry)
         return
     (node,) = take(frame, value)
-    starred = Value(s.Starred(node), op.offset)
+    starred = Addition(s.Starred(node), op.offset)
     stack.add_pending(starred)
     starred.refs = 1
     target.items.append(starred)
@@ -191,6 +191,8 @@ def op_set_update(frame: Frame, op: Op) -> None:
     if target.pending and target.refs == 1 and stack.pending[-1:] == [target] and isinstance(node, s.Set):
         if constant:
             added = [constant_node(item, frame.scope.placeholders) for item in constant]
+            if isinstance(constant_of(value), frozenset):  # where it has too few elements, one was written twice
+                added += added[:1] * (LEAST_IN_CONSTANT_SET - len(added))
             target.node = s.Set([*set_elements(node), *added])
             return
     if target.refs == 1 and target.pending and isinstance(node, s.Set):
@@ -223,7 +225,7 @@ def op_dict_update(frame: Frame, op: Op) -> None:
             target.items.extend(value.items)
             return
         (node,) = take(frame, value)
-        entry = Value(node, op.offset)
+        entry = Addition(node, op.offset)
         stack.add_pending(entry)
         entry.refs = 1
         target.keys.append(None)
@@ -249,7 +251,7 @@ def op_map_add(frame: Frame, op: Op) -> None:
     if not isinstance(target, FreshDict) or target.name is not None:
         raise Unstructured("MAP_ADD on a dict that is in use")
     key_node, value_node = take(frame, key, value)
-    entry = Value(value_node, op.offset)
+    entry = Addition(value_node, op.offset)
     stack.add_pending(entry)
     entry.refs = 1
     target.keys.append(key_node)

@@ -200,4 +200,4 @@ def nested_body(frame: Frame, code: CodeType, is_lazy: bool = False) -> List[s.S
         free = [spelled(name) for name in code.co_freevars]
         return [texts[0], *([s.Nonlocal(free)] if free else []), *texts[1:]]
     inner, tree = open_nested(frame, code)
-    return written_statements(inner, tree) if is_lazy else function_body(inner, tree)
+    return written_statements(inner, tree) if is_lazy else function_body(inner, tree, is_nested=True)

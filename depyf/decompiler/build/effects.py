@@ -16,6 +16,7 @@ from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import (
     DEAD,
     EMBEDDED,
+    Addition,
     BuildClass,
     Cell,
     Fresh,
@@ -236,7 +237,7 @@ def _write_first(frame: Frame) -> None:
     """Write the first pending value. `*x` needs the list that it extends around it: that is written."""
     stack = frame.stack
     value = stack.pending[0]
-    holder = stack.holder(value) if isinstance(value.node, s.Starred) else None
+    holder = stack.holder(value) if isinstance(value, Addition) else None
     if holder is None:
         _write(frame, stack.pending.pop(0))
         return
@@ -333,12 +334,28 @@ def discard(frame: Frame, value: Value) -> None:
             frame.output.delete([value.name])
         return
     items = value.items
-    if items is not None:
+    if items is not None and _is_display_statement(value):
+        emit(frame, s.Expr(take(frame, value, final=True)[0]))
+    elif items is not None:
         for item in items:
             item.refs -= 1
             discard(frame, item)
     elif value.pending:
         value.fate = DEAD
+
+
+def _is_display_statement(container: Value) -> bool:
+    """Return whether a dropped container is written: it was added to, or holds one result while others are computed."""
+    pending = 0
+    work = [container]
+    while work:
+        for item in work.pop().items or ():
+            if item.pending and isinstance(item, Addition):
+                return True
+            if item.name is None and item.refs == 1:  # else something else holds it, too
+                pending += item.pending
+                work.append(item)
+    return pending > 1
 
 
 def release_items(items: Sequence[Value]) -> Sequence[Value]:

@@ -31,6 +31,12 @@ def with_mentions(node: s.Expression, names: Sequence[str]) -> s.Expression:
     return s.IfExp(s.Constant(True), node, s.Tuple(mentioned)) if names else node
 
 
+def lambda_over(names: Sequence[str]) -> s.Lambda:
+    """Return a lambda that refers to variables, so that they are cells."""
+    nodes: List[s.Expression] = [s.Name(name) for name in names]
+    return s.Lambda(s.arguments(), nodes[0] if len(nodes) == 1 else s.Tuple(nodes))
+
+
 def is_entered(value: Value) -> bool:
     """Return whether a value is what an `async with` has entered and awaits."""
     return isinstance(value, Slot) and value.pattern.source == "async with"
@@ -205,10 +211,19 @@ def is_constant(value: Value, constant: Any) -> bool:
     return isinstance(value.node, s.Constant) and value.node.value is constant and not value.pending
 
 
+def is_dropped(statement: s.If) -> bool:
+    """Return whether a statement is `if False: x`, which the compiler drops but for what it makes of variables."""
+    if not isinstance(statement.test, s.Constant) or statement.test.value is not False or statement.orelse:
+        return False
+    return len(statement.body) == 1 and isinstance(statement.body[0], s.Expr)
+
+
 def as_expression(body: Sequence[s.Statement]) -> s.Expression:
     """Return a lambda's body: its returns, joined by conditional expressions."""
     if body and isinstance(body[0], s.Nonlocal):
         return with_mentions(as_expression(body[1:]), body[0].names)
+    if body and isinstance(body[0], s.If) and is_dropped(body[0]):
+        return s.IfExp(s.Constant(True), as_expression(body[1:]), body[0].body[0].value)  # type: ignore[attr-defined]
     if len(body) >= 1 and isinstance(body[0], s.If):
         then = as_expression(body[0].body)
         orelse = as_expression(body[0].orelse or body[1:])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, List
+from typing import Any, List, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.analysis.unbound_locals import never_set
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS
+from depyf.decompiler.build.expression_forms import lambda_over
 from depyf.decompiler.build.namespace_bodies import drop_returns, future_imports, namespace_body
 from depyf.decompiler.build.parameter_lists import docstring_of
 from depyf.decompiler.build.provisional_nodes import resolve, spell_assertion_errors
@@ -17,7 +18,7 @@ from depyf.decompiler.build.scope import Scope
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.tidying import tidy_body
 from depyf.decompiler.build.variable_names import descriptive_names, rename, renamed_temporaries
-from depyf.decompiler.bytecode.code_flags import GENERATORS
+from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR, GENERATORS
 from depyf.decompiler.bytecode.microops import parameters
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
@@ -29,8 +30,11 @@ USES_OF_LOCALS = frozenset({
 READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
 
 
-def function_body(frame: Frame, tree: Any) -> List[s.Statement]:
-    """Return the statements of a code object, docstring and declarations first."""
+def function_body(frame: Frame, tree: Any, is_nested: bool = False) -> List[s.Statement]:
+    """Return the statements of a code object, docstring and declarations first.
+
+    `is_nested`: it is inside another one, so its text alone decides which of its variables are cells.
+    """
     scope = frame.scope
     body = written_statements(frame, tree)
     head: List[s.Statement] = []
@@ -47,14 +51,42 @@ def function_body(frame: Frame, tree: Any) -> List[s.Statement]:
         head.append(s.Global(scope.declared["global"]))
     if free:
         head.append(s.Nonlocal(free))
-    if scope.code.co_flags & GENERATORS and not any(op.kind in ("YIELD", "YIELD_FROM") for op in scope.program.ops):
+    if scope.code.co_flags & GENERATORS and not _yields(scope):
         head.append(s.If(s.Constant(False), [s.Expr(s.Yield())]))  # a generator that never yields
     head.extend(s.AnnAssign(s.Name(name), s.Constant(...)) for name in unset_cells(scope))
     unused = unused_locals(scope)
     if unused:
         nothing: List[s.Statement] = [s.Assign([s.Name(name) for name in unused], s.Constant(None))]
         head.append(s.If(s.Constant(False), nothing))
+    cells = uncaptured_cells(scope) if is_nested else []
+    if cells:
+        head.append(s.If(s.Constant(False), [_capture(scope, cells)]))
     return head + body
+
+
+def uncaptured_cells(scope: Scope) -> List[str]:
+    """Return the cells that no function inside refers to: one in code that the compiler dropped does."""
+    ops = scope.program.ops
+    captured = {
+        name for op in ops if op.kind == "CONST" and isinstance(op.arg, CodeType) for name in op.arg.co_freevars
+    }
+    captured.update(op.arg for op in ops if op.kind == "RENEW_CELL")  # of an inlined comprehension, which captures it
+    return [name for name in scope.code.co_cellvars if name not in captured and name != "__classdict__"]
+
+
+def _capture(scope: Scope, cells: Sequence[str]) -> s.Statement:
+    """Return a statement that makes cells of variables, and variables of those that nothing sets."""
+    stored = {op.arg for op in scope.program.ops if op.kind in ("STORE_CELL", "DELETE_CELL")}
+    stored.update(scope.code.co_varnames, ["__class__"])
+    unset: List[s.Expression] = [s.Name(spelled(name)) for name in cells if name not in stored]
+    function = lambda_over([spelled(name) for name in cells])
+    return s.Assign(unset, function) if unset else s.Expr(function)
+
+
+def _yields(scope: Scope) -> bool:
+    """Return whether the text has a `yield` that makes it a generator; in an async one, YIELD_FROM is an `await`."""
+    kinds = ("YIELD",) if scope.code.co_flags & CO_ASYNC_GENERATOR else ("YIELD", "YIELD_FROM")
+    return any(op.kind in kinds for op in scope.program.ops)
 
 
 def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:

@@ -83,6 +83,12 @@ class FreshDict(Value):
         self.items = items
 
 
+class Addition(Value):
+    """What an operation adds to an unfinished list or dict (`*x`, `**x`, `k: x`): only the display spells it."""
+
+    __slots__ = ()
+
+
 class Null(Value):
     """The NULL that calls push."""
 

@@ -9,7 +9,7 @@ from depyf.decompiler.build.effects import discard, emit, flush, give_name, node
 from depyf.decompiler.build.list_folding import fold_unpack, is_chained
 from depyf.decompiler.build.rebinding import freeze_tuple
 from depyf.decompiler.build.symbolic_frame import Frame
-from depyf.decompiler.build.symbolic_values import Fresh, FunctionValue, Pattern, Slot, Value
+from depyf.decompiler.build.symbolic_values import Addition, Fresh, FunctionValue, Pattern, Slot, Value
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import Dropped, Inplace
@@ -29,7 +29,7 @@ def op_unpack(frame: Frame, op: Op) -> None:
         return
     if op.kind == "UNPACK" and count == 1 and frame.upcoming.kind in _AFTER_STAR:
         (node,) = take(frame, value)
-        starred = Value(s.Starred(node), op.offset)
+        starred = Addition(s.Starred(node), op.offset)
         stack.add_pending(starred)
         stack.push(starred)
         return

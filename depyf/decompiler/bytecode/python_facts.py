@@ -87,4 +87,5 @@ RUNNING = facts_for(RUNNING_VERSION)
 # versions, STACK_USE_GUIDELINE in Python/compile.c (3.13: codegen's).
 MOST_PAIRS_AT_ONCE = 15
 MOST_ELEMENTS_AT_ONCE = 30
+LEAST_IN_CONSTANT_SET = 3  # a set display of so many constants is made from a frozenset of them
 MOST_PAIRS_IN_TURN = 17  # what comes after these is a dict of its own, which updates the first

@@ -19,6 +19,7 @@ SETUPS = (["PUSH_EXC_INFO", "COPY", "BUILD_LIST", "SWAP"], ["PUSH_EXC_INFO", "BU
 
 
 class _Clause(NamedTuple):
+    start: Block  # begins to compute the type
     test: Block  # ends in the branch on the type
     type_ops: List[Op]
     match: Block  # takes the exception
@@ -47,8 +48,10 @@ def _read(graph: Graph, region: Region) -> Tuple[List[_Clause], Block]:
     if not begins:
         raise Unstructured("an except* of an unknown form")
     clauses: List[_Clause] = []
-    ops = block.ops[len(begins[0]) :]
+    del block.ops[: len(begins[0])]
     while True:
+        start, block = block, _end_of_type(block)
+        ops = block.ops
         term = block.term
         if not isinstance(term, Branch) or not isinstance(term.test, Simple) or term.test.kind != "none":
             raise Unstructured("an except* of an unknown form")
@@ -58,11 +61,24 @@ def _read(graph: Graph, region: Region) -> Tuple[List[_Clause], Block]:
             return clauses, _after(graph, nothing)
         if kinds[-2:] != ["CHECK_EG_MATCH", "COPY"]:
             raise Unstructured("an except* clause does not test its type")
-        clauses.append(_Clause(block, ops[:-2], something, _region_of_body(something, region)))
+        clauses.append(_Clause(start, block, ops[:-2], something, _region_of_body(something, region)))
         if [op.kind for op in nothing.ops] not in (["POP"], ["POP", "LIST_APPEND"]):
             raise Unstructured("an except* clause that does not match does more than continue")
         block = _past_jumps(nothing)
-        ops = block.ops
+
+
+def _end_of_type(start: Block) -> Block:
+    """Return the block that tests the type which is computed from `start` on: by several blocks if it is `x or y`."""
+    seen, work = {start}, [start]
+    while work:
+        block = work.pop()
+        if any(op.kind in ("CHECK_EG_MATCH", "PREP_RERAISE_STAR") for op in block.ops):
+            return block
+        for target in block.successors():
+            if target not in seen:
+                seen.add(target)
+                work.append(target)
+    raise Unstructured("an except* of an unknown form")
 
 
 def _past_jumps(block: Block) -> Block:
@@ -151,5 +167,5 @@ def _rewrite_tests(graph: Graph, region: Region, clauses: List[_Clause], after: 
         check = Op("CHECK_EXC_MATCH", None, clause.test.offset)
         clause.test.ops = [*clause.type_ops, check]
         clause.test.set_term(Branch(Simple("true"), clause.match, following))
-        following = clause.test
+        following = clause.start
     region.entry.ops.insert(0, Op("PUSH_EXC_INFO", None, region.entry.offset))

@@ -23,11 +23,13 @@ with what had been put aside, which is NULL for a variable that had no value, an
 
 from __future__ import annotations
 
+import heapq
 from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Set, Tuple
 
 from depyf.decompiler.bytecode.constant_equality import constant_key
 from depyf.decompiler.bytecode.microops import STORES, Op
+from depyf.decompiler.clean_graph.async_loops import REQUEST
 from depyf.decompiler.flow.graph import Block, Branch, End, ForIter, Graph, Jump, Simple
 
 PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL"})
@@ -39,11 +41,14 @@ DISPLAYS = {"BUILD_LIST": "<listcomp>", "BUILD_SET": "<setcomp>", "BUILD_MAP": "
 class Comprehension:
     """What a COMPREHENSION op computes. Two are equal if they are copies of one."""
 
-    __slots__ = ("kind", "own", "rebound", "shape", "tree")
+    __slots__ = ("kind", "own", "rebound", "shape", "tree", "uncaptured")
 
-    def __init__(self, kind: str, own: FrozenSet[str], rebound: FrozenSet[str], shape: Any) -> None:
+    def __init__(
+        self, kind: str, own: FrozenSet[str], rebound: FrozenSet[str], shape: Any, uncaptured: Tuple[str, ...]
+    ) -> None:
         self.kind = kind  # "<listcomp>", "<setcomp>", "<dictcomp>"
         self.own = own  # its own variables
+        self.uncaptured = uncaptured  # those that are cells for functions that the compiler dropped
         self.rebound = rebound  # variables of the function around it that it assigns to (with :=)
         self.shape = shape  # all that is inside, for comparing
         self.tree: Any = None  # the region tree of its loop
@@ -73,16 +78,27 @@ class _Opening(NamedTuple):
 
 def fold_comprehensions(graph: Graph, tree_of: Callable[[Graph], Any]) -> None:
     """Replace the inlined comprehensions of `graph`. `tree_of` gives the region tree of a graph."""
-    openings = [block for block in graph.blocks if block.ops and block.ops[-1].kind == "SWAP"]
+    # In the order of the code, so that one is found before those inside it.
+    work = [(block.offset, place, block) for place, block in enumerate(graph.blocks) if _may_open(block)]
+    heapq.heapify(work)
     gone: Set[Block] = set()
-    for block in sorted(openings, key=lambda block: block.offset):
+    while work:
+        _, _, block = heapq.heappop(work)
         opening = None if block in gone else _opening(graph, block)
         while opening is not None:
+            known = len(graph.blocks)
             taken = _take_out(graph, opening, tree_of)
             gone |= taken
+            for place, new in enumerate(graph.blocks[known:], known):
+                if _may_open(new):
+                    heapq.heappush(work, (new.offset, place, new))
             opening = _opening(graph, block) if taken else None
     if gone:
         graph.blocks[:] = [block for block in graph.blocks if block not in gone]
+
+
+def _may_open(block: Block) -> bool:
+    return bool(block.ops) and block.ops[-1].kind == "SWAP"
 
 
 def _opening(graph: Graph, block: Block) -> Optional[_Opening]:
@@ -114,7 +130,7 @@ def _bare_opening(graph: Graph, block: Block) -> Optional[_Opening]:
     loop = block.term.target
     if display.kind not in DISPLAYS or display.arg or swap.kind != "SWAP" or swap.arg != 2:
         return None
-    if loop.ops or not isinstance(loop.term, ForIter):
+    if not _is_async_head(graph, loop) and (loop.ops or not isinstance(loop.term, ForIter)):
         return None
     position = len(block.ops) - 2
     names = _put_aside(block.ops[:position])
@@ -124,6 +140,14 @@ def _bare_opening(graph: Graph, block: Block) -> Optional[_Opening]:
     elif position and all(op.kind in ("PUSH_NULL", "LOAD_LOCAL") for op in block.ops[:position]):
         given = tuple(block.ops[: position - 1]) if block.preds == [graph.entry] else ()
     return _Opening(block, position, names, DISPLAYS[display.kind], loop, block.handler, False, given)
+
+
+def _is_async_head(graph: Graph, block: Block) -> bool:
+    """Return whether a block asks for the next value of an `async for`, which ends in the handler around it."""
+    if [op.kind for op in block.ops] != REQUEST or block.handler < 0 or not isinstance(block.term, Jump):
+        return False
+    done = graph.handler_block(block.handler)
+    return bool(done.ops) and done.ops[0].kind == "END_ASYNC_FOR"
 
 
 def _put_aside(ops: List[Op]) -> Tuple[str, ...]:
@@ -150,8 +174,9 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
         del opening.first.ops[:2]
     shape, stored = _shape(opening.first, end)
     own = frozenset(opening.names)
-    found = Comprehension(opening.kind, own, frozenset(stored - own), shape)
     block = opening.block
+    cells = [op.arg for op in block.ops[opening.position :] if op.kind == "RENEW_CELL"]
+    found = Comprehension(opening.kind, own, frozenset(stored - own), shape, _uncaptured(cells, inside))
     offset = block.ops[opening.position].offset
     del block.ops[opening.position :]
     del block.ops[: len(opening.given)]
@@ -168,6 +193,12 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
         block.set_term(Jump(end))
     found.tree = tree_of(part)
     return inside | {graph.handler_block(opening.handler)} if opening.is_protected else inside
+
+
+def _uncaptured(cells: List[str], inside: Set[Block]) -> Tuple[str, ...]:
+    """Return the cells that no function made in a comprehension refers to."""
+    made = [op.arg for block in inside for op in block.ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
+    return tuple(name for name in cells if not any(name in code.co_freevars for code in made))
 
 
 def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
@@ -200,11 +231,14 @@ def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
 def _loop(graph: Graph, opening: _Opening) -> Set[Block]:
     """Return the blocks of a comprehension without variables: its loop, which is left only where it ends."""
     loop = opening.first
-    assert isinstance(loop.term, ForIter)
-    seen, work = {loop}, [loop.term.body]
+    if isinstance(loop.term, ForIter):
+        seen, work, done = {loop}, [loop.term.body], loop.term.done
+    else:
+        last = graph.handler_block(loop.handler)
+        seen, work, done = {loop, last}, loop.successors(), graph.split(last, 1)  # after END_ASYNC_FOR
     while work:
         block = work.pop()
-        if block in seen or block is loop.term.done:
+        if block in seen or block is done:
             continue
         seen.add(block)
         work.extend(block.successors())

@@ -129,8 +129,8 @@ def _kind_of_long_entry(entry: Block) -> str:
     while work:
         block = work.pop()
         for op in block.ops:
-            if op.kind == "CHECK_EXC_MATCH":
-                return "except"
+            if op.kind in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH"):
+                return "except" if op.kind == "CHECK_EXC_MATCH" else "except*"
             if op.kind in ("RERAISE", "POP_EXCEPT", "POP") or op.kind.startswith("STORE_"):
                 break
         else:

@@ -53,13 +53,19 @@ class FString:
         self.pieces: list[Piece] = []
         for piece in pieces:
             if isinstance(piece, str) and piece[:1] == "{" and self.pieces:
-                if isinstance(self.pieces[-1], FieldOpen):
+                if isinstance(self.pieces[-1], FieldOpen) and not _is_empty_spec(self.pieces[:-1]):
                     self.pieces.append(" ")  # `{{` would be an escaped brace
             if piece:  # drop the marks for line breaks, which are empty
                 self.pieces.append(piece)
 
 
 Piece = Union[str, Literal, Quoted, FString]  # a str is code inside the braces, quotes excepted
+
+
+def _is_empty_spec(pieces: Sequence[Piece]) -> bool:
+    """Return whether an empty text of a format specification comes last: Python 3.12 makes it of `{{` there."""
+    last = pieces[-1] if pieces else None
+    return isinstance(last, Literal) and last.in_spec and not last.value
 
 
 def spell_fstring(string: FString, limits: SyntaxLimits) -> str:

@@ -199,7 +199,9 @@ class Machine:
             kind = terms.kinds[value]
             if kind & BOOL:
                 return value
-            if kind & CONST and (not kind & SINGLETON or value == terms.none) and not kind & CODE:
+            # Objects that are no literals may have a `__bool__`.
+            is_literal = not kind & SINGLETON or value == terms.none or terms.data[value] is ...
+            if kind & CONST and is_literal and not kind & CODE:
                 return terms.true if terms.data[value] else terms.false
         size = self.containers.length(side, value)
         return 0 if size is None else terms.true if size else terms.false

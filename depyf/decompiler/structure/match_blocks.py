@@ -21,10 +21,19 @@ Cursor = Tuple[Block, int]
 
 
 class Fail(NamedTuple):
-    """Where a failed test leads once the parts have been popped, and how many entries are left then."""
+    """Where a failed test leads, and how many entries are on the stack there."""
 
     cursor: Cursor
     height: int
+
+    def after_pops(self, base: int) -> Fail:
+        """Follow the pops after a failed test, as long as there are more than `base` entries."""
+        block, position = _skip(*self.cursor)
+        height = self.height
+        while height > base and position < len(block.ops) and block.ops[position].kind == "POP":
+            height -= 1
+            block, position = _skip(block, position + 1)
+        return Fail((block, position), height)
 
 
 class Found(NamedTuple):
@@ -71,9 +80,12 @@ def _chain_at(block: Block, position: int) -> List[Found]:
     if op.kind == "MATCH_CLASS":
         position = _start_of_class(block, position)
     chain = _chain((block, position)) or []
-    if len(chain) == 1 and chain[0].pattern.kind in ("value", "singleton", "") and not chain[0].pattern.names:
-        return []  # as good as an `if`
-    return chain
+    return [] if len(chain) == 1 and _is_plain_test(chain[0]) else chain
+
+
+def _is_plain_test(found: Found) -> bool:
+    """Return whether a statement of one case is as good as an `if`; not if a `case x:` follows, which is no test."""
+    return found.pattern.kind in ("value", "singleton", "") and not found.pattern.names and not found.keeps
 
 
 def _start_of_class(block: Block, position: int) -> int:
@@ -135,6 +147,7 @@ class _Case:
             position += 1
         stack: Stack = [*below, pattern]
         cursor = self.run((block, position), stack, len(below))
+        self.fails = [fail.after_pops(len(below)) for fail in self.fails]  # the parts that are left are popped
         if any(fail.height != len(below) for fail in self.fails):
             raise NoPattern("a test fails to somewhere else")
         return self.finish(pattern, cursor)
@@ -179,7 +192,7 @@ class _Case:
         if isinstance(term.test, Both):
             outcome = self.split(term.test, outcome, len(stack))
         success, failure = (term.true, term.false) if outcome else (term.false, term.true)
-        self.fails.append(_after_pops((failure, 0), len(stack), int(self.keeps)))
+        self.fails.append(Fail((failure, 0), len(stack)))
         return success
 
     def split(self, test: Both, outcome: bool, height: int) -> bool:
@@ -210,13 +223,15 @@ class _Case:
                 end = end or reached
                 found.append(alternative)
                 captures.append(inner[height:])
-                here = [fail for fail in self.fails if fail.height == height]
-                outer = [*outer, *(fail for fail in self.fails if fail.height != height)]
-                if not here:
+                here, beyond = self.next_alternative(height, end)
+                outer = [*outer, *beyond]
+                if here is None:
                     break
-                block, position = here[0].cursor
-                if any(fail.cursor != here[0].cursor for fail in here) or block.ops[position].kind != "COPY":
-                    return None
+                if _same_place(here, end):  # `| _`, of which the compiler leaves nothing
+                    found.append(Place())
+                    captures.append([])
+                    break
+                block, position = here
         except (NoPattern, IndexError):
             return None
         finally:
@@ -227,6 +242,21 @@ class _Case:
         stack[-1].parts = found
         stack.extend(Alternatives(list(places)) for places in zip(*captures))
         return end
+
+    def next_alternative(self, height: int, end: Cursor) -> Tuple[Optional[Cursor], List[Fail]]:
+        """Return where the next alternative begins, or None, and the tests that fail to beyond the or-pattern."""
+        here: Optional[Cursor] = None
+        beyond: List[Fail] = []
+        for fail in self.fails:
+            (block, position), left = fail.after_pops(height)
+            starts = position < len(block.ops) and block.ops[position].kind == "COPY" and block.ops[position].arg == 1
+            if left != height or not (starts or _same_place((block, position), end)):
+                beyond.append(fail)
+            elif here is not None and here != (block, position):
+                raise NoPattern("alternatives that fail to different places")
+            else:
+                here = block, position
+        return here, beyond
 
     def finish(self, pattern: Place, cursor: Cursor) -> Found:
         """Return the guard, if there is one, and where the body begins."""
@@ -278,15 +308,6 @@ def _skip(block: Block, position: int) -> Cursor:
     if position < len(block.ops) or not isinstance(block.term, Jump):
         return block, position
     return threaded(block.term.target), 0
-
-
-def _after_pops(cursor: Cursor, height: int, base: int) -> Fail:
-    """Follow the pops after a failed test, as long as there is something of the case to pop."""
-    block, position = _skip(*cursor)
-    while height > base and position < len(block.ops) and block.ops[position].kind == "POP":
-        height -= 1
-        block, position = _skip(block, position + 1)
-    return Fail((block, position), height)
 
 
 def _same_place(a: Cursor, b: Cursor) -> bool:

@@ -6,6 +6,12 @@ import pytest
 from decompile_tools import assert_proved
 
 PROVED = {
+    "comprehensions that store to attributes and items": """
+        async def f(a, t):
+            x = [0 async for a.y in t]
+            y = {0: 1 async for a.y, a[0] in t if a}
+            return x, y, [await a async for a[t] in t if await a], [0 for b in t async for a.x in b]
+    """,
     "an async for loop": """
         async def f(a):
             async for x in a:

@@ -6,6 +6,17 @@ import pytest
 from decompile_tools import assert_proved
 
 PROVED = {
+    "types that are computed by a condition": """
+        def f(p, q, r):
+            try:
+                p()
+            except* (p if q else r, p):
+                q(1)
+            except* (p or r) as e:
+                q(e)
+            except* (p and q and r):
+                pass
+    """,
     "clauses of an except* that always raise, and what comes after": """
         def f(b):
             try:

@@ -386,6 +386,31 @@ def test_is_proved(source: str) -> None:
 
 
 SAME_TEXT = {
+    "an alternative that takes everything, inside other patterns": """
+        def f(x):
+            match x:
+                case [1 | _]:
+                    return 1
+                case [1 | 2 | _, y] if y:
+                    return y
+                case {'a': [1, 2] | _, 'b': 3 | _ as z}:
+                    return z
+                case C(1 | _):
+                    return 2
+    """,
+    "guards after alternatives": """
+        def f(x, g):
+            match x:
+                case [1 | 2] | (3 | 4) if g:
+                    return 1
+                case [a, 1] | [1, a] if g(a):
+                    return a
+                case str() | None if g():
+                    g(1)
+                case 5 | 6 if x:
+                    g(2)
+            return x
+    """,
     "guards of values, on a subject that is computed": """
         def f(a, b):
             match g(a):

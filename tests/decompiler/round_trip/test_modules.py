@@ -416,3 +416,11 @@ def test_an_annotation_that_is_never_reached_still_makes_the_mapping():
 )
 def test_definitions_with_private_names_decorators_and_parts_of_all_kinds(source):
     text_of(source)
+
+
+@pytest.mark.parametrize("last", ["b = y", "pass", "y()"])
+@pytest.mark.parametrize("first", ["1", "None", "A.b", "[a, b]", "x if x"])
+@pytest.mark.parametrize("around", ["", "class C:\n"])
+def test_a_match_outside_of_functions_that_binds_its_subject_last(around, first, last):
+    cases = f"match x:\n    case {first}:\n        a = 1\n    case y:\n        {last}\nz = 1\n"
+    same(around + textwrap.indent(cases, "    " if around else ""))
