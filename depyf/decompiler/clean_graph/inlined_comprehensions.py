@@ -44,7 +44,7 @@ class Comprehension:
     __slots__ = ("kind", "own", "rebound", "shape", "tree", "uncaptured")
 
     def __init__(
-        self, kind: str, own: FrozenSet[str], rebound: FrozenSet[str], shape: Any, uncaptured: Tuple[str, ...]
+        self, kind: str, own: FrozenSet[str], rebound: FrozenSet[str], shape: Any, uncaptured: Tuple[str, ...] = ()
     ) -> None:
         self.kind = kind  # "<listcomp>", "<setcomp>", "<dictcomp>"
         self.own = own  # its own variables
