@@ -27,10 +27,12 @@ NAMED: Dict[str, FrozenSet[str]] = {
     "EARLY_RELEASE": frozenset({EARLIER}),
     "HELD_DURING_LAST_USE": frozenset({LATER_BY_ONE}),
     "HELD_WHILE_HANDLING": frozenset({LATER_AFTER_EXCEPTION}),
+    "TEMPORARIES": frozenset({EARLIER, LATER_BY_ONE, LATER, LATER_AFTER_EXCEPTION}),
     "ITERATORS_GIVE_THEMSELVES": frozenset({OPERATIONS}),
     "SHARED_VARIABLES_BOUND": frozenset(),
     "NOT_SEEN_IN_TRACEBACKS": frozenset({NAMES_IN_TRACEBACK}),
-    "RELEASE_ORDER": frozenset({ORDER, MISSING_NAME}),
+    "TUPLES_BY_VALUE": frozenset(),
+    "RELEASE_ORDER": frozenset({ORDER, MISSING_NAME, AT_RETURN}),
 }
 # Entries of the harness; all others are operations, and end with the exception that was being handled.
 OF_HARNESS = frozenset(

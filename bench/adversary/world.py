@@ -181,8 +181,13 @@ def shown(value: Any, depth: int = 0) -> str:
         return str(label_of(value))
     if depth > 4:
         return "..."
-    if kind in (list, tuple, set, frozenset):
+    if kind in (list, tuple):
         return f"{kind.__name__}({', '.join([shown(item, depth + 1) for item in value])})"
+    if kind in (set, frozenset):
+        parts = [shown(item, depth + 1) for item in value]
+        if not all(type(item) in PLAIN or issubclass(type(item), Traced) for item in value):
+            parts.sort()  # some are hashed by their address
+        return f"{kind.__name__}({', '.join(parts)})"
     if kind is dict:
         return "{" + ", ".join([f"{shown(k, depth + 1)}: {shown(v, depth + 1)}" for k, v in value.items()]) + "}"
     if kind is FunctionType:
