@@ -31,7 +31,6 @@ PRINTED = "printed in stories and overviews, which other tools and people compar
 ALLOWED: Dict[str, str] = {
     "what a loop goes on with is an iterator, and its `__iter__` gives itself": SAVED,
     "nobody looks in a traceback for the variables of a comprehension that an exception left": SAVED,
-    "between the same two operations values may be let go in another order": SAVED,
     "the frame looks at its local names, and they are": SAVED,
     "has let go of": SAVED,
     "Beside this file, and told there:": PRINTED,

@@ -23,6 +23,11 @@ class Request:
     function: Any = None
 
     @property
+    def is_generated(self) -> bool:
+        """Whether a generator made the code from other code."""
+        return self.reference is not None
+
+    @property
     def own_locals(self) -> Tuple[str, ...]:
         """The locals that the generator invented: with a reference, those that it does not have."""
         if self.reference is None:

@@ -60,8 +60,7 @@ class Attempt:
         request, rung = self.request, self.rung
         program = decode(request.code)
         own_locals = request.own_locals if rung.drops_locals else ()
-        is_generated = request.reference is not None
-        simple = clean_program(program, own_locals, drops_self_stores=rung.drops_locals and is_generated)
+        simple = clean_program(program, own_locals, drops_self_stores=rung.drops_locals and request.is_generated)
         tree = region_tree(simple, rung)
         text = syntax_tree(request, simple, tree, self.settings(), names_values=rung.names_values)
         return self.proved(program, text)
@@ -72,6 +71,7 @@ class Attempt:
         is_constant = request.generator.constant_globals or (lambda name: False)
         settings = Settings(self.nested, request.renames, is_constant, request.hints, request.generator.short_name)
         settings.listings = self.listings
+        settings.drops_self_stores = request.is_generated
         return settings
 
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
@@ -112,6 +112,7 @@ class Attempt:
             shown=printed.text if not notes else None,
             has_scope=scope is not None,
             kept=self.listings,
+            keeps_cells=self.request.is_generated,
         )
         verdict = prove(
             code,
@@ -119,6 +120,7 @@ class Attempt:
             constant_globals=self.request.generator.constant_globals,
             own_names=self.request.own_locals,
             own_names_inside=self.request.generator.own_locals,
+            drops_self_stores=self.request.is_generated,
             program_a=program,
         )
         if verdict.nested:

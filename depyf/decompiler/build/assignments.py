@@ -54,6 +54,8 @@ def store_variable(frame: Frame, op: Op) -> None:
 
 def is_self_store(frame: Frame, op: Op, value: Value) -> bool:
     """Return whether a store is `x = x`, which code generators write, and nothing else can have changed x."""
+    if not frame.scope.settings.drops_self_stores:
+        return False
     if op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and frame.scope.is_private_cell(op.arg, op.offset)):
         return False
     is_read = type(value) is Value and value.name is None and not value.pending and not value.targets

@@ -321,7 +321,11 @@ def _set_function_attribute(t: Translator, raw: Raw) -> None:
     previous = t.ops[-1]
     if previous.kind != "MAKE_FUNCTION":
         raise ValueError(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} does not follow MAKE_FUNCTION")
-    previous.arg = (previous.arg or 0) | raw.arg
+    before = previous.arg or 0
+    if raw.arg not in (1, 2, 4, 8) or (before and raw.arg >= before & -before):
+        # Each takes the value below the function, so in another order the attributes would get other values.
+        raise ValueError(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} is not in the compiler's order")
+    previous.arg = before | raw.arg
 
 
 def _binary_slice(t: Translator, raw: Raw) -> None:

@@ -14,14 +14,15 @@ Compared at every event:
 from __future__ import annotations
 
 import heapq
-from typing import Any, Callable, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Set, Tuple
 
 from depyf.decompiler.bytecode.microops import Handler
 from depyf.decompiler.prove.correspondence import Correspondence, excuse
-from depyf.decompiler.prove.flat_program import ADVANCE, BOUND, ITERATE, LEAVE, RAISES, TRUTH, Plan
+from depyf.decompiler.prove.flat_program import ADVANCE, BOUND, ITERATE, LEAVE, RAISES, RELEASED, TRUTH, Plan
 from depyf.decompiler.prove.joins import Joins
 from depyf.decompiler.prove.machine_state import Event, Pair, Side
 from depyf.decompiler.prove.operations import SPECIAL
+from depyf.decompiler.prove.releases import at_end, unwound
 from depyf.decompiler.prove.symbolic_machine import Machine, Unsupported
 from depyf.decompiler.prove.terms import BOOL, NOT, UNBOUND, Terms
 from depyf.decompiler.prove.verdict import Assumption, Divergence
@@ -39,16 +40,20 @@ class Diverged(Exception):
 
 
 class Bisimulation:
-    """One attempt to relate two plans."""
+    """One attempt to relate two plans: `exact`, or with assumptions about when values are released."""
 
-    def __init__(self, a: Plan, b: Plan, terms: Terms, same_code: Callable[[int, int], bool]) -> None:
+    def __init__(
+        self, a: Plan, b: Plan, terms: Terms, same_code: Callable[[int, int], bool], exact: bool, by_value: bool
+    ) -> None:
         self.plan_a = a
         self.plan_b = b
         self.terms = terms
         size = a.size + b.size
         self.steps_left = 60 * size + 20_000
-        self.machine = Machine(terms, SPECIAL, 100 * size + 50_000)
-        self.correspondence = Correspondence(terms, same_code)
+        self.exact = exact
+        self.same_slots = a.slots == b.slots
+        self.machine = Machine(terms, SPECIAL, 100 * size + 50_000, exact, by_value)
+        self.correspondence = Correspondence(terms, same_code, by_value)
         self.joins = Joins(self.machine, self.correspondence)
         self.stored: Dict[Place, Pair] = {}
         self.queue: List[Place] = []
@@ -137,11 +142,15 @@ class Bisimulation:
                 self.assumed.add(Assumption.ITERATORS_GIVE_THEMSELVES)
                 b.pc += 1
                 return pair
-            raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
+            if self.exact or event_a[0][:2] != event_b[0][:2] or event_a[0][0] != "CALL":
+                raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
+            self.assumed.add(Assumption.TEMPORARIES)  # only the tuple of `f(*t)` holds the arguments during the call
         if a.reads or b.reads:
             self.compare_reads(pair)
         if event_a[0][0] == "RETURN":
             self.compare_operands(pair, event_a, event_b)
+            if self.exact:
+                self.compare_ends(pair, a.stack[-1:], b.stack[-1:])
             self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
             return None
         if a.released or b.released:
@@ -150,6 +159,12 @@ class Bisimulation:
             self.compare_locals(pair)
         if a.exc != b.exc:
             raise self.diverged(pair, f"handling {self.terms.text(a.exc)}", f"handling {self.terms.text(b.exc)}")
+        if mode == RELEASED:
+            if event_a[1] != event_b[1]:
+                raise self.diverged(pair, self.describe(event_a), self.describe(event_b))
+            del a.pending[0], b.pending[0]
+            pair.seen = {}
+            return pair
         if pair.crossed and mode != LEAVE:
             place = (a.pc, b.pc)
             if at != place:
@@ -164,9 +179,14 @@ class Bisimulation:
             used.update(self.correspondence.held(a, event_a[1], through_lists=False))
         self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
         if mode == LEAVE:
+            if self.exact:
+                self.compare_exact_lifetimes(pair, event_a, event_b, None, None)
             return None
-        self.compare_lifetimes(pair, event_a, event_b, used)
+        if not self.exact:
+            self.compare_lifetimes(pair, event_a, event_b, used)
         handler_a, handler_b = self.plan_a.handlers[a.pc], self.plan_b.handlers[b.pc]
+        if self.exact:
+            self.compare_exact_lifetimes(pair, event_a, event_b, handler_a, handler_b)
         if handler_a is not None or handler_b is not None:
             self.enter_handlers(pair, handler_a, handler_b)
         if pair.seen:
@@ -245,8 +265,13 @@ class Bisimulation:
     def compare_reads(self, pair: Pair) -> None:
         """Require that both sides read the same globals and shared cells since the last event."""
         a, b = pair.a, pair.b
-        if a.reads != b.reads:
-            only_a, only_b = sorted(a.reads - b.reads), sorted(b.reads - a.reads)
+        if a.reads != b.reads or (self.exact and list(a.reads) != list(b.reads)):
+            only_a, only_b = (
+                [name for name in a.reads if name not in b.reads],
+                [name for name in b.reads if name not in a.reads],
+            )
+            if not only_a and not only_b:
+                only_a, only_b = list(a.reads), list(b.reads)
             raise self.diverged(
                 pair,
                 f"reads {', '.join(only_a) or 'nothing more'} before {self.describe(a.event)}",
@@ -267,6 +292,8 @@ class Bisimulation:
             b.dirty = [*b.dirty, *(both - b.captured)]
             a.captured, b.captured = set(both), set(both)
         if a.dirty != b.dirty and ("" in a.dirty or "" in b.dirty):
+            if self.exact:
+                raise self.diverged(pair, f"stores {_names(a.dirty)}", f"stores {_names(b.dirty)}")
             self.assumed.add(Assumption.RELEASE_ORDER)
         for name in {*a.dirty, *b.dirty}:
             x, y = a.locals.get(name, UNBOUND), b.locals.get(name, UNBOUND)
@@ -329,7 +356,51 @@ class Bisimulation:
             text = self.terms.text(value)
             raise self.diverged(pair, f"has let go of {text}", f"still holds {text}")
 
+    def compare_exact_lifetimes(
+        self, pair: Pair, event_a: Event, event_b: Event, handler_a: Handler | None, handler_b: Handler | None
+    ) -> None:
+        """Require that both hold the same values, and lose them in the same order if the event raises."""
+        a, b = pair.a, pair.b
+        rest_a = a.stack[: len(a.stack) - event_a[2]]
+        rest_b = b.stack[: len(b.stack) - event_b[2]]
+        depth_a, depth_b = handler_a.depth if handler_a else 0, handler_b.depth if handler_b else 0
+        if rest_a != rest_b and not self.correspondence.stacks_equal(pair, rest_a, rest_b):
+            early, late = self.correspondence.held_by_one(a, b, {*rest_a}, {*rest_b})
+            users = self.correspondence.held(a, a.locals.values()) if early or late else {}
+            for values, texts in ((early, ("holds", "has released")), (late, ("has released", "holds"))):
+                for value in values:
+                    if value not in users:
+                        text = self.terms.text(value)
+                        raise self.diverged(pair, f"{texts[0]} {text}", f"{texts[1]} {text}")
+        elif depth_a == depth_b and (handler_a or handler_b or self.same_slots):
+            return
+        lost_a = unwound(self.terms, a, rest_a, depth_a)
+        lost_b = unwound(self.terms, b, rest_b, depth_b)
+        if lost_a != lost_b:
+            raise self.diverged(pair, f"loses {self.texts(lost_a)}", f"loses {self.texts(lost_b)}")
+        if handler_a is None and handler_b is None and not self.same_slots:
+            self.compare_ends(pair, [], [])
+
+    def compare_ends(self, pair: Pair, result_a: List[int], result_b: List[int]) -> None:
+        """Require that the frames give up their values in the same order at their ends; the results survive."""
+        a, b = pair.a, pair.b
+        if self.same_slots and a.stack == b.stack and a.captured == b.captured and a.locals == b.locals:
+            if not a.heap and not b.heap:
+                return
+        end_a = at_end(self.terms, self.plan_a, a, result_a)
+        end_b = at_end(self.terms, self.plan_b, b, result_b)
+        if end_a != end_b:
+            text_a, text_b = [self.texts([name or value for name, value in end]) for end in (end_a, end_b)]
+            raise self.diverged(pair, f"releases {text_a} at its end", f"releases {text_b} at its end")
+
     # ---- texts
+
+    def texts(self, values: Sequence[int | str]) -> str:
+        """Return some values as text."""
+        return (
+            ", ".join([value if isinstance(value, str) else self.terms.text(value) for value in values[:8]])
+            or "nothing"
+        )
 
     def diverged(self, pair: Pair, event_a: str, event_b: str) -> Diverged:
         """Return the exception for a difference found at this place."""
@@ -341,6 +412,11 @@ class Bisimulation:
         key, operands = event[0], event[1]
         name = " ".join([str(key[0]).lower(), *[str(part) for part in key[1:] if part not in (None, ())]])
         return f"{name}({', '.join(self.terms.text(operand) for operand in operands[:8])})"
+
+
+def _names(dirty: List[str]) -> str:
+    """Return the names written since the last event as text; a read of a global in between is "..."."""
+    return ", ".join([name or "..." for name in dirty])
 
 
 def entry_side(terms: Terms, arguments: Tuple[str, ...]) -> Side:

@@ -17,10 +17,11 @@ from depyf.decompiler.prove.verdict import Assumption
 class Correspondence:
     """Compare the values of the two machines of a Pair."""
 
-    __slots__ = ("assumed", "same_code", "terms")
+    __slots__ = ("assumed", "by_value", "same_code", "terms")
 
-    def __init__(self, terms: Terms, same_code: Callable[[int, int], bool]) -> None:
+    def __init__(self, terms: Terms, same_code: Callable[[int, int], bool], by_value: bool) -> None:
         self.terms = terms
+        self.by_value = by_value  # whether equal tuples are one
         self.same_code = same_code
         self.assumed: Set[Assumption] = set()
 
@@ -63,8 +64,8 @@ class Correspondence:
             left, right = a.heap[x], b.heap[y]
             if left.kind != right.kind or len(left.items) != len(right.items) or left.keys != right.keys:
                 return None
-            # Tuples are compared by structure, not identity, so one may correspond to several.
-            if left.kind != PACK and (to_b.setdefault(x, y) != y or to_a.setdefault(y, x) != x):
+            # Where equal tuples are one, one may correspond to several.
+            if (left.kind != PACK or not self.by_value) and (to_b.setdefault(x, y) != y or to_a.setdefault(y, x) != x):
                 return None
             seen[x, y] = None
             work.extend(zip(left.items, right.items))
@@ -75,7 +76,7 @@ class Correspondence:
 
     def _as_term(self, side: Side, value: int) -> int:
         """Return the term of a tuple whose parts have all become terms; any other value as it is."""
-        if value < 0 and side.heap[value].kind == PACK:
+        if value < 0 and self.by_value and side.heap[value].kind == PACK:
             items = tuple([side.resolve(item) for item in side.heap[value].items])
             if min(items, default=0) >= 0 and not self.terms.too_deep(items):
                 side.heap[value].forward = self.terms.tuple_of(items)
@@ -100,7 +101,8 @@ class Correspondence:
                     waiting.append((x, y))
                     continue
                 deep = self.terms.too_deep(items)
-                term = self.terms.symbol() if deep else self.terms.tuple_of(items)
+                make = self.terms.tuple_of if self.by_value else self.terms.unique_tuple
+                term = self.terms.symbol() if deep else make(items)
                 a.heap[x].forward = b.heap[y].forward = term
             packs = waiting
 
@@ -181,7 +183,7 @@ class Correspondence:
         early, late = self.held_by_one(a, b, {*rest_a, *a.temps.values()}, {*rest_b, *b.temps.values()})
         kinds = self.terms.kinds
         early = [value for value in early if not kinds[value] & GLOBAL]
-        if not late and (not early or Assumption.EARLY_RELEASE in self.assumed):
+        if not late and (not early or Assumption.TEMPORARIES in self.assumed):
             return 0
         if used is None:
             used = self.held(a, operands, through_lists=False)
@@ -189,14 +191,12 @@ class Correspondence:
         for value in late:
             if value in users:
                 continue
-            if value in used:
-                self.assumed.add(Assumption.HELD_DURING_LAST_USE)
-            elif value in pair.excused:
-                self.assumed.add(Assumption.HELD_WHILE_HANDLING)
+            if value in used or value in pair.excused:
+                self.assumed.add(Assumption.TEMPORARIES)
             else:
                 return value
         if any(value not in users for value in early):
-            self.assumed.add(Assumption.EARLY_RELEASE)
+            self.assumed.add(Assumption.TEMPORARIES)
         return 0
 
 

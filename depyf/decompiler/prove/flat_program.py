@@ -12,7 +12,16 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Sequence, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
-from depyf.decompiler.bytecode.microops import BRANCHES, FROM_STACK, Handler, Op, Program, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import (
+    BRANCHES,
+    FROM_STACK,
+    Handler,
+    Op,
+    Program,
+    depth_needed,
+    parameters,
+    stack_effect,
+)
 from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.prove.terms import BOOL, GLOBAL, Terms
 
@@ -29,6 +38,7 @@ BOUND = 2  # record that a name that may be unbound is bound, and run the op aga
 ITERATE = 3  # two outcomes: a value, or the end of the loop
 LEAVE = 4  # the frame ends
 RAISES = 5  # always raises: only handlers continue
+RELEASED = 6  # the frame's last reference to a value is gone; never raises
 
 # Events whose (single) result is True or False whatever the operands are.
 _GIVES_BOOL = frozenset({"CONTAINS", "CHECK_EXC_MATCH", "MATCH_MAPPING", "MATCH_SEQUENCE"})
@@ -47,6 +57,7 @@ class Plan:
         "renewed",
         "run",
         "size",
+        "slots",
         "targets",
     )
 
@@ -54,6 +65,10 @@ class Plan:
         ops = program.ops
         self.code: CodeType = program.code
         self.size = len(ops)
+        # The names that may have a value, in the order in which the frame gives up their values at its end.
+        bound = {op.arg for op in ops if op.kind == "STORE_LOCAL"}.union(parameters(program.code))
+        names = [name for name in program.code.co_varnames if name in bound]
+        self.slots = (*names, *[name for name in program.code.co_cellvars if name not in names])
         self.renewed: FrozenSet[str] = frozenset()  # variables that either code gives a new cell; set by the caller
         self.run: List[int] = []
         self.arg: List[Any] = []

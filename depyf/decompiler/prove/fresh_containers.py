@@ -20,10 +20,11 @@ _INDEX_LIMIT = 1 << 30
 class Containers:
     """Make and change fresh containers of either machine."""
 
-    __slots__ = ("numbers", "terms")
+    __slots__ = ("by_value", "numbers", "terms")
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, by_value: bool) -> None:
         self.terms = terms
+        self.by_value = by_value  # whether equal tuples are one
         self.numbers: Iterator[int] = count(-1, -1)
 
     def make(self, side: Side, kind: str, items: List[int], keys: List[int] | None = None) -> int:
@@ -33,12 +34,17 @@ class Containers:
         return reference
 
     def make_tuple(self, side: Side, items: List[int]) -> int:
-        """Return a term if all parts are terms, a reference if some are references, 0 if nested too deeply."""
+        """Return a term of constants, a reference to a tuple of other values, 0 if nested too deeply.
+
+        If equal tuples are one, return a term for all that hold terms only.
+        """
         if min(items, default=0) < 0:
             items = [side.resolve(item) for item in items]
             if min(items) < 0:
                 return self.make(side, PACK, items)
         whole = tuple(items)
+        if not self.by_value and any(not self.terms.kinds[item] & CONST for item in whole):
+            return self.make(side, PACK, items)
         return 0 if self.terms.too_deep(whole) else self.terms.tuple_of(whole)
 
     def elements(self, side: Side, value: int) -> List[int] | None:
@@ -48,6 +54,12 @@ class Containers:
             container = side.heap[value]
             return container.items if container.kind in (LIST, PACK) else None
         return list(self.terms.data[value]) if self.terms.kinds[value] & TUPLE else None
+
+    def tuple_parts(self, side: Side, value: int) -> List[int] | None:
+        """Return the elements of a tuple, or None for any other value."""
+        value = side.resolve(value)
+        is_tuple = side.heap[value].kind == PACK if value < 0 else self.terms.kinds[value] & TUPLE
+        return list(self.elements(side, value) or ()) if is_tuple else None
 
     def container(self, side: Side, value: int, kind: str) -> Container | None:
         """Return the fresh container of that kind that `value` refers to, or None."""
@@ -194,11 +206,15 @@ class Containers:
                 constant = self.terms.data[item]
                 flat += [self.terms.const(part) for part in constant] if type(constant) is frozenset else [item]
             return self._elements_of_set(flat)
-        if container.kind == LIST and min(items, default=0) >= 0:
-            return self.make_tuple(side, items) or value
+        if container.kind in (LIST, PACK) and min(items, default=0) >= 0 and not self.terms.too_deep(tuple(items)):
+            return self.terms.tuple_of(tuple(items))
         return value
 
     def _elements_of_set(self, items: List[int]) -> int:
+        """Return the term of the elements, sorted; in their own order if two have one hash: both are compared then."""
+        values = [self.terms.data[item] for item in dict.fromkeys(items)]
+        if len({hash(value) for value in values}) < len(values):
+            return self.terms.elements_of_set(tuple(items))
         return self.terms.elements_of_set(tuple(sorted(set(items))))
 
 

@@ -25,6 +25,7 @@ from depyf.decompiler.prove.terms import (
     SYMBOL,
     TUPLE,
     UNBOUND,
+    UNIQUE,
     Terms,
 )
 
@@ -47,7 +48,7 @@ class Joins:
         for o, n in ((old.a, new.a), (old.b, new.b)):
             if len(o.stack) != len(n.stack):
                 raise Unsupported("the stack has two depths at one place")
-            if not o.reads <= n.reads or not n.locals.keys() <= o.locals.keys() | o.captured:
+            if not o.reads.keys() <= n.reads.keys() or not n.locals.keys() <= o.locals.keys() | o.captured:
                 return False
             if o.captured != n.captured and not (n.captured < o.captured and o.captured.isdisjoint(n.dirty)):
                 return False
@@ -90,6 +91,8 @@ class Joins:
                 if x == y and kind & MAYBE and -x in old.facts and -x not in new.facts:
                     return False
             elif kind & _PARTS:
+                if kind & UNIQUE and chosen.setdefault(x, y) != y:
+                    return False
                 if kind & NOT and kinds[y] & BOOL:
                     work.append((data[x], self.terms.negated(y)))
                 elif kinds[y] & _PARTS != kind & _PARTS or len(data[x]) != len(data[y]):
@@ -130,7 +133,7 @@ class Joins:
             return chosen.get(fact)
         if not terms.kinds[fact] & IS:
             return fact
-        if any(not terms.kinds[part] & (CONST | SYMBOL) for part in terms.data[fact]):
+        if any(not terms.kinds[part] & (CONST | SYMBOL | UNIQUE) for part in terms.data[fact]):
             return fact
         parts = [part if terms.kinds[part] & CONST else chosen.get(part) for part in terms.data[fact]]
         if parts[0] is None or parts[1] is None:
@@ -250,7 +253,7 @@ class _Merge:
                 into[name] = references.value(before.get(name, UNBOUND), after.get(name, UNBOUND))
         references.fill()
         merged.captured = o.captured | n.captured
-        merged.reads = o.reads & n.reads
+        merged.reads = {name: None for name in o.reads if name in n.reads}
         merged.dirty = [*o.dirty, *[name for name in n.dirty if name not in o.dirty]]
         merged.touched = True
         return merged
@@ -264,7 +267,8 @@ class _Merge:
             return known
         kinds, data = self.terms.kinds, self.terms.data
         if kinds[x] & kinds[y] & TUPLE and len(data[x]) == len(data[y]):
-            merged = self.terms.tuple_of(tuple([self.term(i, j) for i, j in zip(data[x], data[y])]))
+            make = self.terms.unique_tuple if (kinds[x] | kinds[y]) & UNIQUE else self.terms.tuple_of
+            merged = make(tuple([self.term(i, j) for i, j in zip(data[x], data[y])]))
         elif kinds[x] & NOT and kinds[y] & BOOL:
             merged = self.terms.negated(self.term(data[x], self.terms.negated(y)))
         else:

@@ -44,6 +44,7 @@ class Side:
         "heap",
         "locals",
         "pc",
+        "pending",
         "reads",
         "released",
         "rewrites",
@@ -59,10 +60,11 @@ class Side:
         self.temps: Dict[str, int] = {}  # names that a code generator invented
         self.heap: Dict[int, Container] = {}
         self.captured: Set[str] = set()  # own cells that a closure may reach
-        self.reads: Set[str] = set()  # globals and shared cells read since the last event
+        self.reads: Dict[str, None] = {}  # globals and shared cells read since the last event, in order
         # The user's names written since the last event, in order; "" where a global was read in between.
         self.dirty: List[str] = []
         self.released: List[int] = []  # values that names released since the last event, in order
+        self.pending: List[int] = []  # symbols that the last op released, not yet events (releases.py)
         self.exc = 0  # the exception being handled (sys.exc_info)
         self.touched = False  # temps or containers changed since the last event
         self.rewrites = 0  # number of changes to containers other than appending
@@ -123,6 +125,8 @@ class Side:
             other.dirty = self.dirty[:]
         if self.released:
             other.released = self.released[:]
+        if self.pending:
+            other.pending = self.pending[:]
         other.exc = self.exc
         other.touched = self.touched
         other.rewrites = self.rewrites

@@ -14,6 +14,7 @@ from depyf.decompiler.prove.correspondence import excuse_lost
 from depyf.decompiler.prove.display_operations import DISPLAYS
 from depyf.decompiler.prove.flat_program import ADVANCE, ITERATE, LEAVE, RAISES, TRUTH, Plan
 from depyf.decompiler.prove.machine_state import Pair, Side
+from depyf.decompiler.prove.releases import drop
 from depyf.decompiler.prove.symbolic_machine import STOP, Machine, Special, Unsupported, plain, replace, unbound_event
 from depyf.decompiler.prove.terms import BOOL, CODE, CONST, GLOBAL, MAYBE, SLICE, TUPLE, UNBOUND
 
@@ -34,11 +35,11 @@ def _delete_local(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     if value >= 0 and (value == UNBOUND or (m.terms.kinds[value] & MAYBE and -value not in pair.facts)):
         side.event = unbound_event("DELETE_LOCAL", None if is_temp else name, value)
         return STOP
-    side.released.append(value)
     del names[name]
     if is_temp:
         side.touched = True
     else:
+        side.released.append(value)
         side.dirty.append(name)
     return side.pc + 1
 
@@ -78,7 +79,9 @@ def _forget_local(m: Machine, side: Side, name: str) -> None:
         if value >= 0 and m.terms.kinds[value] & (TUPLE | SLICE):
             work += m.terms.data[value]
     if name in side.locals:
-        side.released.append(side.locals.pop(name))
+        value = side.locals.pop(name)
+        if not m.exact:  # the cell on the stack holds it
+            side.released.append(value)
         side.dirty.append(name)
 
 
@@ -182,7 +185,7 @@ def _call_with_names_on_stack(m: Machine, plan: Plan, side: Side, pair: Pair) ->
     if names < 0 or not values or not all(type(name) is str for name in values):
         raise Unsupported("a call whose keyword names are not constant")
     key, operands, pops, pushes, how, properties = m.call_event(
-        (argc, ("CALL", tuple(values)), layout), side.stack[:-1]
+        side, (argc, ("CALL", tuple(values)), layout), side.stack[:-1]
     )
     side.event = (key, operands, pops + 1, pushes, how, properties)
     return STOP
@@ -201,7 +204,9 @@ def _call_ex(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     keywords = m.containers.call_keywords(side, operands[2]) if has_kwargs else ((), [])
     if positional is not None and keywords is not None:
         names, values = keywords
-        side.event = (("CALL", names), [operands[0], *positional, *values], pops, 1, ADVANCE, 0)
+        # CALL_EX holds its tuple while the function runs; a function called by CALL may give up its arguments.
+        key = ("CALL", names, "unpacked") if positional or values else ("CALL", names)
+        side.event = (key, [operands[0], *positional, *values], pops, 1, ADVANCE, 0)
         return STOP
     if has_kwargs and keywords == ((), []):
         has_kwargs = 0  # `f(*args, **{})`
@@ -226,7 +231,7 @@ def _make_function(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
             if len(cells) != len(free):
                 raise Unsupported("a closure that is not a tuple of cells")
             ordered = [cell for _, cell in sorted(zip(free, cells))]
-            operands[-2] = m.containers.make_tuple(side, ordered)
+            operands[-2] = m.terms.tuple_of(tuple(ordered))
             free = tuple(sorted(free))
     side.event = (("MAKE_FUNCTION", flags, free), operands, pops, 1, ADVANCE, 0)
     return STOP
@@ -259,6 +264,8 @@ def _reraise(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     if handler.lasti:
         side.stack.append(m.terms.lasti)
     side.stack.append(exception)
+    if lost and m.exact:
+        drop(m.terms, side, lost[::-1])
     m.spend()
     return handler.target
 
@@ -270,6 +277,8 @@ def _push_exc_info(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 
 def _pop_except(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
+    if m.exact:
+        side.released.append(side.exc)
     side.exc = side.stack.pop()
     return side.pc + 1
 

@@ -5,6 +5,7 @@ Each attempt is one bisimulation (bisimulation.py). Attempts that need an assump
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
@@ -31,6 +32,7 @@ def prove(
     constant_globals: Callable[[str], bool] | None = None,
     own_names: Collection[str] = (),
     own_names_inside: Callable[[CodeType], Collection[str]] | None = None,
+    drops_self_stores: bool = False,
     program_a: Program | None = None,
 ) -> Verdict:
     """Return the verdict on whether `b`, recompiled from our text, is the same program as `a`, the original.
@@ -38,10 +40,12 @@ def prove(
     `constant_globals` tests whether a global of that name may be assumed to keep its value while the frame runs;
     that is done, and recorded as an assumption, only if there is no proof without it. `own_names` are locals
     of `a` that its generator invented: `b` may lack or rename them; `own_names_inside` returns those of a code
-    nested in `a`. `program_a` saves decoding `a` again. Never raises for code that it cannot handle: the grade
+    nested in `a`. `drops_self_stores`: `b` may lack stores of shared variables into themselves, which is recorded as
+    an assumption. `program_a` saves decoding `a` again. Never raises for code that it cannot handle: the grade
     is UNPROVED then.
     """
-    return Proof(constant_globals, frozenset(own_names), own_names_inside).verdict(a, b, program_a, nested=False)
+    proof = Proof(constant_globals, frozenset(own_names), own_names_inside, drops_self_stores)
+    return proof.verdict(a, b, program_a, nested=False)
 
 
 class Proof:
@@ -52,10 +56,12 @@ class Proof:
         constant_globals: Callable[[str], bool] | None,
         own_names: FrozenSet[str],
         own_names_inside: Callable[[CodeType], Collection[str]] | None = None,
+        drops_self_stores: bool = False,
     ) -> None:
         self.constant_globals = constant_globals
         self.own_names = own_names
         self.own_names_inside = own_names_inside or (lambda code: ())
+        self.drops_self_stores = drops_self_stores
         self.nested: Dict[Tuple[int, int], Verdict] = {}
 
     def verdict(self, a: CodeType, b: CodeType, program_a: Program | None, nested: bool) -> Verdict:
@@ -75,8 +81,12 @@ class Proof:
 
     def compared(self, a: Program, b: Program, nested: bool = False) -> Verdict:
         """Return the verdict on two programs whose signatures are the same."""
+        lacking = {*a.code.co_cellvars}.difference(b.code.co_cellvars)
+        if lacking and any(op.kind == "LOAD_CLOSURE" and op.arg in lacking for op in a.ops):
+            difference = Divergence(-1, -1, f"cell variables {sorted(lacking)}", "no such cells")
+            return Verdict(Grade.REFUTED, divergence=difference)
         given: Tuple[Assumption, ...] = ()
-        if not nested and len(self_stores(a)) > len(self_stores(b)):
+        if self.drops_self_stores and not nested and len(self_stores(a)) > len(self_stores(b)):
             a, b = without_self_stores(a), without_self_stores(b)
             given = (Assumption.SHARED_VARIABLES_BOUND,)
         first = self._attempts(a, b, nested, given)
@@ -112,6 +122,28 @@ class Proof:
         constant: Callable[[str], bool] | None,
         given: Tuple[Assumption, ...],
     ) -> Verdict:
+        invented = _invents(a, own_names) or _invents_beside(a, b)
+        if not invented:
+            found = self._run(a, b, own_names, constant, given, exact=True)
+            if found.holds:
+                return found
+        found = self._run(a, b, own_names, constant, given)
+        if not found.holds and _makes_tuples(a) and _makes_tuples(b):
+            by_value = (*given, Assumption.TUPLES_BY_VALUE)
+            found = self._run(a, b, own_names, constant, by_value, by_value=True)
+        return _with_releases(found, invented, a, b) if found.holds else found
+
+    def _run(
+        self,
+        a: Program,
+        b: Program,
+        own_names: FrozenSet[str],
+        constant: Callable[[str], bool] | None,
+        given: Tuple[Assumption, ...],
+        exact: bool = False,
+        by_value: bool = False,
+    ) -> Verdict:
+        """Return the verdict of one bisimulation."""
         terms = Terms()
         assumed: Set[Assumption] = set(given)
         same: List[Tuple[CodeType, CodeType]] = []
@@ -125,7 +157,7 @@ class Proof:
             return True
 
         try:
-            simulation = _simulation(a, b, terms, own_names, constant, same_code)
+            simulation = _simulation(a, b, terms, own_names, constant, same_code, exact, by_value)
             names = parameters(a.code)
             simulation.run(Pair(entry_side(terms, names), entry_side(terms, names)))
         except Diverged as found:
@@ -148,6 +180,33 @@ class Proof:
         if known is None:
             known = self.nested[key] = self.verdict(a, b, None, nested=True)
         return known
+
+
+def _invents(program: Program, own_names: FrozenSet[str]) -> bool:
+    """Return whether a program stores to a local that its generator invented."""
+    return bool(own_names) and any(op.kind == "STORE_LOCAL" and op.arg in own_names for op in program.ops)
+
+
+def _invents_beside(a: Program, b: Program) -> bool:
+    """Return whether `b` stores to a local that `a` does not have."""
+    users = {*a.code.co_varnames, *a.code.co_cellvars, *a.code.co_freevars}
+    return any(op.kind == "STORE_LOCAL" and op.arg not in users for op in b.ops)
+
+
+def _makes_tuples(program: Program) -> bool:
+    return any(op.kind in ("BUILD_TUPLE", "LIST_TO_TUPLE") for op in program.ops)
+
+
+def _with_releases(found: Verdict, invented: bool, a: Program, b: Program) -> Verdict:
+    """Return a verdict that holds, but was not proved exactly, with the assumptions that make up for that."""
+    assumed = {*found.assumptions}
+    # With invented variables no exact proof was tried: the attempt itself found whether the user's order is kept.
+    assumed.add(Assumption.TEMPORARIES if invented else Assumption.RELEASE_ORDER)
+    names_a, names_b = _bound_names(a), _bound_names(b)
+    if [name for name in names_a if name in names_b] != [name for name in names_b if name in names_a]:
+        assumed.add(Assumption.RELEASE_ORDER)  # the order in which the frame gives up its variables
+    assumptions = tuple([assumption for assumption in Assumption if assumption in assumed])
+    return replace(found, grade=Grade.PROVED_UNDER, assumptions=assumptions)
 
 
 class _NestedDiffers(Exception):
@@ -195,6 +254,8 @@ def _simulation(
     own_names: FrozenSet[str],
     constant: Callable[[str], bool] | None,
     same_code: Callable[[int, int], bool],
+    exact: bool,
+    by_value: bool,
 ) -> Bisimulation:
     """Prepare both programs; a frame that may read its own local names must keep exactly those that it has."""
     if sees_local_names(a) or sees_local_names(b):
@@ -217,4 +278,4 @@ def _simulation(
     plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL)
     renewed = frozenset([op.arg for op in (*a.ops, *b.ops) if op.kind in ("SAVE_CELL", "RENEW_CELL")])
     plan_a.renewed = plan_b.renewed = renewed
-    return Bisimulation(plan_a, plan_b, terms, same_code)
+    return Bisimulation(plan_a, plan_b, terms, same_code, exact, by_value)

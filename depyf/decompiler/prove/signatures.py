@@ -44,7 +44,7 @@ def _signature_fields(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[
     yield "flags", a.co_flags & _FLAGS, b.co_flags & _FLAGS
     yield "parameters", parameters(a), parameters(b)
     yield "free variables", sorted(a.co_freevars), sorted(b.co_freevars)
-    yield "cell variables", sorted(a.co_cellvars), sorted(b.co_cellvars)
+    yield "more cell variables", [], sorted({*b.co_cellvars}.difference(a.co_cellvars))
     yield "docstring", docstring(a), docstring(b)
     if not _COMPILES.isdisjoint(a.co_names):
         yield "future flags", a.co_flags & FUTURE_FLAGS, b.co_flags & FUTURE_FLAGS

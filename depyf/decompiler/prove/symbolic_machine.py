@@ -19,6 +19,7 @@ from depyf.decompiler.prove.flat_program import (
     POP_OP,
     RAISES,
     READ_SHARED,
+    RELEASED,
     STORE_TEMP,
     STORE_USER,
     SWAP_OP,
@@ -27,23 +28,35 @@ from depyf.decompiler.prove.flat_program import (
 )
 from depyf.decompiler.prove.fresh_containers import Containers
 from depyf.decompiler.prove.machine_state import PACK, Event, Pair, Side
+from depyf.decompiler.prove.releases import collect, drop
 from depyf.decompiler.prove.terms import (
     BOOL,
     CODE,
     CONST,
     GLOBAL,
+    INSTALLED,
     MAYBE,
     NOT,
     ONE,
     SINGLETON,
     SLICE,
+    SYMBOL,
     TUPLE,
     UNBOUND,
+    UNIQUE,
     Terms,
 )
 
 STOP = -1  # an op that is an event
 UNDECIDED = -2  # a branch on a bool that neither the terms nor the path decide
+# Silent ops that only push or move values: the frame holds afterwards what it held before.
+NEVER_RELEASE = frozenset({
+    "PUSH_NULL", "LOAD_CELL", "LOAD_CLOSURE", "LOAD_ASSERTION_ERROR", "LOAD_LOCAL_AND_CLEAR", "PUSH_EXC_INFO",
+    "BUILD_TUPLE", "BUILD_LIST", "BUILD_SET", "BUILD_SLICE", "LIST_APPEND", "LIST_TO_TUPLE", "SET_ADD", "JUMP",
+    "RERAISE",
+})  # fmt: skip
+# Those that may take values out of a fresh container.
+_REWRITE = frozenset({"STORE_SUBSCR", "DELETE_SUBSCR", "MAP_ADD", "DICT_UPDATE", "DICT_MERGE", "INPLACE"})
 _PLAIN_CALL = ("CALL", ())
 _SAME_AS_OP: Dict[Any, Tuple[Any, ...]] = {
     iter: ("GET_ITER", None), str: ("CONVERT", "s"), repr: ("CONVERT", "r"), ascii: ("CONVERT", "a"),
@@ -61,17 +74,19 @@ class Unsupported(Exception):
 class Machine:
     """The silent half of the semantics; its only state is the budget of jumps.
 
-    `special` maps the ops that the loop below does not run itself to their functions (operations.py).
+    `special` maps the ops that the loop below does not run itself to their functions (operations.py). If `exact`,
+    each release of a last reference is an event (releases.py).
     """
 
-    __slots__ = ("called", "containers", "jumps_left", "special", "terms")
+    __slots__ = ("called", "containers", "exact", "jumps_left", "special", "terms")
 
-    def __init__(self, terms: Terms, special: Dict[str, Special], budget: int) -> None:
+    def __init__(self, terms: Terms, special: Dict[str, Special], budget: int, exact: bool, by_value: bool) -> None:
         self.terms = terms
+        self.exact = exact
         # Builtins that do what an op does: text that cannot spell the op calls the builtin, a constant.
         self.called = {terms.const(builtin): key for builtin, key in _SAME_AS_OP.items()}
         self.special = special
-        self.containers = Containers(terms)
+        self.containers = Containers(terms, by_value)
         self.jumps_left = budget
 
     def advance(self, plan: Plan, side: Side, pair: Pair) -> bool:
@@ -79,6 +94,9 @@ class Machine:
         run, args, labels = plan.run, plan.arg, plan.labels
         stack, names, temps, kinds = side.stack, side.locals, side.temps, self.terms.kinds
         pc = side.pc
+        if side.pending:
+            return _released(side, pc)
+        exact = self.exact
         last = side.event
         again = pc if type(last) is tuple and last[4] in (TRUTH, BOUND) else -1  # this op continues after its event
         while True:
@@ -103,16 +121,20 @@ class Machine:
                 return True
             elif how == STORE_USER:
                 value, name = stack.pop(), args[pc]
-                if name in names:
-                    side.released.append(names[name])
+                old = names.get(name, UNBOUND)
                 if value == self.terms.null:
                     names.pop(name, None)
                 else:
                     names[name] = value
                 side.dirty.append(name)
+                if not exact:
+                    if old:
+                        side.released.append(old)
+                elif old and self.drops(side, old):
+                    return _released(side, pc + 1)
             elif how == CALL_OP:
                 side.pc = pc
-                side.event = self.call_event(args[pc], stack)
+                side.event = self.call_event(side, args[pc], stack)
                 return True
             elif how == READ_SHARED:
                 stack.append(self.read_shared(side, pair, args[pc]))
@@ -121,9 +143,13 @@ class Machine:
                 pc = self.branch(side, pair, args[pc])
                 if pc < 0:
                     return pc == STOP
+                if side.pending:
+                    return _released(side, pc)
                 continue
             elif how == POP_OP:
-                stack.pop()
+                value = stack.pop()
+                if exact and self.drops(side, value):
+                    return _released(side, pc + 1)
             elif how == COPY_OP:
                 stack.append(stack[-args[pc]])
             elif how == SWAP_OP:
@@ -131,8 +157,6 @@ class Machine:
                 stack[-1], stack[other] = stack[other], stack[-1]
             elif how == STORE_TEMP:
                 value, name = stack.pop(), args[pc]
-                if name in temps:
-                    side.released.append(temps[name])
                 if value == self.terms.null:
                     temps.pop(name, None)
                 else:
@@ -144,12 +168,45 @@ class Machine:
                 continue
             else:
                 side.pc = pc
-                after = self.special[plan.kinds[pc]](self, plan, side, pair)
+                kind = plan.kinds[pc]
+                before = self.before(side, kind) if exact and kind not in NEVER_RELEASE else None
+                after = self.special[kind](self, plan, side, pair)
                 if after == STOP:
                     return True
                 pc = after
+                if before is not None:
+                    self.drop_changed(side, before)
+                if side.pending:
+                    return _released(side, pc)
                 continue
             pc += 1
+
+    def drops(self, side: Side, value: int) -> bool:
+        """Add what `value` held and nothing else holds to the pending releases; return whether there are any."""
+        if value >= 0 and not self.terms.kinds[value] & (SYMBOL | TUPLE | SLICE):
+            return False
+        drop(self.terms, side, (value,))
+        return bool(side.pending)
+
+    def before(self, side: Side, kind: str) -> List[int]:
+        """Return the stack before an op; before one that may take values out of containers, all that they hold."""
+        if kind not in _REWRITE:
+            return side.stack[:]
+        held: Dict[int, None] = {}
+        for value in side.stack:
+            collect(self.terms, side, value, held)
+        return [0, *held]
+
+    def drop_changed(self, side: Side, before: List[int]) -> None:
+        """Add to the pending releases what a silent op took from the stack, `before` it, or from names."""
+        stack = side.stack
+        same = 0
+        while same < len(stack) and same < len(before) and stack[same] == before[same]:
+            same += 1
+        gone = [*side.released, *before[same:]]
+        side.released = []
+        if gone:
+            drop(self.terms, side, gone)
 
     def spend(self) -> None:
         """Count a jump and raise Unsupported when the budget is spent, so that silent loops end."""
@@ -159,7 +216,7 @@ class Machine:
 
     def read_shared(self, side: Side, pair: Pair, name: str) -> int:
         """Return the value of a global or of a shared cell: one symbol until the next event."""
-        side.reads.add(name)
+        side.reads[name] = None
         if side.dirty:
             side.dirty.append("")  # if the name is missing, the read raises: the writes before it are visible then
         value = pair.seen.get(name)
@@ -167,11 +224,11 @@ class Machine:
             value = pair.seen[name] = self.terms.symbol(GLOBAL, name)
         return value
 
-    def call_event(self, arg: Any, stack: List[int]) -> Event:
+    def call_event(self, side: Side, arg: Any, stack: List[int]) -> Event:
         """Return the event of a CALL: the callable and its arguments, without the NULL beside them."""
         argc, key, layout = arg
         if layout is PLAIN:
-            return self._called(key, stack[-argc - 1 :], argc + 1)
+            return self._called(side, key, stack[-argc - 1 :], argc + 1)
         operands = stack[-argc - 2 :]
         null = self.terms.null
         if layout is NULL_FIRST:
@@ -179,15 +236,15 @@ class Machine:
                 del operands[0]
         elif operands[1] == null:
             del operands[1]
-        return self._called(key, operands, argc + 2)
+        return self._called(side, key, operands, argc + 2)
 
-    def _called(self, key: Any, operands: List[int], pops: int) -> Event:
+    def _called(self, side: Side, key: Any, operands: List[int], pops: int) -> Event:
         """Return the event of a call; a call of the constant builtin `iter` is the event of GET_ITER."""
         if len(operands) == 2 and key == _PLAIN_CALL and operands[0] in self.called:
             return self.called[operands[0]], operands[1:], pops, 1, ADVANCE, 0
-        if operands[0] == self.terms.join and len(operands) == 2 and operands[1] > 0:
-            if key == _PLAIN_CALL and self.terms.kinds[operands[1]] & TUPLE:  # `''.join((x, y))` is BUILD_STRING
-                parts = list(self.terms.data[operands[1]])
+        if operands[0] == self.terms.join and len(operands) == 2 and key == _PLAIN_CALL:
+            parts = self.containers.tuple_parts(side, operands[1])
+            if parts is not None:  # `''.join((x, y))` is BUILD_STRING
                 return ("BUILD_STRING", len(parts)), parts, pops, 1, ADVANCE, 0
         return key, operands, pops, 1, ADVANCE, 0
 
@@ -210,20 +267,27 @@ class Machine:
         """Return the bool term `x is y`."""
         x, y = side.resolve(x), side.resolve(y)
         terms = self.terms
-        kinds = [TUPLE if v < 0 and side.heap[v].kind == PACK else 0 if v < 0 else terms.kinds[v] for v in (x, y)]
-        vague = [bool(kind & (TUPLE | SLICE)) or kind & (CONST | ONE) == CONST for kind in kinds]
+        kinds = [self._identity_kind(side, value) for value in (x, y)]
+        vague = [kind & (TUPLE | UNIQUE) == TUPLE or kind & SLICE or kind & (CONST | ONE) == CONST for kind in kinds]
         if any(vague):
             other = kinds[1] if vague[0] else kinds[0]
-            if not all(vague) and (other & ONE or min(x, y) < 0):
+            if not all(vague) and not other & INSTALLED and (other & ONE or min(x, y) < 0):
                 return terms.false
             raise Unsupported("the identity of an immutable value is asked for")
         if x == y:
             return terms.true
+        if (kinds[0] | kinds[1]) & INSTALLED and min(x, y) >= 0:
+            return terms.identity(x, y)  # two of them may be one object, or None
         if x < 0 or y < 0 or kinds[0] & kinds[1] & CONST:
             return terms.false
         if terms.none in (x, y) and (kinds[0] & BOOL or kinds[1] & BOOL):
             return terms.false
         return terms.identity(x, y)
+
+    def _identity_kind(self, side: Side, value: int) -> int:
+        if value >= 0:
+            return self.terms.kinds[value]
+        return TUPLE if self.containers.by_value and side.heap[value].kind == PACK else 0
 
     def decide(self, pair: Pair, term: int) -> bool | None:
         """Return the outcome of a bool term on this path, or None if it is undecided."""
@@ -252,8 +316,17 @@ class Machine:
             side.event = self.terms.data[term] if self.terms.kinds[term] & NOT else term
             return UNDECIDED
         stack.pop()
+        if self.exact:
+            self.drops(side, value)
         self.spend()
         return int(target) if outcome is sense else side.pc + 1
+
+
+def _released(side: Side, pc: int) -> bool:
+    """Stop at the release of the first pending value; the machine continues at `pc`."""
+    side.pc = pc
+    side.event = (("RELEASE",), side.pending[:1], 0, 0, RELEASED, 0)
+    return True
 
 
 def plain(side: Side, key: Tuple[Any, ...], operands: int, pops: int, pushes: int, properties: int = 0) -> int:

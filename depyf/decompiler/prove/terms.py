@@ -4,10 +4,10 @@ A term is a positive int into one table that both machines share, so equal terms
 comparing is comparing ints. UNBOUND (0) is the content of an unbound name. Negative ints are not terms
 but references to fresh containers, which belong to one machine (see machine_state.py).
 
-A symbol stands for one unknown object, identity included. A constant stands for its type and bits. Tuples
-and slices are terms by structure, not identity: the language leaves open whether an expression of immutable
-type makes a new object, so `f(t, t)` and `f((a,), (a,))` are the same program here. The identity of such a
-term (`is`) is therefore never decided (see symbolic_machine.py).
+A symbol stands for one unknown object, identity included. A constant stands for its type and bits. Constant
+tuples and slices are terms by structure, not identity: the identity of such a term (`is`) is never decided (see
+symbolic_machine.py). A tuple that the frame makes of other values has an identity, unless tuples are compared by
+value (`Assumption.TUPLES_BY_VALUE`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ SINGLETON = 512  # a constant compared by identity, or one of which there is onl
 INSTALLED = 1024  # a global that is assumed to be constant
 CODE = 2048
 NUMBER = 8192  # an int or bool constant (or unbound): holding it keeps nothing alive
+UNIQUE = 16384  # a tuple with an identity: made by one operation of the frame
 ONE = 4096  # a constant of which the two codes, as far as read, hold only one object
 
 # Deeper tuples are made opaque, so that walking a term may recurse.
@@ -114,6 +115,13 @@ class Terms:
         depths = self.depths
         term = self._shared(items, TUPLE, items)
         depths[term] = 1 + max([depths.get(item, 0) for item in items], default=0)
+        return term
+
+    def unique_tuple(self, items: Tuple[int, ...]) -> int:
+        """Return the term of a tuple object that one operation made; another of the same items is another term."""
+        term = self.symbol(0, items)
+        self.kinds[term] = TUPLE | UNIQUE
+        self.depths[term] = 1 + max([self.depths.get(item, 0) for item in items], default=0)
         return term
 
     def too_deep(self, items: Tuple[int, ...]) -> bool:

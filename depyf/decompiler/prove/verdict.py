@@ -24,13 +24,18 @@ class Assumption(enum.Enum):
     """
 
     INSTALLED_GLOBALS_CONSTANT = "the globals that Dynamo installed keep their values while the frame runs"
-    EARLY_RELEASE = "a value that the original kept only in temporaries of its own may be released earlier"
-    HELD_DURING_LAST_USE = "a name of ours may hold a value while the operation that uses it last is running"
-    HELD_WHILE_HANDLING = "after an exception, names of ours may hold values that the original lost with its stack"
+    TEMPORARIES = (
+        "nothing depends on temporaries: on the names of invented variables, or on when values that only temporaries "
+        "hold are released"
+    )
     ITERATORS_GIVE_THEMSELVES = "what a loop goes on with is an iterator, and its `__iter__` gives itself"
     SHARED_VARIABLES_BOUND = "a variable that closures share has a value where Dynamo's code stores it into itself"
     NOT_SEEN_IN_TRACEBACKS = "nobody looks in a traceback for the variables of a comprehension that an exception left"
-    RELEASE_ORDER = "between the same two operations values may be let go in another order, or a missing global noticed"
+    TUPLES_BY_VALUE = "nothing asks whether two equal tuples that the frame makes are one object"
+    RELEASE_ORDER = (
+        "between the same two operations, or as the frame ends, values may be released, and missing globals noticed, "
+        "in another order"
+    )
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Dict, List, Tuple
 
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
 from depyf.decompiler.decode.instructions import raw_instructions
+from depyf.decompiler.recompile.restoration import CannotRecompile
 
 _BY_SLOT = frozenset({
     "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF", "MAKE_CELL", "LOAD_FAST",
@@ -21,9 +22,17 @@ _BY_TWO_SLOTS = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE
 
 
 def with_cells(code: CodeType, cells: Tuple[str, ...], free: Tuple[str, ...]) -> CodeType:
-    """Return the code with `co_cellvars` and `co_freevars` as given, which must include those that it has."""
+    """Return the code with `co_cellvars` and `co_freevars` in the order given, which must include those that it has.
+
+    A cell that the code does not make is left out: no instruction would fill its slot, and whoever lists the frame's
+    variables would take the value there for a cell. For the same reason the code must have some free variable if it is
+    to get any: only then it has the instruction that fills their slots.
+    """
     if not set(code.co_cellvars) <= set(cells) or not set(code.co_freevars) <= set(free):
-        raise ValueError("the code has cells that the other has not")
+        raise CannotRecompile("the code has cells that the other has not")
+    if free and not code.co_freevars:
+        raise CannotRecompile("the text mentions no free variable")
+    cells = tuple([name for name in cells if name in code.co_cellvars])
     before = _slots(code.co_varnames, code.co_cellvars, code.co_freevars)
     after = {name: index for index, name in enumerate(_slots(code.co_varnames, cells, free))}
     moved: Dict[int, int] = {index: after[name] for index, name in enumerate(before)}
@@ -35,7 +44,7 @@ def with_cells(code: CodeType, cells: Tuple[str, ...], free: Tuple[str, ...]) ->
         new = _renumbered(raw.opname, raw.arg, moved)
         if new != raw.arg:
             if new > 255 or raw.start != raw.offset:
-                raise ValueError("too many variables to renumber")
+                raise CannotRecompile("too many variables to renumber")
             data[raw.offset + 1] = new
     return code.replace(co_code=bytes(data), co_cellvars=cells, co_freevars=free)
 
@@ -47,7 +56,7 @@ def _renumbered(opname: str, argument: int, moved: Dict[int, int]) -> int:
     if opname in _BY_TWO_SLOTS:
         first, second = moved[argument >> 4], moved[argument & 15]
         if max(first, second) > 15:
-            raise ValueError("too many variables to renumber")
+            raise CannotRecompile("too many variables to renumber")
         return first << 4 | second
     return argument
 

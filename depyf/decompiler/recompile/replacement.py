@@ -35,6 +35,7 @@ def compile_like(
     shown: Optional[str] = None,
     has_scope: bool = False,
     kept: Collection[CodeType] = (),
+    keeps_cells: bool = False,
 ) -> CodeType:
     """Compile the text, one definition or a whole module, to a code object like `original`.
 
@@ -42,6 +43,7 @@ def compile_like(
     `constants` placeholders to their values. `shown` is the text of `tree` if it was already printed: it is compiled
     without printing it again. With `has_scope`, it includes a function that binds the free variables.
     `kept` are code objects inside `original` that the text does not spell; they are put back unchanged.
+    With `keeps_cells`, the code must make every cell that the original makes: torch refuses any other.
     """
     body: List[s.Statement] = tree.body
     is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
@@ -63,16 +65,56 @@ def compile_like(
         ).text
     # Not `annotations`: the text spells string annotations as strings, or has the `from __future__` import itself.
     flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
-    code = compile_quietly(text, filename, mode, flags=flags, optimize=0)
-    if original.co_name != "<module>":
-        for _ in range(1 + wrapped + is_generic):
-            code = _only_code(code)
+    depth = 0 if original.co_name == "<module>" else 1 + wrapped + is_generic
+    code = _compiled(text, filename, mode, flags, depth)
+    free = [_shown(name, names) for name in original.co_freevars if name not in code.co_freevars]
+    cells = [_shown(name, names) for name in original.co_cellvars if keeps_cells and name not in code.co_cellvars]
+    if depth and (free or cells):
+        capturing = _with_capture(body, wrapped, free, cells)
+        tree = _with_stand_ins(s.Module(capturing), constants)
+        text = print_source(tree, features=SyntaxLimits.of(RUNNING_VERSION), width=width).text
+        code = _compiled(text, filename, mode, flags, depth)
     shift = shown_line - code.co_firstlineno
     stand_ins = {stand_in(name): value for name, value in constants.items()}
     prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
     restorer = Restorer(dict(names), stand_ins, shift, prefix, original, kept)
     code = restorer.code(code, original)
-    return _like(with_empty_fromlists(code, original), original)
+    return _like(with_empty_fromlists(code, original), original, keeps_cells)
+
+
+def _compiled(text: str, filename: str, mode: str, flags: int, depth: int) -> CodeType:
+    """Compile a text and return the code object that many definitions down in it."""
+    code = compile_quietly(text, filename, mode, flags=flags, optimize=0)
+    for _ in range(depth):
+        code = _only_code(code)
+    return code
+
+
+def _with_capture(
+    body: List[s.Statement], wrapped: bool, free: Sequence[str], cells: Sequence[str]
+) -> List[s.Statement]:
+    """Return the definition with dead code at its end that captures free variables, and variables of its own.
+
+    Code that the text does not spell, because it was dropped or replaced, made cells of these variables. The compiler
+    drops the dead code, too, and makes the cells.
+    """
+    variables = [s.Name(name) for name in (*free, *cells)]
+    (outer,) = body[-1:]
+    function = outer.body[-1] if wrapped and isinstance(outer, s.FunctionDef) else outer
+    if not isinstance(function, (s.FunctionDef, s.AsyncFunctionDef)) or not all(
+        name.id.isidentifier() for name in variables
+    ):
+        raise CannotRecompile("the text makes fewer cells")
+    dead: List[s.Statement] = [s.Assign([s.Name(name)], s.Constant(None)) for name in cells]
+    dead.append(s.Expr(s.Lambda(s.arguments(), s.Tuple(variables))))
+    longer = [*function.body, s.If(s.Constant(False), dead)]
+    new = type(function)(
+        function.name, function.args, longer, function.decorator_list, function.returns, function.type_params
+    )
+    if function is outer:
+        return [*body[:-1], new]
+    assert isinstance(outer, s.FunctionDef)
+    return [*body[:-1], s.FunctionDef(outer.name, outer.args, [*outer.body[:-1], new])]
 
 
 def _indented_in(around: s.Module, inner: s.Module, shown: str) -> Optional[str]:
@@ -174,7 +216,7 @@ def _replace(root: Any, change: Callable[[Any], Any]) -> Any:
     return copies[id(root)]
 
 
-def _like(code: CodeType, original: CodeType) -> CodeType:
+def _like(code: CodeType, original: CodeType, keeps_cells: bool) -> CodeType:
     """Return the code with the name, flags and cells of the original."""
     changes: Dict[str, Any] = {"co_name": original.co_name}
     if hasattr(original, "co_qualname"):
@@ -185,4 +227,6 @@ def _like(code: CodeType, original: CodeType) -> CodeType:
     code = code.replace(**changes)
     if code.co_cellvars != original.co_cellvars or code.co_freevars != original.co_freevars:
         code = with_cells(code, original.co_cellvars, original.co_freevars)
+    if keeps_cells and code.co_cellvars != original.co_cellvars:
+        raise CannotRecompile("the text makes fewer cells")
     return code

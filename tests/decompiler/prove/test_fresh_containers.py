@@ -16,7 +16,7 @@ class World:
 
     def __init__(self) -> None:
         self.terms = Terms()
-        self.containers = Containers(self.terms)
+        self.containers = Containers(self.terms, by_value=True)
         self.side = Side()
         self.values = [self.terms.symbol() for _ in range(3)]
 

@@ -81,8 +81,7 @@ def test_a_readable_text_of_the_readme_frame_is_proved() -> None:
     assert verdict.grade is Grade.PROVED_UNDER, str(verdict)
     assert set(verdict.assumptions) == {
         Assumption.INSTALLED_GLOBALS_CONSTANT,
-        Assumption.EARLY_RELEASE,
-        Assumption.HELD_DURING_LAST_USE,
+        Assumption.TEMPORARIES,
     }
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from types import CellType, CodeType, FunctionType
 from typing import Any, Callable, Tuple
 
 import pytest
+from decompile_tools import function_code
 
+from depyf.decompiler import decompile_frame
 from depyf.decompiler.recompile.cells import with_cells
+from depyf.decompiler.recompile.restoration import CannotRecompile
 
 
 def around() -> Tuple[Callable[..., Any], Callable[..., Any]]:
@@ -54,5 +58,16 @@ def test_a_cell_that_the_text_does_not_use_is_added_without_moving_values() -> N
 
 def test_cells_that_the_original_lacks_are_refused() -> None:
     _, free = around()
-    with pytest.raises(ValueError, match="cells that the other has not"):
+    with pytest.raises(CannotRecompile, match="cells that the other has not"):
         with_cells(free.__code__, (), ("b",))  # type: ignore[attr-defined]
+
+
+def test_a_frame_whose_cells_only_dropped_code_made_can_be_listed_without_a_crash() -> None:
+    source = "def f(d, look):\n c = [d]\n look()\n return c\n (c for a in d)"
+    found = decompile_frame(function_code(source))
+    assert found.code is not None
+    assert found.code.co_cellvars == ()
+    seen: dict = {}
+    run = FunctionType(found.code, {})
+    assert run(1, lambda: seen.update(sys._getframe(1).f_locals)) == [1]
+    assert seen["c"] == [1]
