@@ -16,6 +16,8 @@ from bench.adversary.random_functions import random_function
 from bench.adversary.scoreboard import Scoreboard, judgement_of
 from bench.adversary.workers import Pool, Task, work
 
+LONGEST = 40  # lines of a function that is small enough
+
 
 def main() -> int:
     """Judge functions and print the scoreboard; return 1 if there are failures."""
@@ -96,7 +98,7 @@ def read(saved: pathlib.Path, board: Scoreboard) -> Set[int]:
 def show_smallest(options: argparse.Namespace, board: Scoreboard) -> None:
     """Print the smallest function found of each class of failures and of what is not proved."""
     classes: Dict[str, List[int]] = {}
-    for group in (board.failures, board.unproved):
+    for group in (board.failures, board.unproved, board.assumed if options.which else {}):
         for name, found in sorted(group.items(), key=lambda item: -len(item[1])):
             classes[name] = [one.number for one in sorted(found, key=lambda one: one.instructions)[:3]]
     chosen = [name for name in classes if options.which in name][: options.classes]
@@ -104,6 +106,8 @@ def show_smallest(options: argparse.Namespace, board: Scoreboard) -> None:
         for number in classes[name]:
             source = random_function(options.seed, number).source
             small = smallest_failing(number, source, name, options.minimise, options.schedules)
+            if small is not None and len(small[0].splitlines()) > LONGEST and number != classes[name][-1]:
+                continue
             if small is not None:
                 print(f"\n--- function {number}: {small[1]}", flush=True)
                 break

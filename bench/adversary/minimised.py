@@ -22,7 +22,7 @@ def class_of(judgement: Judgement) -> str:
         return f"{judgement.grade}: {judgement.reason}"
     if not judgement.grade.startswith("PROVED"):
         return f"{judgement.grade}: {coarse(judgement.reason)}"
-    return ""
+    return f"{judgement.grade} under {', '.join(judgement.assumptions) or 'no assumption'}"
 
 
 def coarse(reason: str) -> str:
@@ -54,8 +54,9 @@ def report(number: int, source: str, count: int) -> str:
     """Return the text of a failing function, depyf's text of it, and the first difference."""
     judgement = judged(number, source, count)
     lines: List[str] = [class_of(judgement), *["    " + line for line in source.splitlines()]]
-    if judgement.kinds:
+    if judgement.grade.startswith("PROVED"):
         result = decompile_frame(subject_of(source).code)
         lines += ["  text:", *["    " + line for line in result.source.splitlines()]]
+    if judgement.kinds:
         lines += [f"  {judgement.shown}", f"  schedule: {judgement.schedule}"]
     return "\n".join(lines)

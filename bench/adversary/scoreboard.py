@@ -29,6 +29,7 @@ class Scoreboard:
         self.identical = 0
         self.failures: Dict[str, List[Judgement]] = {}
         self.unproved: Dict[str, List[Judgement]] = {}
+        self.assumed: Dict[str, List[Judgement]] = {}
         self.named: collections.Counter[str] = collections.Counter()
         self.bugs: collections.Counter[str] = collections.Counter()
         self.slow: List[Judgement] = []
@@ -50,6 +51,8 @@ class Scoreboard:
             self.failures.setdefault(class_of(judgement), []).append(judgement)
         elif judgement.kinds:
             self.named["; ".join(judgement.kinds) + under] += 1
+        elif judgement.assumptions:
+            self.assumed.setdefault(class_of(judgement), []).append(judgement)
         elif not judgement.grade.startswith("PROVED") and not (judgement.mutation and judgement.grade == "REFUTED"):
             self.unproved.setdefault(class_of(judgement), []).append(judgement)
 
