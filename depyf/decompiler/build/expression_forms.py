@@ -10,6 +10,7 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.build.symbolic_values import Slot, Value
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.syntax.literals import spelled_elements
 from depyf.decompiler.syntax.provisional import Flipped
 
 _OPPOSITES = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
@@ -162,7 +163,7 @@ def constant_items(value: Value) -> Optional[Sequence[Any]]:
         return None
     items = value.node.value
     if isinstance(items, frozenset):
-        return sorted(items, key=repr)
+        return spelled_elements(items)
     return items if isinstance(items, tuple) else None
 
 

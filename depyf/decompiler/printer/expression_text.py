@@ -18,7 +18,7 @@ from depyf.decompiler.printer.layout import (
 )
 from depyf.decompiler.printer.parts import Part, Parts, Printer, StringEnd, StringStart, bracketed, listed, wrapped
 from depyf.decompiler.printer.syntax_limits import SyntaxLimits
-from depyf.decompiler.syntax.literals import Unspellable, spell
+from depyf.decompiler.syntax.literals import Unspellable, spell, spelled_elements
 from depyf.decompiler.syntax.precedence import (
     AND,
     ATOM,
@@ -60,8 +60,7 @@ def constant(node: s.Constant, level: int, limits: SyntaxLimits) -> Parts:
 def in_operand(node: s.Expression, level: int) -> Part:
     """Return the right operand of `in`: the compiler turns a set of constants there into a frozenset."""
     if isinstance(node, s.Constant) and node.value.__class__ is frozenset and node.value:
-        items = sorted(node.value, key=lambda item: (type(item).__name__, repr(item)))
-        return s.Set([s.Constant(item) for item in items]), level
+        return s.Set([s.Constant(item) for item in spelled_elements(node.value)]), level
     return node, level
 
 

@@ -151,6 +151,8 @@ class Bisimulation:
             self.compare_operands(pair, event_a, event_b)
             if self.exact:
                 self.compare_ends(pair, a.stack[-1:], b.stack[-1:])
+            elif self.ends_differ(pair):
+                self.assumed.add(Assumption.RELEASE_ORDER)
             self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
             return None
         if a.released or b.released:
@@ -380,6 +382,15 @@ class Bisimulation:
             raise self.diverged(pair, f"loses {self.texts(lost_a)}", f"loses {self.texts(lost_b)}")
         if handler_a is None and handler_b is None and not self.same_slots:
             self.compare_ends(pair, [], [])
+
+    def ends_differ(self, pair: Pair) -> bool:
+        """Return whether the user's variables hold other values at the end: then others are released there."""
+        a, b = pair.a, pair.b
+        for name in {*a.dirty, *b.dirty}:
+            x, y = a.resolve(a.locals.get(name, UNBOUND)), b.resolve(b.locals.get(name, UNBOUND))
+            if x != y and (x >= 0 or y >= 0):
+                return True
+        return False
 
     def compare_ends(self, pair: Pair, result_a: List[int], result_b: List[int]) -> None:
         """Require that the frames give up their values in the same order at their ends; the results survive."""

@@ -65,10 +65,7 @@ class Plan:
         ops = program.ops
         self.code: CodeType = program.code
         self.size = len(ops)
-        # The names that may have a value, in the order in which the frame gives up their values at its end.
-        bound = {op.arg for op in ops if op.kind == "STORE_LOCAL"}.union(parameters(program.code))
-        names = [name for name in program.code.co_varnames if name in bound]
-        self.slots = (*names, *[name for name in program.code.co_cellvars if name not in names])
+        self.slots = slots(program)
         self.renewed: FrozenSet[str] = frozenset()  # variables that either code gives a new cell; set by the caller
         self.run: List[int] = []
         self.arg: List[Any] = []
@@ -83,6 +80,13 @@ class Plan:
                 self.labels[target] = 1
         for handler in program.handlers:
             self.labels[handler.target] = 1
+
+
+def slots(program: Program) -> Tuple[str, ...]:
+    """Return the variables that may have a value, in the order in which the frame gives up their values at its end."""
+    bound = {op.arg for op in program.ops if op.kind == "STORE_LOCAL"}.union(parameters(program.code))
+    names = [name for name in program.code.co_varnames if name in bound]
+    return (*names, *[name for name in program.code.co_cellvars if name not in names])
 
 
 def make_plan(

@@ -138,6 +138,8 @@ class Joins:
         parts = [part if terms.kinds[part] & CONST else chosen.get(part) for part in terms.data[fact]]
         if parts[0] is None or parts[1] is None:
             return None
+        if (parts[0], parts[1]) == terms.data[fact]:
+            return fact
         if parts[0] == parts[1]:
             return terms.true
         return terms.identity(parts[0], parts[1])

@@ -15,7 +15,7 @@ from depyf.decompiler.clean_program.self_stores import self_stores, without_self
 from depyf.decompiler.decode import decode
 from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
 from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
-from depyf.decompiler.prove.flat_program import make_plan
+from depyf.decompiler.prove.flat_program import make_plan, slots
 from depyf.decompiler.prove.large_displays import filled_one_by_one
 from depyf.decompiler.prove.machine_state import Pair
 from depyf.decompiler.prove.operations import SPECIAL
@@ -202,7 +202,7 @@ def _with_releases(found: Verdict, invented: bool, a: Program, b: Program) -> Ve
     assumed = {*found.assumptions}
     # With invented variables no exact proof was tried: the attempt itself found whether the user's order is kept.
     assumed.add(Assumption.TEMPORARIES if invented else Assumption.RELEASE_ORDER)
-    names_a, names_b = _bound_names(a), _bound_names(b)
+    names_a, names_b = (slots(program) for program in (a, b))
     if [name for name in names_a if name in names_b] != [name for name in names_b if name in names_a]:
         assumed.add(Assumption.RELEASE_ORDER)  # the order in which the frame gives up its variables
     assumptions = tuple([assumption for assumption in Assumption if assumption in assumed])

@@ -273,7 +273,9 @@ class Machine:
             other = kinds[1] if vague[0] else kinds[0]
             if not all(vague) and not other & INSTALLED and (other & ONE or min(x, y) < 0):
                 return terms.false
-            raise Unsupported("the identity of an immutable value is asked for")
+            if self.containers.by_value and (kinds[0] | kinds[1]) & TUPLE:
+                raise Unsupported("the identity of a tuple is asked for")
+            return terms.identity(x, y)  # which objects constants are is not compared; even `x is x` is not decided
         if x == y:
             return terms.true
         if (kinds[0] | kinds[1]) & INSTALLED and min(x, y) >= 0:

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import struct
-from typing import Any
+from typing import Any, FrozenSet, List
 
 from depyf.decompiler.syntax.precedence import ATOM, FACTOR
 
 LONGEST_DECIMAL = 4096  # bits; Python refuses to read decimals of more than 4300 digits
 INFINITY = "1e309"
+MOST_PERMUTED = 6  # elements with one hash whose orders are tried
 
 
 class Unspellable(Exception):
     """No source text that the target Python accepts evaluates to exactly this; choose another form."""
+
+
+def spelled_elements(constant: FrozenSet[Any]) -> List[Any]:
+    """Return the elements of a set in an order of which the compiler makes the same set, the same in every process.
+
+    Elements with one hash stand in the set in the order in which they were written, and `in` compares with each: the
+    order that gives this set back is searched for. The order of all others is seen only by iteration.
+    """
+    items = sorted(constant, key=lambda item: (type(item).__name__, repr(item)))
+    hashes = [hash(item) for item in items]
+    shared = [item for item, number in zip(items, hashes) if hashes.count(number) > 1]
+    if not shared or len(shared) > MOST_PERMUTED:
+        return items
+    rest = [item for item in items if item not in shared]
+    wanted = list(constant)
+    for order in itertools.permutations(shared):
+        if list(frozenset([*order, *rest])) == wanted:
+            return [*order, *rest]
+    return items
 
 
 def spell(value: Any) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from decompile_tools import function_code
+from decompile_tools import assert_proved, function_code
 
 from depyf.decompiler import decompile_frame
 from depyf.decompiler.prove import Assumption, Grade, prove
@@ -107,3 +107,19 @@ def test_attributes_of_a_function_that_are_set_in_another_order_are_other_attrib
     swapped = bytearray(a.co_code)
     swapped[places[0] + 1], swapped[places[1] + 1] = swapped[places[1] + 1], swapped[places[0] + 1]
     assert not prove(a.replace(co_code=bytes(swapped)), a).holds
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_which_object_a_constant_is_does_not_keep_a_text_from_being_proved() -> None:
+    assert_proved("def f(x):\n    return x is 0.0 or x is ()\n")
+
+
+@pytest.mark.parametrize("elements", ["{-2, -1, 0}", "{-1, -2, 0}"])
+def test_elements_with_one_hash_are_written_in_the_order_in_which_they_are_compared(elements: str) -> None:
+    source = f"def f(x):\n    return x in {elements}\n"
+    assert assert_proved(source).source == source
+
+
+def test_a_cell_that_only_dropped_code_made_dies_last_and_the_verdict_names_that() -> None:
+    found = decompile_frame(function_code("def f():\n    c = g()\n    z = m()\n    if 0:\n        lambda: c\n"))
+    assert found.verdict.assumptions == (ORDER,)
