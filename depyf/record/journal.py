@@ -20,15 +20,18 @@ import dataclasses
 import json
 from typing import Any, Dict, Iterator, List, Tuple, TypeVar
 
+from depyf.record.json_text import JsonText
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, SessionRecord
-from depyf.record.saved_form import RecordFormatError, build, saved
+from depyf.record.saved_form import RecordFormatError, build
 
 T = TypeVar("T")
+
+_TEXT = JsonText(",", ":")
 
 
 def line(**content: Any) -> str:
     """Return one line of the journal, with the records in it."""
-    return json.dumps(content, default=saved, ensure_ascii=False, separators=(",", ":"))
+    return _TEXT.of_whole(content)
 
 
 def header_of(text: str) -> Dict[str, Any]:

@@ -1,6 +1,6 @@
 """The saved form of a record: the JSON text of `manifest.json`, and back.  `to_json` and `from_json` are inverses.
 
-Each record is saved field by field under the names of its fields, but for those of `schema_1`.
+`json_text` writes the records, `manifest.json` being laid out so that a person can read it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import json
 import typing
 from typing import Any, Callable, Dict, Tuple, Type, TypeVar
 
-from depyf.record.records import SCHEMA_VERSION, SessionRecord
-from depyf.record.schema_1 import READERS, WRITERS
+from depyf.record.json_text import JsonText, saved
+from depyf.record.records import SCHEMA_VERSION, GuardRecord, SessionRecord
+from depyf.record.schema_1 import READERS
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
@@ -22,44 +23,38 @@ class RecordFormatError(ValueError):
     """The text is no record that this version of depyf can read."""
 
 
-def saved(record: Any) -> Dict[str, Any]:
-    """Return what JSON holds of one record; records inside of it are left as they are."""
-    write = WRITERS.get(type(record))
-    return vars(record) if write is None else write(record)
+_TEXT = JsonText(", ", ": ")
 
 
 def to_json(record: SessionRecord, compact: bool = False) -> str:
     """Return the text of the record: same record, same bytes.  The compact form is made several times as fast."""
-    values = WRITERS[SessionRecord](record)
+    values = saved(record)
     if compact:
-        return _compact(values) + "\n"
-    fields = [f" {_compact(name)}: {_listed(value)}" for name, value in values.items()]
+        return _TEXT.of_whole(values) + "\n"
+    fields = [f" {_TEXT.of(name)}: {_listed(value)}" for name, value in values.items()]
     return "{\n" + ",\n".join(fields) + "\n}\n"
-
-
-_compact = json.JSONEncoder(ensure_ascii=False, default=saved).encode
 
 
 def _listed(value: Any) -> str:
     """Write a field of the session: functions, frames and graphs with a line for each field of theirs."""
     if not isinstance(value, tuple) or not value:
-        return _compact(value)
+        return _TEXT.of(value)
     return "[\n" + ",\n".join(["  " + _spread(item) for item in value]) + "\n ]"
 
 
 def _spread(item: Any) -> str:
     if not dataclasses.is_dataclass(item):
-        return _compact(item)
-    return (
-        "{\n" + ",\n".join([f"   {_compact(name)}: {_lines(value)}" for name, value in saved(item).items()]) + "\n  }"
-    )
+        return _TEXT.of(item)
+    fields = [f"   {_TEXT.of(name)}: {_lines(value)}" for name, value in saved(item).items()]
+    return "{\n" + ",\n".join(fields) + "\n  }"
 
 
 def _lines(value: Any) -> str:
     """Write a field of a frame or graph: each guard, stage or graph break on one line."""
     if not isinstance(value, tuple) or not dataclasses.is_dataclass(value[0] if value else None):
-        return _compact(value)
-    return "[\n" + ",\n".join(["    " + _compact(item) for item in value]) + "\n   ]"
+        return _TEXT.of(value)
+    texts = _TEXT.of_guards(value) if isinstance(value[0], GuardRecord) else map(_TEXT.of, value)
+    return "[\n" + ",\n".join(["    " + text for text in texts]) + "\n   ]"
 
 
 def from_json(text: str) -> SessionRecord:

@@ -41,17 +41,8 @@ Fields = Dict[str, Any]
 # ---------------------------------------------------------------- records -> JSON
 
 
-def _write_guard(guard: GuardRecord) -> Fields:
-    test, location = guard.test, guard.location
-    return {
-        "condition": test.text,
-        "is_python": test.is_python,
-        "expression": guard.expression,
-        "kind": guard.kind,
-        "location": None if location is None else location.__dict__,
-        "from_torch": guard.from_torch,
-        "of_sizes": guard.of_sizes,
-    }
+# What JSON holds of a guard, in this order; `json_text` writes it.
+GUARD_FIELDS = ("condition", "is_python", "expression", "kind", "location", "from_torch", "of_sizes")
 
 
 def _write_break(graph_break: GraphBreak) -> Fields:
@@ -78,7 +69,6 @@ def _write_session(record: SessionRecord) -> Fields:
 
 # class of a record -> what JSON holds of one; other records are saved field by field
 WRITERS: Dict[type, Callable[[Any], Fields]] = {
-    GuardRecord: _write_guard,
     GraphBreak: _write_break,
     SkipRecord: _write_skip,
     RankDifference: _write_difference,

@@ -116,8 +116,12 @@ def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[st
 def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
     """Group the guards by the line that asked for them."""
     groups: dict[str, list[GuardRecord]] = {}
+    headings: dict[int, str] = {}  # id of a location, which is that of many guards -> its heading
     for guard in guards:
-        groups.setdefault(asked_by(guard.location, file), []).append(guard)
+        heading = headings.get(id(guard.location))
+        if heading is None:
+            heading = headings[id(guard.location)] = asked_by(guard.location, file)
+        groups.setdefault(heading, []).append(guard)
     return [(_cut(heading), group) for heading, group in groups.items()]
 
 

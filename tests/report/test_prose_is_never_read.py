@@ -254,9 +254,7 @@ def sessions(tmp_path_factory):
 
 def refuted_and_broken_twice(frame):
     breaks = [dataclasses.replace(one, causes=(*one.causes, "inlining failed")) for one in frame.graph_breaks]
-    return dataclasses.replace(
-        frame, divergence="at line 3\nLOAD_FAST 1", grade="REFUTED", graph_breaks=tuple(breaks)
-    )
+    return dataclasses.replace(frame, divergence="at line 3\nLOAD_FAST 1", grade="REFUTED", graph_breaks=tuple(breaks))
 
 
 @pytest.fixture(scope="module")
@@ -406,7 +404,10 @@ def skips_in(record):
     ("program", "wrong"),
     [
         ("breaks", lambda record: ["branching" in one.reason for frame in record.frames for one in frame.graph_breaks]),
-        ("breaks", lambda record: ["did not fit" in str(one) for frame in record.frames for one in frame.failed_guards]),
+        (
+            "breaks",
+            lambda record: ["did not fit" in str(one) for frame in record.frames for one in frame.failed_guards],
+        ),
         ("layers", lambda record: [" is still the object it was" in guard.condition for guard in guards_in(record)]),
         ("layers", lambda record: [guard.condition.split(" and ")[-1] for guard in guards_in(record)]),
         ("layers", lambda record: [guard.test.parts[0].startswith("type(") for guard in guards_in(record)[:1]]),

@@ -1,0 +1,99 @@
+"""Records as JSON text, with the separators of the manifest or of the journal.
+
+A record is written field by field under the names of its fields, but for those of `schema_1`.  Models have thousands of
+guards, for each of which the encoder would have to ask: their text is put together here, in half of the time.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Sequence, Tuple
+
+from depyf.record.records import FrameRecord, GuardRecord, Location
+from depyf.record.schema_1 import GUARD_FIELDS, WRITERS
+
+
+def saved(record: Any) -> Dict[str, Any]:
+    """Return what JSON holds of one record other than a guard; records inside of it are left as they are."""
+    write = WRITERS.get(type(record))
+    return vars(record) if write is None else write(record)
+
+
+class JsonText:
+    """Writes values and records as JSON; what it is given has no cycles."""
+
+    def __init__(self, comma: str, colon: str) -> None:
+        self._comma = comma
+        self._separators = (comma, colon)
+        self._encode = self._encoder(saved)
+        self._guard = self._form(GUARD_FIELDS)
+        self._location = self._form(("file", "line", "function", "code"))
+        self._no_guards = f'"guards"{colon}[]'
+        self._guards = f'"guards"{colon}['
+
+    def _encoder(self, fields_of: Any) -> Any:
+        return json.JSONEncoder(
+            ensure_ascii=False, check_circular=False, separators=self._separators, default=fields_of
+        ).encode
+
+    def _form(self, names: Sequence[str]) -> str:
+        """Return the text of an object with these fields, in which their texts are to be filled in."""
+        comma, colon = self._separators
+        return "{" + comma.join([f'"{name}"{colon}%s' for name in names]) + "}"
+
+    def of(self, value: Any) -> str:
+        """Return the text of a value or record in which there are no guards."""
+        text: str = self._encode(value)
+        return text
+
+    def of_whole(self, value: Any) -> str:
+        """Return the text of a value or record."""
+        waiting: List[Tuple[GuardRecord, ...]] = []  # the guards of each frame, in the order of the text
+
+        def fields_of(record: Any) -> Dict[str, Any]:
+            if not isinstance(record, FrameRecord):
+                return saved(record)
+            waiting.append(record.guards)
+            return {**vars(record), "guards": ()}
+
+        text: str = self._encoder(fields_of)(value)
+        if not any(waiting):
+            return text
+        # In a string a quotation mark is escaped: this is found nowhere but at a field that is empty.
+        first, *others = text.split(self._no_guards)
+        assert len(others) == len(waiting)
+        pieces = [first]
+        for guards, after in zip(waiting, others):
+            pieces += [self._guards, self._comma.join(self.of_guards(guards)), "]", after]
+        return "".join(pieces)
+
+    def of_guards(self, guards: Sequence[GuardRecord]) -> List[str]:
+        """Return the text of each guard."""
+        texts = []
+        encode = self._encode
+        places = {id(None): "null"}  # id of a location, which is that of many guards -> its text
+        for guard in guards:
+            test, location = guard.test, guard.location
+            place = places.get(id(location))
+            if place is None and location is not None:
+                place = places[id(location)] = self._of_location(location)
+            values = (
+                encode(test.text),
+                "true" if test.is_python else "false",
+                encode(guard.expression),
+                encode(guard.kind),
+                place,
+                "true" if guard.from_torch else "false",
+                "true" if guard.of_sizes else "false",
+            )
+            texts.append(self._guard % values)
+        return texts
+
+    def _of_location(self, location: Location) -> str:
+        encode = self._encode
+        return self._location % (
+            encode(location.file),
+            location.line,
+            encode(location.function),
+            encode(location.code),
+        )
