@@ -64,6 +64,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--schedules", type=int, default=16, help="schedules of each function")
     parser.add_argument("--minimise", type=float, nargs="?", const=30.0, default=0.0, help="seconds for each class")
     parser.add_argument("--classes", type=int, default=20, help="classes to minimise, the most frequent first")
+    parser.add_argument("--per-class", type=int, default=1, help="functions of each class to minimise")
     parser.add_argument("--which", default="", help="minimise only classes that contain this")
     parser.add_argument("--out", default="", help="folder of the judgements; a run that was cut off is continued")
     parser.add_argument("--mutants", choices=["source", "bytecode", "tables"], default="", help="judge mutants instead")
@@ -96,20 +97,22 @@ def read(saved: pathlib.Path, board: Scoreboard) -> Set[int]:
 
 
 def show_smallest(options: argparse.Namespace, board: Scoreboard) -> None:
-    """Print the smallest function found of each class of failures and of what is not proved."""
+    """Print the smallest functions found of each class of failures and of what is not proved."""
     classes: Dict[str, List[int]] = {}
     for group in (board.failures, board.unproved, board.assumed if options.which else {}):
         for name, found in sorted(group.items(), key=lambda item: -len(item[1])):
-            classes[name] = [one.number for one in sorted(found, key=lambda one: one.instructions)[:3]]
+            classes[name] = [one.number for one in sorted(found, key=lambda one: one.instructions)]
     chosen = [name for name in classes if options.which in name][: options.classes]
     for name in chosen:
-        for number in classes[name]:
+        shown: Set[str] = set()
+        for number in classes[name][: options.per_class + 2]:
             source = random_function(options.seed, number).source
             small = smallest_failing(number, source, name, options.minimise, options.schedules)
-            if small is not None and len(small[0].splitlines()) > LONGEST and number != classes[name][-1]:
+            if small is None or small[0] in shown or (len(small[0].splitlines()) > LONGEST and not shown):
                 continue
-            if small is not None:
-                print(f"\n--- function {number}: {small[1]}", flush=True)
+            print(f"\n--- function {number}: {small[1]}", flush=True)
+            shown.add(small[0])
+            if len(shown) == options.per_class:
                 break
 
 
