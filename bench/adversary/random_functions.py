@@ -63,7 +63,7 @@ class Statements(RandomExpressions):
     def __init__(self, chance: random.Random) -> None:
         super().__init__(chance)
         self.patterns = RandomPatterns(chance)
-        self.left = chance.choice([3, 5, 8, 12, 18, 25]) if chance.random() > 0.02 else 90  # statements to make
+        self.left = chance.choice([3, 5, 8, 12, 18, 25]) if chance.random() > 0.02 else 50  # statements to make
         self.inner = 0
         self.simple: List[Callable[[Place], Lines]] = []
         self.compound: List[Callable[[Place], Lines]] = []
