@@ -9,10 +9,11 @@ import platform
 import sys
 from typing import Any, List, Optional
 
-from depyf.decompiler import DecompilationError, decompile
-from depyf.decompiler.code_search import code_of_file, code_of_module, nested
+from depyf.decompiler import DecompilationError, decompilation_of, decompile
+from depyf.decompiler.code_search import NotFound, code_of_file, code_of_module, nested
 from depyf.decompiler.decode.coverage import coverage
 from depyf.errors import UserError
+from depyf.text.lines import printable, shortened
 
 
 def target(text: str) -> Any:
@@ -23,23 +24,53 @@ def target(text: str) -> Any:
         return nested(code, name) if name else code
     if not name:
         return code_of_module(place)
-    found: Any = importlib.import_module(place)
-    for part in name.split("."):
-        found = getattr(found, part)
+    try:
+        found: Any = importlib.import_module(place)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (Exception, SystemExit) as error:  # importing runs the module
+        raise NotFound(f"{text} cannot be imported: {error or type(error).__name__}") from error
     return found
 
 
 def run_decompile(options: argparse.Namespace) -> int:
-    """Print the source text; return 1 if it is not proved, 2 if the target is wrong."""
+    """Print the source text; return 1 if it is not proved or not all of it is source, 2 if the target is wrong."""
     try:
-        sys.stdout.write(decompile(target(options.target), strict=options.strict))
+        thing = target(options.target)
+        if options.strict:
+            return _print(decompile(thing, strict=True))
+        result = decompilation_of(thing)
     except DecompilationError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    except (UserError, ImportError, AttributeError, TypeError) as error:
-        sys.stderr.write(f"depyf: {error}\n")
+        return _fail(error, 1)
+    except (UserError, TypeError) as error:
+        return _fail(error, 2)
+    except (MemoryError, RecursionError) as error:
+        return _fail(f"{options.target} needs more memory or deeper calls than there are ({type(error).__name__})", 2)
+    status = _print(result.source)
+    if status or not result.shows_instructions:
+        return status
+    if result.proved:
+        return _fail("; ".join(result.stand_ins), 1)
+    return _fail(f"no source was proved, these are the instructions: {result.verdict}", 1)
+
+
+def _print(text: str) -> int:
+    """Write a text to stdout; return 2, with a line on stderr, where that is not possible."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except UnicodeEncodeError as error:
+        return _fail(f"the text cannot be written as {error.encoding}: try PYTHONIOENCODING=utf-8", 2)
+    except BrokenPipeError:  # the reader has seen enough; Python flushes stdout once more when it exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     return 0
+
+
+def _fail(message: object, status: int) -> int:
+    """Write one line to stderr, without what a terminal would act on; return the status."""
+    sys.stderr.write(f"depyf: {printable(shortened(str(message)))}\n")
+    return status
 
 
 def run_coverage(options: argparse.Namespace) -> int:
@@ -59,8 +90,7 @@ def run_finish(options: argparse.Namespace) -> int:
     try:
         sys.stdout.write(finish(options.folder).text(options.folder))
     except (UserError, OSError) as error:
-        sys.stderr.write(f"depyf: {error}\n")
-        return 2
+        return _fail(error, 2)
     return 0
 
 

@@ -34,6 +34,8 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.problems": ("depyf.version", "depyf.signals"),
     "depyf.decompiler.bytecode": (),
     "depyf.decompiler.decode": ("depyf.decompiler.bytecode",),
+    # Of the decoder only the opcode tables: what no table has is never made into a code object.
+    "depyf.decompiler.pyc": ("depyf.errors", "depyf.decompiler.bytecode", "depyf.decompiler.decode"),
     "depyf.decompiler.analysis": ("depyf.decompiler.bytecode", "depyf.text"),
     "depyf.decompiler.clean_program": _PROGRAM,
     "depyf.decompiler.flow": _PROGRAM,
@@ -47,7 +49,13 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.decompiler.structure",
         "depyf.decompiler.syntax",
     ),
-    "depyf.decompiler.printer": ("depyf.decompiler.bytecode", "depyf.decompiler.syntax", "depyf.text"),
+    # Of the decoder only the tables of instructions, for listings of code that has no source.
+    "depyf.decompiler.printer": (
+        "depyf.decompiler.bytecode",
+        "depyf.decompiler.decode",
+        "depyf.decompiler.syntax",
+        "depyf.text",
+    ),
     "depyf.decompiler.recompile": (
         "depyf.decompiler.bytecode",
         "depyf.decompiler.decode",
@@ -57,7 +65,12 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     ),
     # The prover shares the decoder with the stages that it judges, and nothing that writes the text.
     "depyf.decompiler.prove": (*_PROGRAM, "depyf.decompiler.decode", "depyf.decompiler.clean_program"),
-    "depyf.decompiler.code_search": ("depyf.errors", "depyf.text", "depyf.decompiler.bytecode"),
+    "depyf.decompiler.code_search": (
+        "depyf.errors",
+        "depyf.text",
+        "depyf.decompiler.bytecode",
+        "depyf.decompiler.pyc",
+    ),
     "depyf.decompiler.attempt": (
         *_GRAPH,
         "depyf.code_origin",
@@ -101,7 +114,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.explain": ("depyf.errors", "depyf.torch_hooks.*"),
     "depyf.optimization": ("depyf.torch_hooks.entry_points",),
     "depyf.utils": ("depyf.errors", "depyf.decompiler.*"),
-    "depyf.__main__": ("depyf.errors", "depyf.decompiler.*", "depyf.torch_hooks.entry_points"),
+    "depyf.__main__": ("depyf.errors", "depyf.text", "depyf.decompiler.*", "depyf.torch_hooks.entry_points"),
     "depyf": ("depyf.version", "depyf.decompiler.*", "depyf.torch_hooks.*"),
 }
 

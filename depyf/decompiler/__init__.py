@@ -6,6 +6,7 @@ all rooms of the decompiler, asks the torch side how to recognise Dynamo's code.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any, List, Optional
 
@@ -26,6 +27,7 @@ __all__ = [
     "Divergence",
     "Grade",
     "Verdict",
+    "decompilation_of",
     "decompile",
     "decompile_frame",
 ]
@@ -36,34 +38,43 @@ class DecompilationError(UserError):
 
 
 def decompile(thing: Any, *, strict: bool = False) -> str:
-    """Return source text for a function, method, class, module or code object.
+    """Return source text for a function, method, class, module, code object, or path of a `.py` or `.pyc` file.
 
     The text is proved equal to the bytecode; where that fails, a comment at its top states so and why. A text that is
     proved may still not be self-contained: code that no compiler made can hold objects that no source can spell, and
     a default value can be such an object; `__constant_0` stands for it then, and comments at the top describe it.
     A function inside for which there is no source is shown as instructions, and the comments state that, too.
     With `strict`, either is a DecompilationError instead: the text can be run as it is, given the globals that it
-    names. Raises TypeError for what has no Python bytecode.
+    names. Raises TypeError for what has no Python bytecode, and UserError, in one line, for a file that cannot be
+    read; a `.pyc` file need not be trusted, nothing in it is run.
     """
+    result = decompilation_of(thing)
+    if strict and not result.proved:
+        raise DecompilationError(f"{_name(thing)} was not decompiled: {result.verdict}")
+    if strict and result.stand_ins:
+        what = "; ".join(result.stand_ins)
+        raise DecompilationError(f"{_name(thing)} has values that no source can spell: {what}")
+    return result.source
+
+
+def decompilation_of(thing: Any) -> Decompilation:
+    """Return the text of whatever `decompile` takes, with the verdict on it; raise what that raises."""
     thing = compiled_function(thing)
     if isinstance(thing, type):
         statement = _class_statement(thing)
         if statement is not None:
             return statement
-    code = code_of(thing)
     function = getattr(thing, "__func__", thing)
-    result = decompile_frame(
-        code, generator=MAYBE_DYNAMO, function=function if isinstance(function, FunctionType) else None
+    return decompile_frame(
+        code_of(thing), generator=MAYBE_DYNAMO, function=function if isinstance(function, FunctionType) else None
     )
-    if strict and not result.proved:
-        raise DecompilationError(f"{code.co_name} was not decompiled: {result.verdict}")
-    if strict and result.stand_ins:
-        what = "; ".join(result.stand_ins)
-        raise DecompilationError(f"{code.co_name} has values that no source can spell: {what}")
-    return result.source
 
 
-def _class_statement(cls: type) -> Optional[str]:
+def _name(thing: Any) -> str:
+    return code_of(compiled_function(thing)).co_name
+
+
+def _class_statement(cls: type) -> Optional[Decompilation]:
     """Return the class statement with its bases and decorators, or None if the code around it is not proved."""
     path = path_to_class(cls)
     if path is None:
@@ -75,7 +86,9 @@ def _class_statement(cls: type) -> Optional[str]:
     if not result.proved or result.tree is None or result.stand_ins or len(same_name) > 1:
         return None
     found = [node for node in walk(result.tree) if isinstance(node, ClassDef) and node.name == name]
-    return print_tree(Module([found[0]])).text if len(found) == 1 else None
+    if len(found) != 1:
+        return None
+    return replace(result, source=print_tree(Module([found[0]])).text, code=None, lines=(), tree=None)
 
 
 class Decompiler:

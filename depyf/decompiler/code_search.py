@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
-import marshal
+import os
+import stat
 import sys
 from types import CodeType, ModuleType
 from typing import Any, Iterator, List, Optional, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.pyc import DamagedFile, OtherVersion, read_code
 from depyf.errors import UserError
+from depyf.text.lines import shortened
 from depyf.text.quiet_compile import compile_quietly
 
-PYC_HEADER = 16  # bytes before the marshalled code: PEP 552
+LARGEST_FILE = 1 << 26  # bytes; no source or .pyc file of a person comes near
 
 
 class NotFound(UserError):
@@ -21,7 +24,12 @@ class NotFound(UserError):
 
 
 def code_of(thing: Any) -> CodeType:
-    """Return the code object of a function, method, module, class, generator or frame; TypeError if it has none."""
+    """Return the code object of a function, method, module, class, generator or frame; TypeError if it has none.
+
+    Of the path of a `.py` or `.pyc` file, that is the module's code; NotFound, with the reason, if there is none.
+    """
+    if is_path(thing):
+        return code_of_file(os.fspath(thing))
     seen = 0
     while not isinstance(thing, CodeType):
         if isinstance(thing, ModuleType):
@@ -31,7 +39,7 @@ def code_of(thing: Any) -> CodeType:
             found = path[-1] if path else None
         else:
             names = ("__func__", "__code__", "gi_code", "cr_code", "ag_code", "f_code")
-            found = next((value for value in (getattr(thing, name, None) for name in names) if value is not None), None)
+            found = next((value for value in (_attribute(thing, name) for name in names) if value is not None), None)
         if found is None and isinstance(thing, type):
             raise TypeError(
                 f"depyf cannot decompile {describe(thing)}: no Python bytecode of its body was found. Classes do not "
@@ -47,9 +55,24 @@ def code_of(thing: Any) -> CodeType:
     return thing
 
 
+def is_path(thing: Any) -> bool:
+    """Return whether a thing is the path of a `.py` or `.pyc` file."""
+    if isinstance(thing, os.PathLike):
+        thing = os.fspath(thing)
+    return isinstance(thing, str) and thing.endswith((".py", ".pyc"))
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    """Return an attribute, or None where there is none or the object's own code raises."""
+    try:
+        return getattr(thing, name, None)
+    except Exception:
+        return None
+
+
 def describe(thing: Any) -> str:
     """Describe a thing for a message."""
-    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
+    name = _attribute(thing, "__qualname__") or _attribute(thing, "__name__")
     if isinstance(thing, type):
         return f"the class {thing.__qualname__}"
     kind = type(thing).__name__
@@ -58,22 +81,35 @@ def describe(thing: Any) -> str:
 
 def code_of_file(path: str) -> CodeType:
     """Return the module code of a `.py` or `.pyc` file; raise NotFound, with the reason, if there is none."""
+    data = _content(path)
     try:
+        return read_code(data) if path.endswith(".pyc") else compile_quietly(data, path)
+    except OtherVersion as error:
+        version = ".".join(map(str, RUNNING_VERSION))
+        advice = "run depyf with the one that made it"
+        raise NotFound(f"{path} was made by {error.made_by}, not by this Python ({version}): {advice}") from error
+    except DamagedFile as error:
+        raise NotFound(f"{path} is damaged, {error}") from error
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise NotFound(f"{path} does not compile: {shortened(str(error)) or type(error).__name__}") from error
+
+
+def _content(path: str) -> bytes:
+    """Return the bytes of a file; raise NotFound for one that cannot be read as a whole."""
+    try:
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):  # reading a device or a pipe may never end
+            what = "a directory" if stat.S_ISDIR(found.st_mode) else "no regular file"
+            raise NotFound(f"{path} cannot be read: it is {what}")
         with open(path, "rb") as file:
-            data = file.read()
+            data = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise NotFound(f"{path} cannot be read: {error.strerror}") from error
-    if path.endswith(".pyc"):
-        if data[:4] != importlib.util.MAGIC_NUMBER:
-            version = ".".join(map(str, RUNNING_VERSION))
-            raise NotFound(f"{path} was not made by this Python ({version}): run depyf with the one that made it")
-        code = marshal.loads(data[PYC_HEADER:])
-        assert isinstance(code, CodeType)
-        return code
-    try:
-        return compile_quietly(data, path)
-    except (SyntaxError, ValueError) as error:
-        raise NotFound(f"{path} does not compile: {error}") from error
+    except ValueError as error:  # a null byte in the path
+        raise NotFound(f"{path!a} cannot be read: {error}") from error
+    if len(data) > LARGEST_FILE:
+        raise NotFound(f"{path} cannot be read: it has more than {LARGEST_FILE >> 20} MB")
+    return data
 
 
 def _code_of_module(name: str) -> Optional[CodeType]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from types import BuiltinFunctionType, CodeType, ModuleType
+from typing import Dict, List, Tuple
 
+DEEPEST = 50  # levels of containers that are shown
+LONGEST_CONTAINER = 2000  # characters
+_BRACKETS: Dict[type, Tuple[str, str]] = {tuple: ("(", ")"), list: ("[", "]"), frozenset: ("frozenset({", "})")}
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 
 
@@ -14,12 +18,36 @@ def stable_repr(value: object, limit: int = 200) -> str:
         return f"<code {value.co_name}>"
     if isinstance(value, ModuleType):
         return f"<module {value.__name__}>"
-    try:
-        text = repr(value)
-    except Exception:
-        text = f"<{type(value).__qualname__}>"
+    text = _container(value, DEEPEST) if type(value) in _BRACKETS else _repr(value)
     text = _ADDRESS.sub("0x...", " ".join(text.split()))
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__qualname__}>"
+
+
+def _container(value: object, levels: int) -> str:
+    """Return the repr of a tuple, list or frozenset, as much as is needed of one that is large or deep.
+
+    References to the same tuple again and again can make a repr that never ends.
+    """
+    before, after = _BRACKETS[type(value)]
+    if not levels:
+        return f"{before}...{after}"
+    parts: List[str] = []
+    length = 0
+    for item in value:  # type: ignore[attr-defined]
+        parts.append(_container(item, levels - 1) if type(item) in _BRACKETS else _repr(item))
+        length += len(parts[-1])
+        if length > LONGEST_CONTAINER:
+            return f"{before}{', '.join(parts)}, ..."
+    if not parts and type(value) is frozenset:
+        return "frozenset()"
+    return f"{before}{', '.join(parts)}{',' if len(parts) == 1 and type(value) is tuple else ''}{after}"
 
 
 def describe(value: object) -> str:

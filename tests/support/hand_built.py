@@ -54,6 +54,8 @@ def program(
         co_freevars=(),
         co_names=(),
         co_consts=(),
+        co_code=bytes(2 * len(rows)),
+        co_linetable=b"",  # whole, as far as `location_table` can check
         co_lines=lambda: iter([(2 * i, 2 * i + 2, row[3] if row[3] >= 0 else None) for i, row in enumerate(rows)]),
         # Only ops with a line have columns: the same for all of one line.
         co_positions=lambda: iter([(row[3], row[3], 0, 9) if row[3] >= 0 else (None,) * 4 for row in rows]),

@@ -27,3 +27,8 @@ class Decompilation:
     def proved(self) -> bool:
         """Whether the text may stand in for the code."""
         return self.verdict.holds
+
+    @property
+    def shows_instructions(self) -> bool:
+        """Whether all of the text, or a function inside, is a listing of instructions and no source."""
+        return self.rung in ("listings inside", "disassembly")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Dict, Hashable, List, Optional, Tuple
 
 from depyf.decompiler.bytecode.constant_equality import constant_key
+from depyf.decompiler.bytecode.location_table import positions_of
 from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, thread_jumps
 from depyf.decompiler.flow.stack_heights import find_heights, height_after
@@ -32,7 +33,7 @@ def merge_copied_tails(graph: Graph) -> None:
     merged_any = False
     while len(candidates) > 1:
         if positions is None:
-            positions = list(graph.program.code.co_positions())
+            positions = positions_of(graph.program.code)
             find_heights(graph)
         merged = [_merge(graph, blocks, positions) for blocks in _groups(candidates, positions)]
         ends = [end for end in merged if end is not None]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from types import CodeType
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from depyf.decompiler.bytecode.python_facts import Version
 from depyf.decompiler.decode import opcode_numbers_311, opcode_numbers_312, opcode_numbers_313
 
 OPCODE_TABLES = {(3, 11): opcode_numbers_311, (3, 12): opcode_numbers_312, (3, 13): opcode_numbers_313}
+
+
+MOST_EXTENDED = 0xFFFFFF00  # bits that EXTENDED_ARGs can give an argument, which is an int of C
 
 
 class Raw(NamedTuple):
@@ -56,6 +59,31 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
     return found
 
 
+# Opcodes that only the interpreter writes, over others: in a file, they make it follow null pointers.
+_OWN_OPCODES = frozenset({"ENTER_EXECUTOR"})
+
+
+def opcode_widths(version: Version) -> Dict[int, int]:
+    """Return opcode -> size in bytes, with the inline caches behind it, of every opcode that a compiler may write."""
+    return {opcode: width for opcode, (name, width) in _opcodes(version).items() if name not in _OWN_OPCODES}
+
+
+def every_unit(code: CodeType, version: Version) -> Iterator[Raw]:
+    """Yield the instructions of code that may be malformed, EXTENDED_ARG as an instruction of its own.
+
+    An opcode that is none has its number for a name.
+    """
+    known = _opcodes(version)
+    data = code.co_code
+    offset, extended = 0, 0
+    while offset + 1 < len(data):
+        opname, width = known.get(data[offset]) or (f"<{data[offset]}>", 2)
+        arg = data[offset + 1] | extended
+        yield Raw(offset, offset, opname, arg, offset + width)
+        extended = (arg << 8) & MOST_EXTENDED if opname == "EXTENDED_ARG" else 0
+        offset += width
+
+
 @functools.lru_cache(maxsize=None)
 def _opcodes(version: Version) -> Dict[int, Tuple[str, int]]:
     """Return opcode -> (name, size in bytes with the caches behind it)."""
@@ -63,19 +91,24 @@ def _opcodes(version: Version) -> Dict[int, Tuple[str, int]]:
     return {opcode: (name, 2 + 2 * table.CACHES.get(name, 0)) for opcode, name in table.OPNAMES.items()}
 
 
+MOST_DIGITS = 5  # of a number in the exception table: 30 bits
+
+
 def exception_ranges(code: CodeType) -> List[ExceptionRange]:
-    """Return the exception table (3.11 and newer; format: Objects/exception_handling_notes.txt in CPython)."""
+    """Return the exception table (3.11 and newer; format: Objects/exception_handling_notes.txt in CPython).
+
+    Raises ValueError for a table that ends inside an entry; whether the ranges lie in the code is not checked.
+    """
     data = getattr(code, "co_exceptiontable", b"")
     ranges, position = [], 0
 
     def varint(position: int) -> Tuple[int, int]:
-        byte = data[position]
-        value = byte & 63
-        while byte & 64:
-            position += 1
-            byte = data[position]
+        value = 0
+        for after, byte in enumerate(data[position : position + MOST_DIGITS], position + 1):
             value = (value << 6) | (byte & 63)
-        return value, position + 1
+            if not byte & 64:
+                return value, after
+        raise ValueError(f"the exception table is malformed at its byte {position}")
 
     while position < len(data):
         start, position = varint(position)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Dict
 
+from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Program
 from depyf.decompiler.flow.graph import Block, Branch, ForIter, Graph, Jump, Simple
 
@@ -11,7 +12,7 @@ from depyf.decompiler.flow.graph import Block, Branch, ForIter, Graph, Jump, Sim
 def line_map(program: Program) -> Dict[int, int]:
     """Return byte offset of each op -> source line, where the code object has one."""
     lines: Dict[int, int] = {}
-    entries = [entry for entry in program.code.co_lines() if entry[2] is not None]
+    entries = [entry for entry in lines_of(program.code) if entry[2] is not None]
     position, count = 0, len(entries)
     for op in sorted(program.ops, key=lambda op: op.offset):
         while position < count and entries[position][1] <= op.offset:

@@ -2,18 +2,19 @@
 
 Each instruction is one statement, a string, on a line of its own. Running the file does nothing; but a debugger
 can set a breakpoint on each line (not on comments), and code that is relabelled to such a file can be stepped
-instruction by instruction.
+instruction by instruction. It is made of any code object, malformed ones included.
 """
 
 from __future__ import annotations
 
-import dis
 from types import CodeType
-from typing import List, Mapping, Tuple
+from typing import List, Mapping, Set, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
-from depyf.decompiler.syntax.identifiers import shown_name
-from depyf.text.stable_repr import stable_repr
+from depyf.decompiler.bytecode.location_table import lines_of
+from depyf.decompiler.printer.instruction_text import InstructionTexts
+from depyf.decompiler.syntax.identifiers import shown_name, spelled
+from depyf.text.lines import printable
 
 Lines = Tuple[Tuple[int, int], ...]
 DOCSTRING = "Instructions as they run; no source was found that is proved to equal them."
@@ -25,54 +26,43 @@ def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: st
     `reason`, why there is no source, becomes the first line. `renames` maps a name in the code to the one to
     show. Names and constants are shown without addresses, so that two runs give the same text.
     """
-    text: List[str] = ["# Not source: " + reason.replace("\n", " ")] if reason else []
+    text: List[str] = ["# Not source: " + printable(" ".join(reason.split()))] if reason else []
     text.append(_signature(code))
     first = code.co_consts[0] if code.co_consts else None
     if isinstance(first, str) and code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<"):
         text.append(f"    {first!r}")
     text.append(f'    """{DOCSTRING}"""')
+    texts = InstructionTexts(code, renames)
+    if texts.problem:
+        text.append(f"    # {texts.problem}")
+    starts = {start: line for start, _, line in lines_of(code) if line is not None}
     lines: List[Tuple[int, int]] = []
     source_line = None
-    for instruction in dis.get_instructions(code):
-        if instruction.starts_line is not None and instruction.starts_line is not source_line:
-            source_line = _line_number(instruction)
+    for offset, instruction in texts:
+        if starts.get(offset, source_line) != source_line:
+            source_line = starts[offset]
             text.append(f"    # line {source_line} of the original file")
-        text.append("    " + repr(_shown(instruction, renames)))
-        lines.append((instruction.offset, len(text)))
+        text.append("    " + repr(instruction))
+        lines.append((offset, len(text)))
     return "\n".join(text) + "\n", tuple(lines)
 
 
 def instructions_as_text(code: CodeType, renames: Mapping[str, str]) -> List[str]:
     """Return the strings that replace the statements of a nested function in a listing, its docstring first."""
-    return [DOCSTRING, *[_shown(instruction, renames) for instruction in dis.get_instructions(code)]]
-
-
-def _shown(instruction: dis.Instruction, renames: Mapping[str, str]) -> str:
-    mark = ">>" if instruction.is_jump_target else "  "
-    text = f"{mark} {instruction.offset:4d} {instruction.opname:<24} {_argument(instruction, renames)}"
-    return text.rstrip()
-
-
-def _line_number(instruction: dis.Instruction) -> object:
-    """Return the source line; from 3.13 on `starts_line` is a bool and the number has its own field."""
-    return getattr(instruction, "line_number", instruction.starts_line)
-
-
-def _argument(instruction: dis.Instruction, renames: Mapping[str, str]) -> str:
-    if instruction.arg is None:
-        return ""
-    if isinstance(instruction.argval, str) and instruction.opname != "LOAD_CONST":
-        return renames.get(instruction.argval, instruction.argval)
-    if instruction.argrepr.startswith("to "):
-        return instruction.argrepr
-    if instruction.argval is instruction.arg:
-        return instruction.argrepr or str(instruction.arg)
-    return stable_repr(instruction.argval)
+    return [DOCSTRING, *[text for _, text in InstructionTexts(code, renames)]]
 
 
 def _signature(code: CodeType) -> str:
     """Return a `def` line with the parameters of the code; names that no source can spell get a stand-in."""
-    names = [name if name.isidentifier() else f"_{index}" for index, name in enumerate(code.co_varnames)]
+    names: List[str] = []
+    taken: Set[str] = set()
+    for index, name in enumerate(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + 2]):
+        if spelled(name) != name or name in taken or name == "__debug__":
+            name = f"_{index}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
     positional = names[: code.co_argcount]
     if code.co_posonlyargcount:
         positional.insert(code.co_posonlyargcount, "/")
@@ -85,5 +75,5 @@ def _signature(code: CodeType) -> str:
     elif keywords:
         star = ["*"]
     double = ["**" + names[position]] if code.co_flags & CO_VARKEYWORDS else []
-    name = shown_name(code.co_name)
+    name = shown_name(code.co_name) if code.co_name != "__debug__" else "function"
     return f"def {name}({', '.join(positional + star + keywords + double)}):"

@@ -1,0 +1,99 @@
+"""One instruction of a code object as text, whatever its argument is: a listing also shows code that is malformed.
+
+What an argument refers to and is not there, is marked by MISSING.
+"""
+
+from __future__ import annotations
+
+from opcode import HAVE_ARGUMENT, hasconst, hasfree, hasjrel, haslocal, hasname, opmap
+from types import CodeType
+from typing import FrozenSet, Iterator, Mapping, Sequence, Tuple
+
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
+from depyf.decompiler.decode.instructions import Raw, every_unit, exception_ranges
+from depyf.decompiler.decode.opcodes import BINARY_OPERATORS, COMPARISONS, CONVERSIONS, INTRINSICS_1, INTRINSICS_2
+from depyf.text.stable_repr import stable_repr
+
+MISSING = "<not there>"
+FUNCTION_PARTS = ("defaults", "kwdefaults", "annotations", "closure")  # the bits of MAKE_FUNCTION's argument
+_TWO_LOCALS = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"})
+_NAME_SHIFTS = {"LOAD_GLOBAL": 1, "LOAD_ATTR": int(RUNNING.load_attr_has_method_bit), "LOAD_SUPER_ATTR": 2}
+_INPLACE = tuple([f"{operator}=" for operator in BINARY_OPERATORS])
+
+
+def _names(opcodes: Sequence[int]) -> FrozenSet[str]:
+    return frozenset(name for name, number in opmap.items() if number in opcodes)
+
+
+_CONSTANTS, _ATTRIBUTES, _JUMPS = _names(hasconst), _names(hasname), _names(hasjrel)
+_VARIABLES = _names([*haslocal, *hasfree])
+_BARE = _names(range(HAVE_ARGUMENT))
+
+
+class InstructionTexts:
+    """The instructions of one code object as texts."""
+
+    def __init__(self, code: CodeType, renames: Mapping[str, str]) -> None:
+        self.code = code
+        self.renames = renames  # name in the code -> the one to show
+        cells = tuple([name for name in code.co_cellvars if name not in code.co_varnames])
+        self.variables = code.co_varnames + cells + code.co_freevars
+        self.units = list(every_unit(code, RUNNING_VERSION))
+        self.problem = ""  # of the exception table
+        self.targets = {_target(raw) for raw in self.units if raw.opname in _JUMPS}
+        try:
+            self.targets.update(entry.target for entry in exception_ranges(code))
+        except ValueError as error:
+            self.problem = str(error)
+
+    def __iter__(self) -> Iterator[Tuple[int, str]]:
+        """Yield (offset, text) of each instruction; inline caches are left out."""
+        for raw in self.units:
+            mark = ">>" if raw.offset in self.targets else "  "
+            yield raw.offset, f"{mark} {raw.offset:4d} {raw.opname:<24} {self._argument(raw)}".rstrip()
+
+    def _argument(self, raw: Raw) -> str:
+        opname, arg = raw.opname, raw.arg
+        if opname in _BARE:
+            return ""
+        if opname in _CONSTANTS:
+            return stable_repr(self.code.co_consts[arg]) if arg < len(self.code.co_consts) else f"{arg} {MISSING}"
+        if opname in _ATTRIBUTES:
+            return self._name(self.code.co_names, arg >> _NAME_SHIFTS.get(opname, 0))
+        if opname in _TWO_LOCALS:
+            return f"{self._name(self.variables, arg >> 4)}, {self._name(self.variables, arg & 15)}"
+        if opname in _VARIABLES:
+            return self._name(self.variables, arg)
+        if opname in _JUMPS:
+            target = _target(raw)
+            return f"to {target}" if 0 <= target < len(self.code.co_code) else f"to {target} {MISSING}"
+        return _meaning(opname, arg)
+
+    def _name(self, names: Sequence[str], index: int) -> str:
+        if index >= len(names):
+            return f"{index} {MISSING}"
+        return self.renames.get(names[index], names[index])
+
+
+def _target(raw: Raw) -> int:
+    return raw.after - 2 * raw.arg if "BACKWARD" in raw.opname else raw.after + 2 * raw.arg
+
+
+def _meaning(opname: str, arg: int) -> str:
+    """Return an argument that is a number in words, where it has some."""
+    words: Sequence[str] = ()
+    if opname == "COMPARE_OP":
+        words, arg = COMPARISONS, arg >> RUNNING.compare_shift
+    elif opname == "BINARY_OP":
+        words = BINARY_OPERATORS + _INPLACE
+    elif opname == "CALL_INTRINSIC_1":
+        words = INTRINSICS_1
+    elif opname == "CALL_INTRINSIC_2":
+        words = INTRINSICS_2
+    elif opname in ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"):
+        return ", ".join([part for bit, part in enumerate(FUNCTION_PARTS) if arg >> bit & 1]) or str(arg)
+    elif opname in ("FORMAT_VALUE", "CONVERT_VALUE") and arg < 8:
+        return ("!" + CONVERSIONS[arg & 3] if arg & 3 else "") + (":" if arg & 4 else "") or str(arg)
+    if not words:
+        return str(arg)
+    return words[arg] if arg < len(words) else f"{arg} {MISSING}"

@@ -1,0 +1,101 @@
+"""Load: a `CodeRecord` of the running version -> a code object.
+
+The interpreter trusts the code objects that it makes, and some of what it does with a malformed one, even while it
+makes or reads it, is undefined: instructions whose inline caches are cut off are written past the end of the code
+(`deopt_code` in Objects/codeobject.c), opcodes of its own instrumentation are followed through null pointers, a
+location table that ends inside an entry is read past its end. So all of that is checked here.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Dict, List, Tuple
+
+from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS
+from depyf.decompiler.bytecode.location_table import is_well_formed
+from depyf.decompiler.decode.instructions import opcode_widths
+from depyf.decompiler.pyc.code_record import CodeRecord
+from depyf.decompiler.pyc.damage import DamagedFile
+
+LARGEST_STACK = 1 << 20  # entries; the largest of real code has some thousands
+MOST_COMPARED = 1 << 24  # locals times cells: CPython compares all names with each other
+
+
+def load(record: CodeRecord) -> CodeType:
+    """Return the code object of a record, those inside it made first. Raises DamagedFile if it is malformed."""
+    made: Dict[int, CodeType] = {}
+    work: List[Tuple[CodeRecord, bool]] = [(record, False)]
+    while work:
+        current, is_ready = work.pop()
+        if id(current) in made:
+            continue
+        if not is_ready:
+            work.append((current, True))
+            work.extend((const, False) for const in current.consts if isinstance(const, CodeRecord))
+            continue
+        consts = [made[id(const)] if isinstance(const, CodeRecord) else const for const in current.consts]
+        made[id(current)] = _code(current, tuple(consts))
+    return made[id(record)]
+
+
+def _code(record: CodeRecord, consts: Tuple[Any, ...]) -> CodeType:
+    _check_parameters(record)
+    _check_instructions(record)
+    if not is_well_formed(record.linetable):
+        raise _damaged(record, "its location table is malformed")
+    if len(record.varnames) * len(record.cellvars) > MOST_COMPARED:
+        raise _damaged(record, "it has too many variables")
+    fields = (
+        record.argcount,
+        record.posonlyargcount,
+        record.kwonlyargcount,
+        len(record.varnames),
+        record.stacksize,
+        record.flags,
+        record.code,
+        consts,
+        record.names,
+        record.varnames,
+        record.filename,
+        record.name,
+        record.qualname,
+        record.firstlineno,
+        record.linetable,
+        record.exceptiontable,
+        record.freevars,
+        record.cellvars,
+    )
+    try:
+        return CodeType(*fields)
+    except (ValueError, TypeError, OverflowError, SystemError) as error:
+        raise _damaged(record, str(error)) from error
+
+
+def _damaged(record: CodeRecord, what: str) -> DamagedFile:
+    return DamagedFile(record.at, f"the code object {record.name!a} cannot be made: {what}")
+
+
+def _check_parameters(record: CodeRecord) -> None:
+    counts = (record.argcount, record.posonlyargcount, record.kwonlyargcount, record.stacksize, record.flags)
+    if min(counts) < 0 or record.posonlyargcount > record.argcount:
+        raise _damaged(record, "its numbers of parameters, its stack size or its flags are out of range")
+    if record.stacksize > LARGEST_STACK:
+        raise _damaged(record, f"a stack of {record.stacksize} entries")
+    parameters = record.argcount + record.kwonlyargcount
+    parameters += bool(record.flags & CO_VARARGS) + bool(record.flags & CO_VARKEYWORDS)
+    if parameters > len(record.varnames):
+        raise _damaged(record, f"{parameters} parameters, and {len(record.varnames)} local variables")
+
+
+def _check_instructions(record: CodeRecord) -> None:
+    data, widths = record.code, opcode_widths(record.version)
+    if not data or len(data) % 2:
+        raise _damaged(record, f"its instructions are {len(data)} bytes")
+    offset = 0
+    while offset < len(data):
+        width = widths.get(data[offset])
+        if width is None:
+            raise _damaged(record, f"opcode {data[offset]} at its byte {offset} is none")
+        offset += width
+    if offset > len(data):
+        raise _damaged(record, "its last instruction is cut off")
