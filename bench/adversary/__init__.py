@@ -16,7 +16,8 @@ place are then run on the same *schedule*, and what they did is compared.
    hand, `gc` off, the exception's traceback cleared at a logged point, locals read from the traceback.
 4. `differences` compares two logs and names the kinds of difference. One table there states which kinds each
    assumption of the prover names. All others are failures.
-5. `judgement` puts it together: grade, assumptions, kinds of difference, seconds.
+5. `judgement` puts it together: grade, assumptions, kinds of difference, seconds. `strict_texts` runs the text of
+   methods and closures, which has to run without what is around them.
 6. `source_mutants` and `code_mutants` change one of two equal codes. Those that are still proved are run, those of
    bytecode in a child process, because malformed code can crash the interpreter.
 7. `workers` has the processes: one handles many functions, and the parent replaces one that hangs or crashes.

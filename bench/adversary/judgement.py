@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from bench.adversary.differences import Difference, difference
 from bench.adversary.runs import Subject, codes_in, run, subject_of
+from bench.adversary.strict_texts import failure_of_text
 from bench.adversary.world import Schedule
 from depyf.decompiler.attempt import Decompilation
 from depyf.decompiler.pipeline import decompile_frame
@@ -72,8 +73,11 @@ def judged(number: int, source: str, count: int = SCHEDULES) -> Judgement:
     judgement = with_(base, is_identical=True)
     if not same_bits(subject.code, result.code):
         judgement = compared(base, subject, None, result.code, count)
-    if judgement.kinds or result.stand_ins or subject.code.co_qualname != "f":
+    if judgement.kinds or result.stand_ins:
         return judgement
+    if subject.code.co_qualname != "f":
+        wrong = failure_of_text(subject, schedules(number, 2, acts=False)) if not base.assumptions else None
+        return with_(judgement, kinds=(wrong,), is_named=False, shown=wrong) if wrong else judgement
     return with_text(judgement, subject, result, count)
 
 

@@ -61,8 +61,13 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from codes_in(const)
 
 
-def run(subject: Subject, code: Optional[CodeType], schedule: Schedule) -> List[Entry]:
-    """Run `f`, with other code if one is given, and return the log."""
+Replacement = Callable[[FunctionType, Dict[str, Any]], FunctionType]
+
+
+def run(
+    subject: Subject, code: Optional[CodeType], schedule: Schedule, replaced: Optional[Replacement] = None
+) -> List[Entry]:
+    """Run `f`, with other code if one is given, or what `replaced(f, globals)` returns; return the log."""
     world = World(schedule, subject.names)
     hook, sys.unraisablehook = sys.unraisablehook, lambda found: world.mark("unraisable", brief(found.exc_value))
     was_enabled = gc.isenabled()
@@ -70,9 +75,9 @@ def run(subject: Subject, code: Optional[CodeType], schedule: Schedule) -> List[
     try:
         namespace = namespace_of(world)
         exec(subject.module, namespace)
-        function = namespace["f"]
-        while not isinstance(function, FunctionType):
-            function = function.__func__
+        function = function_of(namespace)
+        if replaced is not None:
+            function = replaced(function, namespace)
         if code is not None:
             function.__code__ = code
         drive(world, function)
@@ -82,6 +87,14 @@ def run(subject: Subject, code: Optional[CodeType], schedule: Schedule) -> List[
         if was_enabled:
             gc.enable()
     return world.log
+
+
+def function_of(namespace: Dict[str, Any]) -> FunctionType:
+    """Return the function `f` of a module."""
+    function = namespace["f"]
+    while not isinstance(function, FunctionType):
+        function = function.__func__
+    return function
 
 
 def namespace_of(world: World) -> Dict[str, Any]:

@@ -191,8 +191,8 @@ def shown(value: Any, depth: int = 0) -> str:
     if kind is dict:
         return "{" + ", ".join([f"{shown(k, depth + 1)}: {shown(v, depth + 1)}" for k, v in value.items()]) + "}"
     if kind is FunctionType:
-        parts = (value.__defaults__, value.__kwdefaults__, value.__annotations__, value.__doc__)
-        return f"<function {value.__qualname__} {[shown(part, depth + 1) for part in parts]}>"
+        attributes = (value.__defaults__, value.__kwdefaults__, value.__annotations__, value.__doc__)
+        return f"<function {value.__qualname__} {[shown(part, depth + 1) for part in attributes]}>"
     if isinstance(value, type):
         return shown_class(value, depth)
     if isinstance(value, BaseException):
