@@ -71,7 +71,7 @@ class Attempt:
         is_constant = request.generator.constant_globals or (lambda name: False)
         settings = Settings(self.nested, request.renames, is_constant, request.hints, request.generator.short_name)
         settings.listings = self.listings
-        settings.drops_self_stores = request.is_generated
+        settings.is_generated = request.is_generated
         return settings
 
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.definitions import define_function
@@ -29,10 +29,13 @@ from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
 from depyf.decompiler.syntax.provisional import Inplace, Reference
 
+_STORES_OR_DROP = STORES | {"POP"}
+_MOST_TOGETHER = 3  # the compiler makes a tuple of more values than that
+
 
 def op_store_variable(frame: Frame, op: Op) -> None:
     """Execute STORE_LOCAL, STORE_CELL, STORE_GLOBAL, STORE_NAME."""
-    if frame.upcoming.kind not in STORES or not store_together(frame):
+    if frame.upcoming.kind not in _STORES_OR_DROP or not store_together(frame):
         store_variable(frame, op)
 
 
@@ -54,7 +57,7 @@ def store_variable(frame: Frame, op: Op) -> None:
 
 def is_self_store(frame: Frame, op: Op, value: Value) -> bool:
     """Return whether a store is `x = x`, which code generators write, and nothing else can have changed x."""
-    if not frame.scope.settings.drops_self_stores:
+    if not frame.scope.settings.is_generated:
         return False
     if op.kind != "STORE_LOCAL" and not (op.kind == "STORE_CELL" and frame.scope.is_private_cell(op.arg, op.offset)):
         return False
@@ -69,20 +72,17 @@ def releases_old_value(frame: Frame, op: Op) -> bool:
 
 def store_together(frame: Frame) -> bool:
     """Write `a, b = x, y` for this store and those after it if all values were computed before; else do nothing."""
-    stack, ops, position = frame.stack, frame.upcoming.ops, frame.upcoming.position - 1
-    count = 0
-    while position + count < len(ops) and ops[position + count].kind in STORES:
-        count += 1
-    count = min(count, len(stack.values))
+    stack = frame.stack
+    run = stores_ahead(frame)
     plain = 0
-    while plain < count and is_plain_value(stack.values[-1 - plain]):
+    while plain < min(len(run), len(stack.values)) and is_plain_value(stack.values[-1 - plain]):
         plain += 1
-    if plain < 2 or plain > 3:
+    if plain < 2 or plain > _MOST_TOGETHER:
         return False
-    run = list(ops[position : position + plain])
+    del run[plain:]
     born = [value.born for value in stack.values[-1 : -1 - plain : -1]]
     backwards = born == sorted(born, reverse=True) and all(op.kind == "STORE_LOCAL" for op in run)
-    if not backwards and born != sorted(born):
+    if not backwards and (born != sorted(born) or len(set(map(id, run))) < plain):
         return False  # not computed in the order of the targets: separate statements
     values = [stack.pop() for _ in run]
     if backwards:  # the compiler stores to locals from the last to the first if that saves a SWAP
@@ -95,6 +95,22 @@ def store_together(frame: Frame) -> bool:
     emit(frame, s.Assign([s.Tuple([s.Name(name) for name in names])], s.Tuple(nodes)))
     frame.upcoming.position += plain - 1
     return True
+
+
+def stores_ahead(frame: Frame) -> List[Op]:
+    """Return the current store and those that directly follow it.
+
+    Of `b, b = x, y` the compiler stores y and then may drop x (3.13): such a drop counts as the store before it.
+    """
+    ops, position = frame.upcoming.ops, frame.upcoming.position - 1
+    run: List[Op] = []
+    for op in ops[position : position + _MOST_TOGETHER + 1]:
+        if op.kind == "POP" and run and run[-1].kind == "STORE_LOCAL" and not frame.scope.settings.is_generated:
+            op = run[-1]
+        elif op.kind not in STORES:
+            break
+        run.append(op)
+    return run
 
 
 def op_swap(frame: Frame, op: Op) -> None:
@@ -129,9 +145,14 @@ def unpack_swapped(frame: Frame, count: int) -> bool:
 
 
 def is_plain_value(value: Value) -> bool:
-    """Return whether a value is on the stack once and of no special kind."""
-    special = (Slot, Marker, Null, FunctionValue, ImportValue, ImportedName)
-    return value.refs == 1 and value.name is None and not isinstance(value, special) and not value.targets
+    """Return whether a value is on the stack once and an expression can stand for it, such as `(a := x)`."""
+    if isinstance(value, FunctionValue):
+        return value.refs == 1 and value.name is None and isinstance(value.node, s.Lambda)
+    return (
+        value.refs == 1
+        and value.name is None
+        and not isinstance(value, (Slot, Marker, Null, ImportValue, ImportedName))
+    )
 
 
 def store(frame: Frame, value: Value, target: s.Expression, is_local: bool = False, is_event: bool = False) -> None:

@@ -12,7 +12,7 @@ from depyf.decompiler.build.symbolic_values import Fresh, Value
 
 def fold_subscript(frame: Frame, container: Value, key: Value) -> bool:
     """Push the element or slice of `[a, b][0]` or `[a, b][0:1]`; False if it is not known."""
-    index = known_index(container, key)
+    index = known_index(frame, container, key)
     if index is None:
         return False
     assert isinstance(container, Fresh)
@@ -35,7 +35,7 @@ def fold_subscript(frame: Frame, container: Value, key: Value) -> bool:
 
 def fold_delete(frame: Frame, container: Value, key: Value) -> bool:
     """Execute `del x[-1]`; False if the index is not known."""
-    index = known_index(container, key)
+    index = known_index(frame, container, key)
     if index is None or not isinstance(container, Fresh) or container.kind != "list":
         return False
     gone = container.items[index] if isinstance(index, slice) else [container.items[index]]
@@ -48,7 +48,7 @@ def fold_delete(frame: Frame, container: Value, key: Value) -> bool:
 
 def fold_store(frame: Frame, value: Value, container: Value, key: Value) -> bool:
     """Execute `x[0:0] = [a]` or `x[0] = a`; False if the index is not known."""
-    index = known_index(container, key)
+    index = known_index(frame, container, key)
     if index is None or not isinstance(container, Fresh) or container.kind != "list":
         return False
     if isinstance(index, slice):
@@ -73,10 +73,11 @@ def fold_store(frame: Frame, value: Value, container: Value, key: Value) -> bool
 
 
 def fold_unpack(frame: Frame, value: Value, count: int) -> bool:
-    """Push the elements for `a, b = [x, y]`; False if they are not known, or for a tuple that the statement unpacks."""
+    """Push the elements for `a, b = [x, y]`; False if they are not known, or if a person wrote that statement."""
     if not isinstance(value, Fresh) or value.name is not None or len(value.items) != count:
         return False
-    if value.kind == "tuple" and (value.refs == 0 or is_chained(frame, value, count)):
+    is_statement = value.kind == "tuple" or not frame.scope.settings.is_generated
+    if is_statement and (value.refs == 0 or is_chained(frame, value, count)):
         return False
     for item in reversed(value.items):
         frame.stack.push(item)
@@ -89,8 +90,10 @@ def is_chained(frame: Frame, value: Value, count: int) -> bool:
     return value.refs == 1 and frame.stack.values[-1] is value and frame.upcoming.store_one_by_one(count)
 
 
-def known_index(container: Value, key: Value) -> Any:
-    """Return an index or slice that can be applied now, or None."""
+def known_index(frame: Frame, container: Value, key: Value) -> Any:
+    """Return an index or slice that can be applied now, or None; a person who writes `[x, y][0]` wants to read that."""
+    if container.refs == 0 and not frame.scope.settings.is_generated:
+        return None
     if not isinstance(container, Fresh) or container.name is not None or key.pending or key.name is not None:
         return None
     if any(isinstance(item.node, s.Starred) for item in container.items):
