@@ -45,10 +45,11 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     a default value can be such an object; `__constant_0` stands for it then, and comments at the top describe it.
     A function inside for which there is no source is shown as instructions, and the comments state that, too.
     With `strict`, either is a DecompilationError instead: the text can be run as it is, given the globals that it
-    names. Raises TypeError for what has no Python bytecode, and UserError, in one line, for a file that cannot be
-    read; a `.pyc` file need not be trusted, nothing in it is run.
+    names; a method that calls `super()` is inside a function then that takes the class. Raises TypeError for what has
+    no Python bytecode, and UserError, in one line, for a file that cannot be read; a `.pyc` file need not be trusted,
+    nothing in it is run.
     """
-    result = decompilation_of(thing)
+    result = decompilation_of(thing, stands_alone=strict)
     if strict and not result.proved:
         raise DecompilationError(f"{_name(thing)} was not decompiled: {result.verdict}")
     if strict and result.stand_ins:
@@ -57,8 +58,11 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     return result.source
 
 
-def decompilation_of(thing: Any) -> Decompilation:
-    """Return the text of whatever `decompile` takes, with the verdict on it; raise what that raises."""
+def decompilation_of(thing: Any, *, stands_alone: bool = False) -> Decompilation:
+    """Return the text of whatever `decompile` takes, with the verdict on it; raise what that raises.
+
+    `stands_alone`: the text will be run as it is (see `decompile_frame`).
+    """
     thing = compiled_function(thing)
     if isinstance(thing, type):
         statement = _class_statement(thing)
@@ -66,7 +70,10 @@ def decompilation_of(thing: Any) -> Decompilation:
             return statement
     function = getattr(thing, "__func__", thing)
     return decompile_frame(
-        code_of(thing), generator=MAYBE_DYNAMO, function=function if isinstance(function, FunctionType) else None
+        code_of(thing),
+        generator=MAYBE_DYNAMO,
+        function=function if isinstance(function, FunctionType) else None,
+        stands_alone=stands_alone,
     )
 
 

@@ -47,6 +47,7 @@ def decompile_frame(
     hints: Mapping[str, Tuple[str, ...]] = MappingProxyType({}),
     generator: CodeGenerator = COMPILER,
     function: Optional[FunctionType] = None,
+    stands_alone: bool = False,
 ) -> Decompilation:
     """Return source text for a code object with the verdict on it: proved equal to the code, or not.
 
@@ -54,8 +55,9 @@ def decompile_frame(
     `renames`: global name in the code -> name to show. `hints`: global name of a function -> its parameters.
     `generator`: what made the code, if that was not CPython's compiler.
     `function`: the function whose code this is; its default values and annotations are shown.
+    `stands_alone`: the text will be run as it is, so a method that calls `super()` gets a function around it.
     """
-    request = Request(code, generator, reference, filename, renames, hints, function)
+    request = Request(code, generator, reference, filename, renames, hints, function, stands_alone)
     failures = Failures()
     worst: Optional[Verdict] = None
     for rung, is_mixed in _ladder(code, bool(request.own_locals)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType, FunctionType
-from typing import List, Optional
+from typing import Any, Dict, List, Optional
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build import Settings, as_expression, parameters, type_parameters, value_node
@@ -38,7 +38,7 @@ def _parameters(code: CodeType, settings: Settings, function: Optional[FunctionT
     if function is None:
         return shown
     defaults, keyword_defaults = function.__defaults__ or (), function.__kwdefaults__ or {}
-    known = function.__globals__
+    known = _globals(function)
     shown.defaults = [value_node(value, known, settings.placeholders) for value in defaults]
     shown.kw_defaults = [
         value_node(keyword_defaults[arg.arg], known, settings.placeholders) if arg.arg in keyword_defaults else None
@@ -55,4 +55,12 @@ def _annotation(name: str, settings: Settings, function: Optional[FunctionType])
     """Return the annotation of a parameter: a class by its name where a global has it, other values as constants."""
     if function is None or name not in function.__annotations__:
         return None
-    return value_node(function.__annotations__[name], function.__globals__, settings.placeholders)
+    return value_node(function.__annotations__[name], _globals(function), settings.placeholders)
+
+
+def _globals(function: FunctionType) -> Dict[str, Any]:
+    """Return the globals that the head of a function can name: its free variables and its own name hide others."""
+    hidden = {*function.__code__.co_freevars, function.__code__.co_name}
+    if hidden.isdisjoint(function.__globals__):
+        return function.__globals__
+    return {name: value for name, value in function.__globals__.items() if name not in hidden}

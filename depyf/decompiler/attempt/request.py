@@ -21,6 +21,7 @@ class Request:
     hints: Mapping[str, Tuple[str, ...]] = field(default_factory=dict)  # global name of a function -> its parameters
     # The FunctionType whose code this is: its default values and annotations are shown. (For mypy a descriptor.)
     function: Any = None
+    stands_alone: bool = False  # whether the text will be run as it is: a method, outside its class
 
     @property
     def is_generated(self) -> bool:

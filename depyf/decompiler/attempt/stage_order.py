@@ -98,7 +98,7 @@ class Attempt:
         notes = [s.Comment(note) for note in (*([NOT_SELF_CONTAINED] if stand_ins else []), *stand_ins)]
         if text.mode == "single":
             notes.insert(0, s.Comment(INTERACTIVE))
-        scope = enclosing_scope(tree, code)
+        scope = enclosing_scope(tree, code, for_super=self.request.stands_alone)
         printed = print_tree(s.Module([*notes, *(tree.body if scope is None else [scope])]))
         recompiled = compile_like(
             tree,

@@ -10,17 +10,19 @@ from depyf.decompiler.recompile.replacement import global_statement
 from depyf.decompiler.syntax.identifiers import spelled
 
 
-def enclosing_scope(tree: s.Module, code: CodeType) -> Optional[s.FunctionDef]:
+def enclosing_scope(tree: s.Module, code: CodeType, *, for_super: bool = False) -> Optional[s.FunctionDef]:
     """Return a function that binds the free variables of the one in `tree` and holds it; None if none is needed.
 
-    A function inside may declare them, too: that keeps them free in a code that only hands them on.
+    A function inside may declare them, too: that keeps them free in a code that only hands them on. With `for_super`,
+    a method that calls `super()` outside its class gets one, too: it is a call with the class that makes it work.
     """
     function = tree.body[0] if len(tree.body) == 1 else None
     if not isinstance(function, (s.FunctionDef, s.AsyncFunctionDef)) or not code.co_freevars:
         return None
     free = {spelled(name) for name in code.co_freevars}
+    needs_class = for_super and "__class__" in free
     nodes = s.walk(function) if any(isinstance(const, CodeType) for const in code.co_consts) else iter(function.body)
-    if not any(isinstance(node, s.Nonlocal) and free.intersection(node.names) for node in nodes):
+    if not needs_class and not any(isinstance(node, s.Nonlocal) and free.intersection(node.names) for node in nodes):
         return None
     variables = s.arguments(args=[s.arg(spelled(name)) for name in code.co_freevars])
     body: List[s.Statement] = [*global_statement([function], code), function, s.Return(s.Name(function.name))]
