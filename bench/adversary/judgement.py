@@ -114,6 +114,8 @@ def compared(base: Judgement, subject: Subject, one: Optional[CodeType], other: 
     named: Optional[Judgement] = None
     length = 0
     for n, schedule in enumerate(schedules(base.number, count, acts=not base.assumptions)):
+        if schedule.names and not subject.has_names:
+            continue
         if length and n % 4 != 1 and n > 1:
             schedule = replace(schedule, fault_at=1 + (n * n // 4 + base.number) % length)
         left, right = run(subject, one, schedule), run(subject, other, schedule)

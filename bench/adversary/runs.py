@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import gc
 import inspect
@@ -32,6 +33,11 @@ from bench.adversary.world import (
 STEPS = 7  # of a generator
 
 
+# In CPython 3.13, reading the f_locals of a frame crashes while a variable that is a cell inside an inlined
+# comprehension only, or outside of it only, holds a plain value.
+F_LOCALS_CRASHES = sys.version_info[:2] == (3, 13)
+
+
 @dataclass(frozen=True)
 class Subject:
     """A module that binds `f`, compiled."""
@@ -40,6 +46,7 @@ class Subject:
     module: CodeType
     code: CodeType  # of `f`
     names: FrozenSet[str]  # the user's local names
+    has_names: bool  # the local names of its frames can be read at any time
 
 
 def subject_of(source: str) -> Subject:
@@ -50,7 +57,20 @@ def subject_of(source: str) -> Subject:
     inside = list(codes_in(module))
     code = next(item for item in inside if item.co_name == "f")
     names = [name for item in inside for name in (*item.co_varnames, *item.co_cellvars, *item.co_freevars)]
-    return Subject(source, module, code, frozenset([name for name in names if "." not in name]))
+    has_names = not F_LOCALS_CRASHES or all(cells_are_made_first(item) for item in inside)
+    return Subject(source, module, code, frozenset([name for name in names if "." not in name]), has_names)
+
+
+def cells_are_made_first(code: CodeType) -> bool:
+    """Return whether all cells of a code object are made before anything else, and stay cells."""
+    slots = [*code.co_varnames, *[name for name in code.co_cellvars if name not in code.co_varnames]]
+    cells = {slots.index(name) for name in code.co_cellvars}
+    made = [one for one in zip(code.co_code[::2], code.co_code[1::2]) if one[0] == dis.opmap["MAKE_CELL"]]
+    start = code.co_code[::2].index(dis.opmap["RESUME"])
+    is_first = code.co_code[: 2 * start : 2].count(dis.opmap["MAKE_CELL"]) == len(made) == len(cells)
+    cleared = dis.opmap.get("LOAD_FAST_AND_CLEAR", 0)
+    pairs = zip(code.co_code[::2], code.co_code[1::2])
+    return is_first and not any(opcode == cleared and argument in cells for opcode, argument in pairs)
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:
