@@ -14,7 +14,9 @@ from depyf.decompiler.attempt import IDIOMS, Attempt, Decompilation, Request, Ru
 from depyf.decompiler.attempt.failures import Failures
 from depyf.decompiler.attempt.nested_listings import listed_inside
 from depyf.decompiler.build import temporaries
+from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.unstructured import Unstructured
+from depyf.decompiler.decode import problem
 from depyf.decompiler.printer.listing import annotated_disassembly
 from depyf.decompiler.prove import Grade, Verdict
 from depyf.decompiler.recompile import CannotRecompile
@@ -63,6 +65,11 @@ def decompile_frame(
     for rung, is_mixed in _ladder(code, bool(request.own_locals)):
         try:
             result = _attempt(request, rung, is_mixed)
+        except Malformed as error:
+            failures.add(rung.name, f"not well formed: {error}")
+            if problem(code) is not None:  # not only of a function inside, which other rungs may show as it is
+                break
+            continue
         except EXPECTED as error:
             failures.add(rung.name, error)
             continue

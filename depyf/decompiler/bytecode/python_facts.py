@@ -34,6 +34,16 @@ class PythonFacts:
     for_iter_skips: int
     # A generator's body lies under a handler that turns StopIteration into RuntimeError: 3.12, PEP 479 in bytecode.
     generators_wrapped_in_handler: bool
+    # The argument of YIELD_VALUE (3.12) or a bit of the RESUME behind it (3.13) states that only that handler is
+    # around it: `close()` then ends the generator without running handlers. Objects/genobject.c.
+    yield_states_depth: bool
+    resume_states_depth: bool
+    # LOAD_FAST does not test whether the variable has a value, LOAD_FAST_CHECK does: 3.12, Python/bytecodes.c.
+    local_loads_are_unchecked: bool
+    # Default values, annotations and closure are added to a function after MAKE_FUNCTION: 3.13.
+    function_attributes_are_set_after: bool
+    # How many numbers CALL_INTRINSIC_2 has: Include/internal/pycore_intrinsics.h.
+    binary_intrinsics: int
     # YIELD_FROM's send loop lies under a CLEANUP_THROW handler: 3.12.
     send_loops_have_cleanup: bool
     # Comprehensions are inlined into the function around them: 3.12, PEP 709.
@@ -46,6 +56,11 @@ class PythonFacts:
     classes_store_their_line: bool
     # `x[*a]` is legal: 3.11, PEP 646.
     star_in_index: bool
+
+    @property
+    def null_is_first(self) -> bool:
+        """Whether the NULL of a call lies below the callable."""
+        return self.call_layout == NULL_FIRST
 
     @property
     def supported(self) -> bool:
@@ -63,6 +78,11 @@ def _facts(version: Version) -> PythonFacts:
         branches_need_bool=version >= (3, 13),
         for_iter_skips=0 if version < (3, 12) else 1 if version < (3, 13) else 2,
         generators_wrapped_in_handler=version >= (3, 12),
+        yield_states_depth=(3, 12) <= version < (3, 13),
+        resume_states_depth=version >= (3, 13),
+        local_loads_are_unchecked=version >= (3, 12),
+        function_attributes_are_set_after=version >= (3, 13),
+        binary_intrinsics=5 if version < (3, 13) else 6,
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
         super_calls_are_fused=version >= (3, 12),

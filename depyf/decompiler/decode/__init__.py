@@ -10,26 +10,47 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Dict, List, Optional, Tuple
 
+from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, Version, facts_for
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
 from depyf.decompiler.decode.instructions import ExceptionRange, exception_ranges, raw_instructions
 from depyf.decompiler.decode.opcodes import Translator, translated_opnames
+from depyf.decompiler.decode.verifier import verify
 
-__all__ = ["decode", "translated_opnames"]
+__all__ = ["decode", "problem", "translated_opnames"]
+
+
+def problem(code: CodeType, version: Optional[Version] = None) -> Optional[str]:
+    """Return why the interpreter could not run `code` safely, in words; None if it is well formed.
+
+    Checks this code object alone, not those among its constants.
+    """
+    try:
+        decode(code, version)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def decode(code: CodeType, version: Optional[Version] = None) -> Program:
-    """Return the micro-ops of `code`, which CPython `version` (default: the running one) compiled."""
+    """Return the micro-ops of `code`, which CPython `version` (default: the running one) compiled.
+
+    Raises Malformed for code that is not well formed, and ValueError for opcodes that have no translation.
+    """
     version = version or RUNNING_VERSION
     translator = Translator(code, facts_for(version))
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
     instructions = raw_instructions(code, version)
     ranges = exception_ranges(code)
+    verify(code, instructions, ranges, translator.facts)
     translator.find_saved_cells(instructions, ranges)
     for raw in instructions:
-        starts[raw.start] = starts[raw.offset] = len(translator.ops)
-        translator.translate(raw)
+        starts[raw.start] = len(translator.ops)
+        try:
+            translator.translate(raw)
+        except IndexError:
+            raise Malformed(f"{raw.opname} at {raw.offset} uses entry {raw.arg} of a shorter table") from None
     ops = translator.ops
     starts[len(code.co_code)] = len(ops)
     for op in ops:

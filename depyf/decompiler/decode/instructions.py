@@ -6,9 +6,11 @@ import functools
 from types import CodeType
 from typing import Dict, Iterator, List, NamedTuple, Tuple
 
+from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import Version
 from depyf.decompiler.decode import opcode_numbers_311, opcode_numbers_312, opcode_numbers_313
 
+MOST_ARGUMENT = 1 << 31  # arguments are C ints
 OPCODE_TABLES = {(3, 11): opcode_numbers_311, (3, 12): opcode_numbers_312, (3, 13): opcode_numbers_313}
 
 
@@ -45,11 +47,13 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
     size = len(data)
     while offset < size:
         if data[offset] not in known:
-            raise ValueError(f"opcode {data[offset]} at {offset} is unknown to Python {version[0]}.{version[1]}")
+            raise Malformed(f"opcode {data[offset]} at {offset} is unknown to Python {version[0]}.{version[1]}")
         opname, width = known[data[offset]]
         arg = data[offset + 1] | extended
         if opname == "EXTENDED_ARG":
             extended = arg << 8
+            if extended >= MOST_ARGUMENT:
+                raise Malformed(f"the argument of the instruction at {offset} is too large")
             offset += 2
             continue
         after = offset + width
@@ -91,30 +95,35 @@ def _opcodes(version: Version) -> Dict[int, Tuple[str, int]]:
     return {opcode: (name, 2 + 2 * table.CACHES.get(name, 0)) for opcode, name in table.OPNAMES.items()}
 
 
-MOST_DIGITS = 5  # of a number in the exception table: 30 bits
-
-
 def exception_ranges(code: CodeType) -> List[ExceptionRange]:
     """Return the exception table (3.11 and newer; format: Objects/exception_handling_notes.txt in CPython).
 
-    Raises ValueError for a table that ends inside an entry; whether the ranges lie in the code is not checked.
+    Raises Malformed where the interpreter would read beyond the table, or take the middle of an entry for its start.
     """
     data = getattr(code, "co_exceptiontable", b"")
     ranges, position = [], 0
 
-    def varint(position: int) -> Tuple[int, int]:
-        value = 0
-        for after, byte in enumerate(data[position : position + MOST_DIGITS], position + 1):
+    def varint(position: int, start_bit: int) -> Tuple[int, int]:
+        byte = data[position] ^ start_bit
+        value = byte & 63
+        while byte & 64 and value < MOST_ARGUMENT:
+            position += 1
+            byte = data[position]
+            if byte & 128:
+                break
             value = (value << 6) | (byte & 63)
-            if not byte & 64:
-                return value, after
-        raise ValueError(f"the exception table is malformed at its byte {position}")
+        if byte & 128 or value >= MOST_ARGUMENT:
+            raise Malformed(f"the exception table is malformed at its byte {position}")
+        return value, position + 1
 
     while position < len(data):
-        start, position = varint(position)
-        length, position = varint(position)
-        target, position = varint(position)
-        depth_lasti, position = varint(position)
+        try:
+            start, position = varint(position, 128)  # the first byte of an entry, and no other, has this bit
+            length, position = varint(position, 0)
+            target, position = varint(position, 0)
+            depth_lasti, position = varint(position, 0)
+        except IndexError:
+            raise Malformed("the exception table is malformed: it ends inside an entry") from None
         ranges.append(
             ExceptionRange(start * 2, (start + length) * 2, target * 2, depth_lasti >> 1, bool(depth_lasti & 1))
         )

@@ -13,11 +13,14 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import FROM_STACK, NULL_FIRST, Op
 from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.decode.instructions import ExceptionRange, Raw
 
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
+# The low bits of COMPARE_OP since 3.12, by operator; its specialised forms read them instead: Python/compile.c.
+COMPARE_MASKS = (2, 10, 8, 7, 4, 12)
 BINARY_OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
 CONVERSIONS = ("", "s", "r", "a")
 INTRINSICS_1 = (
@@ -52,7 +55,7 @@ _SIMPLE: Dict[str, Tuple[str, str]] = {
     "LOAD_FROM_DICT_OR_DEREF": ("LOAD_FROM_MAPPING_OR_CELL", "local"),
     "STORE_ATTR": ("STORE_ATTR", "name"), "DELETE_ATTR": ("DELETE_ATTR", "name"),
     "BINARY_SUBSCR": ("SUBSCR", ""), "STORE_SUBSCR": ("STORE_SUBSCR", ""), "DELETE_SUBSCR": ("DELETE_SUBSCR", ""),
-    "IS_OP": ("IS", "int"), "CONTAINS_OP": ("CONTAINS", "int"), "TO_BOOL": ("TO_BOOL", ""),
+    "IS_OP": ("IS", "bit"), "CONTAINS_OP": ("CONTAINS", "bit"), "TO_BOOL": ("TO_BOOL", ""),
     "BUILD_TUPLE": ("BUILD_TUPLE", "int"), "BUILD_LIST": ("BUILD_LIST", "int"), "BUILD_SET": ("BUILD_SET", "int"),
     "BUILD_MAP": ("BUILD_MAP", "int"), "BUILD_STRING": ("BUILD_STRING", "int"), "BUILD_SLICE": ("BUILD_SLICE", "int"),
     "BUILD_CONST_KEY_MAP": ("BUILD_CONST_KEY_MAP", "int"), "LIST_TO_TUPLE": ("LIST_TO_TUPLE", ""),
@@ -144,6 +147,8 @@ class Translator:
                 self.ops.append(Op(kind, self.names[arg], raw.offset))
             elif how == "jump":
                 self.jump(kind, raw.after + 2 * arg)
+            elif how == "bit" and arg > 1:
+                raise Malformed(f"{opname} at {raw.offset} has no meaning with the argument {arg}")
             else:
                 self.ops.append(Op(kind, arg if how else None, raw.offset))
             return
@@ -256,13 +261,19 @@ def _load_super_attr(t: Translator, raw: Raw) -> None:
 
 
 def _compare(t: Translator, raw: Raw) -> None:
-    t.emit("COMPARE", COMPARISONS[raw.arg >> t.facts.compare_shift])
+    number = raw.arg >> t.facts.compare_shift
+    low = raw.arg & (1 << min(t.facts.compare_shift, 4)) - 1
+    if t.facts.compare_shift and low != COMPARE_MASKS[number]:
+        raise Malformed(f"COMPARE_OP at {raw.offset} states another comparison to its specialised forms")
+    t.emit("COMPARE", COMPARISONS[number])
     if t.facts.compare_can_convert and raw.arg & 16:
         t.emit("TO_BOOL")
 
 
 def _binary_op(t: Translator, raw: Raw) -> None:
     kinds = len(BINARY_OPERATORS)
+    if raw.arg >= 2 * kinds:
+        raise Malformed(f"BINARY_OP at {raw.offset} has no operator {raw.arg}")
     t.emit("INPLACE" if raw.arg >= kinds else "BINARY", BINARY_OPERATORS[raw.arg % kinds])
 
 
@@ -320,11 +331,11 @@ def _make_function(t: Translator, raw: Raw) -> None:
 def _set_function_attribute(t: Translator, raw: Raw) -> None:
     previous = t.ops[-1]
     if previous.kind != "MAKE_FUNCTION":
-        raise ValueError(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} does not follow MAKE_FUNCTION")
+        raise Malformed(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} does not follow MAKE_FUNCTION")
     before = previous.arg or 0
     if raw.arg not in (1, 2, 4, 8) or (before and raw.arg >= before & -before):
         # Each takes the value below the function, so in another order the attributes would get other values.
-        raise ValueError(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} is not in the compiler's order")
+        raise Malformed(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} is not in the compiler's order")
     previous.arg = before | raw.arg
 
 
@@ -343,6 +354,8 @@ def _format_value(t: Translator, raw: Raw) -> None:
 
 
 def _convert_value(t: Translator, raw: Raw) -> None:
+    if not raw.arg:
+        raise Malformed(f"CONVERT_VALUE at {raw.offset} has no meaning with the argument 0")
     t.emit("CONVERT", CONVERSIONS[raw.arg])
 
 

@@ -10,9 +10,10 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import Program, parameters
 from depyf.decompiler.clean_program.self_stores import self_stores, without_self_stores
-from depyf.decompiler.decode import decode
+from depyf.decompiler.decode import decode, problem
 from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
 from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
 from depyf.decompiler.prove.flat_program import make_plan, slots
@@ -67,6 +68,9 @@ class Proof:
     def verdict(self, a: CodeType, b: CodeType, program_a: Program | None, nested: bool) -> Verdict:
         """Return the verdict on one pair."""
         if a is b or identical(a, b):
+            why = None if program_a is not None or (a is b and nested) else _problem_inside(a)
+            if why is not None:
+                return Verdict(Grade.UNPROVED, reason=f"not well formed: {why}")
             inner = tuple([pair for pair in zip(a.co_consts, b.co_consts) if isinstance(pair[0], CodeType)])
             pairs = tuple([(at, at) for at in range(0, len(a.co_code), 2)])
             return Verdict(Grade.PROVED, pairs=pairs, nested=inner)
@@ -75,6 +79,8 @@ class Proof:
             return Verdict(Grade.REFUTED, divergence=Divergence(-1, -1, *difference))
         try:
             program_a, program_b = filled_one_by_one(program_a or decode(a), decode(b))
+        except Malformed as error:
+            return Verdict(Grade.UNPROVED, reason=f"not well formed: {error}")
         except Exception as error:
             return Verdict(Grade.UNPROVED, reason=f"cannot be decoded: {error}")
         return self.compared(program_a, program_b, nested)
@@ -220,6 +226,18 @@ class _NestedDiffers(Exception):
             event_a, event_b = inside + found.event_a, inside + found.event_b
             found = Divergence(found.offset_a, found.offset_b, event_a, event_b)
         self.verdict = Verdict(inner.grade, divergence=found, reason=inner.reason and inside + inner.reason)
+
+
+def _problem_inside(code: CodeType) -> str | None:
+    """Return what is wrong with a code object or with one inside it, or None."""
+    work = [code]
+    while work:
+        current = work.pop()
+        why = problem(current)
+        if why is not None:
+            return why if current is code else f"in {current.co_name}: {why}"
+        work.extend([const for const in current.co_consts if isinstance(const, CodeType)])
+    return None
 
 
 def _reads_in_another_order(a: Program, b: Program) -> bool:

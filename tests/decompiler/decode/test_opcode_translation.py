@@ -51,8 +51,8 @@ def test_an_instruction_becomes_its_micro_ops(opname: str, arg: int, ops: Ops) -
 
 def test_a_comparison_is_read_as_each_version_writes_it() -> None:
     assert translated("COMPARE_OP", 4, (3, 11)) == [("COMPARE", ">")]
-    assert translated("COMPARE_OP", 4 << 4, (3, 12)) == [("COMPARE", ">")]
-    assert translated("COMPARE_OP", 4 << 5 | 16, (3, 13)) == [("COMPARE", ">"), ("TO_BOOL", None)]
+    assert translated("COMPARE_OP", 4 << 4 | 4, (3, 12)) == [("COMPARE", ">")]
+    assert translated("COMPARE_OP", 4 << 5 | 16 | 4, (3, 13)) == [("COMPARE", ">"), ("TO_BOOL", None)]
 
 
 def test_the_null_of_a_call_is_where_each_version_expects_it() -> None:

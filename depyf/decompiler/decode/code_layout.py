@@ -1,0 +1,119 @@
+"""The layout of a code object: where its jumps and its exception table lead, as indices of instructions."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Dict, FrozenSet, List, NoReturn, Optional, Sequence, Set
+
+from depyf.decompiler.bytecode.malformed import Malformed
+from depyf.decompiler.bytecode.python_facts import PythonFacts
+from depyf.decompiler.decode.instructions import ExceptionRange, Raw
+
+_CONDITIONS = ("TRUE", "FALSE", "NONE", "NOT_NONE")
+FORWARD: FrozenSet[str] = frozenset({
+    "JUMP_FORWARD", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP", "FOR_ITER", "SEND",
+    *(f"POP_JUMP_IF_{condition}" for condition in _CONDITIONS),
+    *(f"POP_JUMP_FORWARD_IF_{condition}" for condition in _CONDITIONS),
+})  # fmt: skip
+BACKWARD: FrozenSet[str] = frozenset({
+    "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", *(f"POP_JUMP_BACKWARD_IF_{condition}" for condition in _CONDITIONS)
+})  # fmt: skip
+JUMPS: FrozenSet[str] = FORWARD | BACKWARD
+
+
+ENDS: FrozenSet[str] = frozenset({
+    "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
+    "JUMP_BACKWARD_NO_INTERRUPT",
+})  # fmt: skip
+CONTROL: FrozenSet[str] = ENDS | JUMPS
+
+
+class Handler:
+    """One entry of the exception table: where an exception continues, and what it finds on the stack."""
+
+    __slots__ = ("depth", "lasti", "target")
+
+    def __init__(self, target: int, depth: int, lasti: bool) -> None:
+        self.target = target  # index of an instruction
+        self.depth = depth
+        self.lasti = lasti
+
+
+class Layout:
+    """The instructions of a code object and how control moves between them. Raises Malformed."""
+
+    def __init__(
+        self, code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts
+    ) -> None:
+        self.code = code
+        self.facts = facts
+        self.instructions = instructions
+        self.targets: Dict[int, int] = {}  # index of a jump -> index that it leads to
+        self.landings: Set[int] = set()  # indices that jumps and exceptions lead to
+        self.borders: Set[int] = set()  # the landings, and where another handler is in charge
+        self.handlers: List[Optional[Handler]] = []  # the handler of each instruction; empty without a table
+        if not instructions or instructions[-1].after != len(code.co_code):
+            raise Malformed("the code ends inside an instruction" if instructions else "there are no instructions")
+        jumps = [index for index, raw in enumerate(instructions) if raw[2] in JUMPS]
+        if not jumps and not ranges:
+            return
+        starts = {raw[1]: index for index, raw in enumerate(instructions)}
+        self._read_jumps(jumps, starts)
+        if ranges:
+            self._read_table(ranges, starts)
+        self.borders |= self.landings
+
+    def _read_jumps(self, jumps: Sequence[int], starts: Dict[int, int]) -> None:
+        instructions = self.instructions
+        for index in jumps:
+            raw = instructions[index]
+            distance = -2 * raw.arg if raw.opname in BACKWARD else 2 * raw.arg
+            target = starts.get(raw.after + distance)
+            if target is None:
+                fail(raw, f"jumps to {raw.after + distance}, where no instruction begins")
+            if raw.opname == "FOR_ITER":
+                target = self._after_loop(raw, target)
+            self.targets[index] = target
+            self.landings.add(target)
+
+    def _after_loop(self, raw: Raw, target: int) -> int:
+        """Return where FOR_ITER continues: since 3.12 it skips the instructions that clean up after generators."""
+        skipped = ("END_FOR", "POP_TOP")[: self.facts.for_iter_skips]
+        found = [other.opname for other in self.instructions[target : target + len(skipped) + 1]]
+        if tuple(found[: len(skipped)]) != skipped or len(found) <= len(skipped):
+            fail(raw, f"leads to no {' and '.join(skipped) or 'instruction'}")
+        return target + len(skipped)
+
+    def _read_table(self, ranges: Sequence[ExceptionRange], starts: Dict[int, int]) -> None:
+        size = len(self.instructions)
+        starts[len(self.code.co_code)] = size
+        self.handlers = [None] * size
+        before = 0
+        for entry in ranges:
+            first, end, target = starts.get(entry.start), starts.get(entry.end), starts.get(entry.target)
+            if first is None or end is None or target is None or target == size:
+                raise Malformed(f"the exception table entry {tuple(entry)} does not lie at instructions")
+            if first < before or end <= first:
+                raise Malformed(f"the exception table entry {tuple(entry)} is empty or out of order")
+            before = end
+            self.handlers[first:end] = [Handler(target, entry.depth, entry.lasti)] * (end - first)
+            self.landings.add(target)
+            self.borders.add(first)
+            self.borders.add(end)
+
+    def handler_at(self, index: int) -> Optional[Handler]:
+        """Return the handler of an instruction."""
+        return self.handlers[index] if self.handlers else None
+
+    def ends(self, index: int) -> bool:
+        """Return whether control does not continue with the next instruction."""
+        return self.opname(index) in ENDS
+
+    def opname(self, index: int) -> str:
+        """Return the name of the instruction at an index; empty outside of the code."""
+        return self.instructions[index].opname if 0 <= index < len(self.instructions) else ""
+
+
+def fail(raw: Raw, what: str) -> NoReturn:
+    """Raise Malformed about one instruction."""
+    raise Malformed(f"{raw.opname} at {raw.offset} {what}")

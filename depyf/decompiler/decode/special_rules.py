@@ -1,0 +1,433 @@
+"""Instructions whose effect depends on more than their argument: variables, calls, functions, places in the stack."""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Callable, Dict, Tuple
+
+from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR
+from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
+from depyf.decompiler.decode.code_layout import fail
+from depyf.decompiler.decode.generator_shape import is_generator
+from depyf.decompiler.decode.instructions import Raw
+from depyf.decompiler.decode.opcodes import INTRINSICS_1, INTRINSICS_2
+from depyf.decompiler.decode.stack_kinds import (
+    ANY,
+    BOOL,
+    CELL,
+    DICT,
+    EXCEPTION,
+    FUNCTION,
+    INT,
+    ITERATOR,
+    LAST_INSTRUCTION,
+    LIST,
+    MAYBE_NULL,
+    NO_CELL,
+    NONE,
+    NULL,
+    SET,
+)
+
+Rule = Callable[[AbstractFrame, int, Raw], None]
+
+
+def _constant(frame: AbstractFrame, index: int) -> Any:
+    """Return the constant that the instruction at `index` is sure to have pushed; None if there is none."""
+    layout = frame.layout
+    if layout.opname(index) != "LOAD_CONST" or index + 1 in layout.landings:
+        return None
+    consts, argument = layout.code.co_consts, layout.instructions[index].arg
+    return consts[argument] if argument < len(consts) else None
+
+
+def _no_meaning(raw: Raw) -> None:
+    fail(raw, f"has no meaning with the argument {raw.arg}")
+
+
+def _load_fast(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    frame.push(frame.slots.loaded(raw, frame.held, raw.arg))
+
+
+def _load_fast_check(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    kind = frame.slots.loaded(raw, frame.held, raw.arg, is_checked=True)
+    frame.held &= ~(1 << raw.arg)
+    frame.push(kind)
+
+
+def _store(frame: AbstractFrame, raw: Raw, slot: int) -> None:
+    frame.slots.check(raw, slot)
+    if frame.depth <= frame.floor:
+        frame.underflow(raw, 1)
+    before = frame.held
+    frame.held = frame.slots.stored(before, slot, frame.kind_at(1))
+    if frame.held & ~before:
+        frame.has_changed = True
+    frame.drop(1)
+
+
+def _store_fast(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    _store(frame, raw, raw.arg)
+
+
+def _delete_fast(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    frame.slots.loaded(raw, frame.held, raw.arg, is_checked=True)
+    frame.held = frame.slots.stored(frame.held, raw.arg, NULL)
+    frame.has_changed = True
+
+
+def _load_fast_and_clear(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    kind = frame.slots.taken(raw, frame.held, raw.arg)
+    _delete_fast(frame, index, raw)
+    frame.push(kind)
+
+
+def _load_load(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    frame.push(frame.slots.loaded(raw, frame.held, raw.arg >> 4))
+    frame.push(frame.slots.loaded(raw, frame.held, raw.arg & 15))
+
+
+def _store_load(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    _store(frame, raw, raw.arg >> 4)
+    frame.push(frame.slots.loaded(raw, frame.held, raw.arg & 15))
+
+
+def _store_store(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    _store(frame, raw, raw.arg >> 4)
+    _store(frame, raw, raw.arg & 15)
+
+
+def _make_cell(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg not in frame.slots.cells:
+        fail(raw, f"makes a cell of variable {raw.arg}, which is none")
+    frame.held = frame.slots.stored(frame.held, raw.arg, CELL)
+    frame.has_changed = True
+
+
+def _copy_free_vars(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg != len(frame.slots.free):
+        fail(raw, f"copies {raw.arg} free variables of {len(frame.slots.free)}")
+    frame.held = frame.slots.with_free_cells(frame.held)
+    frame.has_changed = True
+
+
+def _cell(pops: int, pushes: Tuple[int, ...]) -> Rule:
+    def rule(frame: AbstractFrame, index: int, raw: Raw) -> None:
+        frame.slots.check_cell(raw, frame.held, raw.arg)
+        frame.change(raw, pops, pushes)
+
+    return rule
+
+
+def _copy(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg < 1:
+        _no_meaning(raw)
+    frame.check(raw, (Operand(raw.arg, -1, False),))
+    frame.push(frame.kind_at(raw.arg))
+
+
+def _swap(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg < 1:
+        _no_meaning(raw)
+    frame.need(raw, raw.arg)
+    if raw.arg > 1:
+        frame.swap(raw.arg)
+
+
+# Opcodes that add to a container in the stack: (entries popped, kind of the container).
+_ADDS: Dict[str, Tuple[int, int]] = {
+    "LIST_APPEND": (1, LIST), "LIST_EXTEND": (1, LIST), "SET_ADD": (1, SET), "SET_UPDATE": (1, SET),
+    "MAP_ADD": (2, DICT), "DICT_UPDATE": (1, DICT), "DICT_MERGE": (1, DICT),
+}  # fmt: skip
+
+
+def _add(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    pops, kind = _ADDS[raw.opname]
+    if raw.arg < 1:
+        _no_meaning(raw)
+    frame.pop(raw, pops)
+    frame.check(raw, (Operand(raw.arg, kind, False),))
+    if raw.opname == "DICT_MERGE":  # names the callable in its error message
+        frame.check(raw, (Operand(raw.arg + (2 if frame.null_is_first else 3), ANY, False),))
+
+
+def _precall(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    layout = frame.layout
+    if layout.opname(index + 1) != "CALL" or layout.instructions[index + 1].arg != raw.arg:
+        fail(raw, "is not followed by its CALL")
+
+
+def _are_names(value: object, most: int) -> bool:
+    return isinstance(value, tuple) and len(value) <= most and all(isinstance(name, str) for name in value)
+
+
+def _kw_names(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    layout = frame.layout
+    call = index + 2 if layout.opname(index + 1) == "PRECALL" else index + 1
+    if layout.opname(call) != "CALL" or any(between in layout.landings for between in range(index + 1, call + 1)):
+        fail(raw, "is not followed by its CALL")
+    consts = layout.code.co_consts
+    if raw.arg >= len(consts) or not _are_names(consts[raw.arg], layout.instructions[call].arg):
+        fail(raw, "names no keyword arguments of its CALL")
+
+
+def _load_global(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if not raw[3] & 1:
+        frame.depth += 1
+        return
+    frame.special = (frame.depth if frame.null_is_first else frame.depth + 1, NULL, frame.special)
+    frame.depth += 2
+
+
+def _load_attr(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    frame.pop(raw, 1)
+    if raw[3] & 1 and frame.layout.facts.load_attr_has_method_bit:
+        _push_method(frame)
+    else:
+        frame.depth += 1
+
+
+def _load_method(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    frame.pop(raw, 1)
+    _push_method(frame)
+
+
+def _load_super_attr(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    frame.pop(raw, 3)
+    if raw.arg & 1:
+        _push_method(frame)
+    else:
+        frame.depth += 1
+
+
+def _push_method(frame: AbstractFrame) -> None:
+    """Push a method and `self`, or an attribute and NULL."""
+    frame.special = (frame.depth if frame.null_is_first else frame.depth + 1, MAYBE_NULL, frame.special)
+    frame.depth += 2
+
+
+def _call_with(frame: AbstractFrame, raw: Raw, arguments: int) -> None:
+    """Replace the arguments, the callable and what is beside it by the result."""
+    above, below = (1, 1) if frame.null_is_first else (0, 2)
+    frame.pop(raw, arguments + above)
+    if frame.depth - 2 + above < frame.floor:
+        frame.underflow(raw, 2 - above)
+    frame.drop(1)  # may be NULL
+    if below == 2:
+        frame.pop(raw, 1)
+    frame.depth += 1
+
+
+def _call(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    _call_with(frame, raw, raw[3])
+
+
+def _call_kw(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if not _are_names(_constant(frame, index - 1), raw.arg):
+        fail(raw, "has no names of its keyword arguments before it")
+    _call_with(frame, raw, raw.arg + 1)
+
+
+def _call_ex(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg > 1:
+        _no_meaning(raw)
+    frame.need(raw, raw.arg + 3)
+    if raw.arg:
+        frame.check(raw, (Operand(1, DICT, False),))
+    if frame.kind_at(raw.arg + (3 if frame.null_is_first else 2)) != NULL:
+        fail(raw, "finds no NULL beside its callable")
+    _call_with(frame, raw, raw.arg + 1)
+
+
+def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    sets_after = frame.layout.facts.function_attributes_are_set_after
+    if raw.arg > 15 or (raw.arg and sets_after):
+        _no_meaning(raw)
+    code = _constant(frame, index - 1)
+    if not isinstance(code, CodeType):
+        fail(raw, "has no code object before it")
+    following = frame.layout.instructions[index + 1 : index + 2]
+    if sets_after and code.co_freevars and [(other.opname, other.arg) for other in following] != [_CLOSURE]:
+        fail(raw, f"gives {code.co_name} no closure")
+    if not sets_after:
+        _check_closure(frame, index - 2, raw, code, bool(raw.arg & 8))
+    frame.change(raw, 1, ())
+    for flag, kind in ((8, CELL), (4, ANY), (2, DICT), (1, ANY)):
+        if raw.arg & flag:
+            frame.check(raw, (Operand(1, kind, False),))
+            frame.pop(raw, 1)
+    frame.push(FUNCTION)
+
+
+_CLOSURE = ("SET_FUNCTION_ATTRIBUTE", 8)
+
+
+def _check_closure(frame: AbstractFrame, before: int, raw: Raw, code: CodeType, has_closure: bool) -> None:
+    """Check that a function gets as many cells as its code has free variables; `before` is where the tuple is made."""
+    if has_closure != bool(code.co_freevars):
+        fail(raw, f"gives {code.co_name} {'a' if has_closure else 'no'} closure")
+    if has_closure and frame.layout.opname(before) == "BUILD_TUPLE":
+        count = frame.layout.instructions[before].arg
+        if count != len(code.co_freevars):
+            fail(raw, f"gives {code.co_name} {count} cells for {len(code.co_freevars)} free variables")
+
+
+def _set_function_attribute(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg not in (1, 2, 4, 8):
+        _no_meaning(raw)
+    if frame.layout.opname(index - 1) not in ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"):
+        fail(raw, "does not follow its MAKE_FUNCTION")
+    part = CELL if raw.arg == 8 else DICT if raw.arg == 2 else ANY
+    frame.check(raw, (Operand(1, FUNCTION, True), Operand(2, part, False)))
+    if raw.arg == 8:
+        code = _constant(frame, index - 2)
+        if not isinstance(code, CodeType):
+            fail(raw, "does not follow its MAKE_FUNCTION")
+        _check_closure(frame, index - 3, raw, code, True)
+    frame.change(raw, 2, (FUNCTION,))
+
+
+def _build_map(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    frame.change(raw, 2 * raw.arg, (DICT,))
+
+
+def _const_key_map(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    keys = _constant(frame, index - 1)
+    if not isinstance(keys, tuple) or len(keys) != raw.arg:
+        fail(raw, "has no tuple of its keys before it")
+    frame.change(raw, raw.arg + 1, (DICT,))
+
+
+def _build(kind: int) -> Rule:
+    return lambda frame, index, raw: frame.change(raw, raw.arg, (kind,))
+
+
+def _build_tuple(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Build a tuple, which may become a closure unless an element is no cell."""
+    place, special, kind = frame.depth - raw.arg, frame.special, ANY
+    while special is not None and special[0] >= place:
+        if not special[1] & CELL:
+            kind = NO_CELL
+        special = special[2]
+    frame.change(raw, raw.arg, (kind,))
+
+
+def _compare(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Lengths in patterns are compared without TO_BOOL: the result is a bool."""
+    is_bool = frame.layout.facts.compare_can_convert and raw.arg & 16
+    if not is_bool and frame.depth > 1 and type(_constant(frame, index - 1)) is int:
+        is_bool = frame.kind_at(2) == INT
+    frame.change(raw, 2, (BOOL if is_bool else ANY,))
+
+
+def _unpack(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    is_plain = raw.opname == "UNPACK_SEQUENCE"
+    count = raw.arg if is_plain else (raw.arg & 255) + (raw.arg >> 8) + 1
+    if count > len(frame.layout.instructions) + 255:
+        fail(raw, f"makes {count} values, more than the code could use")
+    frame.pop(raw, 1)
+    if not is_plain:
+        frame.special = (frame.depth + (raw.arg >> 8), LIST, frame.special)
+    frame.depth += count
+
+
+# What the intrinsics need of their operands.
+_OPERANDS: Dict[str, Tuple[Operand, ...]] = {
+    "STOPITERATION_ERROR": (Operand(1, EXCEPTION, True),),
+    "LIST_TO_TUPLE": (Operand(1, LIST, False),),
+    "PREP_RERAISE_STAR": (Operand(1, LIST, False), Operand(2, EXCEPTION, True)),
+    "SET_FUNCTION_TYPE_PARAMS": (Operand(2, FUNCTION, False),),
+}
+_RESULTS = {"STOPITERATION_ERROR": EXCEPTION, "PREP_RERAISE_STAR": EXCEPTION | NONE}
+
+
+def _intrinsic(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    is_unary = raw.opname == "CALL_INTRINSIC_1"
+    names = INTRINSICS_1 if is_unary else INTRINSICS_2[: frame.layout.facts.binary_intrinsics]
+    if not 0 < raw.arg < len(names):
+        _no_meaning(raw)
+    name = names[raw.arg]
+    frame.check(raw, _OPERANDS.get(name, ()))
+    if name == "STOPITERATION_ERROR":
+        _only_in_generators(frame, index, raw)
+    elif name == "ASYNC_GEN_WRAP":
+        _wrap(frame, index, raw)
+    frame.change(raw, 1 if is_unary else 2, (_RESULTS.get(name, ANY),))
+
+
+def _wrap(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    layout = frame.layout
+    if layout.opname(index + 1) != "YIELD_VALUE" or not layout.code.co_flags & CO_ASYNC_GENERATOR:
+        fail(raw, "is not before a YIELD_VALUE of an async generator")
+
+
+def _async_gen_wrap(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    _wrap(frame, index, raw)
+    frame.change(raw, 1, (ANY,))
+
+
+def _reraise(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg > 2:
+        _no_meaning(raw)
+    frame.check(raw, (Operand(1, EXCEPTION | NONE, True),))
+    if raw.arg:
+        frame.check(raw, (Operand(raw.arg + 1, LAST_INSTRUCTION, True),))
+    frame.pop(raw, 1)
+
+
+def _for_iter(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    frame.check(raw, (Operand(1, ITERATOR, False),))
+
+
+def _only_in_generators(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if not is_generator(frame.layout):
+        fail(raw, "is for generators only")
+
+
+def _in_generators(pops: int, pushes: Tuple[int, ...], *operands: Operand) -> Rule:
+    def rule(frame: AbstractFrame, index: int, raw: Raw) -> None:
+        _only_in_generators(frame, index, raw)
+        frame.check(raw, operands)
+        frame.change(raw, pops, pushes)
+
+    return rule
+
+
+def _yield_value(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    _only_in_generators(frame, index, raw)
+    frame.check(raw, (Operand(1, ANY, False),))
+    if frame.depth <= frame.floor and frame.kind_at(1) != ANY:
+        fail(raw, "has a handler that keeps what is yielded")  # it finds what is sent in there
+    frame.drop(1)
+    frame.push(ANY)
+
+
+def _resume(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg and frame.layout.opname(index - 1) != "YIELD_VALUE":
+        _no_meaning(raw)
+
+
+def _nothing(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Do nothing: the verifier itself follows these jumps."""
+
+
+SPECIAL: Dict[str, Rule] = {
+    "LOAD_FAST": _load_fast, "LOAD_FAST_CHECK": _load_fast_check, "STORE_FAST": _store_fast,
+    "DELETE_FAST": _delete_fast, "LOAD_FAST_AND_CLEAR": _load_fast_and_clear,
+    "LOAD_FAST_LOAD_FAST": _load_load, "STORE_FAST_LOAD_FAST": _store_load, "STORE_FAST_STORE_FAST": _store_store,
+    "MAKE_CELL": _make_cell, "COPY_FREE_VARS": _copy_free_vars, "LOAD_CLOSURE": _cell(0, (CELL,)),
+    "LOAD_DEREF": _cell(0, (ANY,)), "STORE_DEREF": _cell(1, ()), "DELETE_DEREF": _cell(0, ()),
+    "LOAD_CLASSDEREF": _cell(0, (ANY,)), "LOAD_FROM_DICT_OR_DEREF": _cell(1, (ANY,)),
+    "COPY": _copy, "SWAP": _swap, **dict.fromkeys(_ADDS, _add),
+    "LOAD_GLOBAL": _load_global, "LOAD_ATTR": _load_attr, "LOAD_METHOD": _load_method,
+    "LOAD_SUPER_ATTR": _load_super_attr,
+    "PRECALL": _precall, "KW_NAMES": _kw_names, "CALL": _call, "CALL_KW": _call_kw, "CALL_FUNCTION_EX": _call_ex,
+    "MAKE_FUNCTION": _make_function, "SET_FUNCTION_ATTRIBUTE": _set_function_attribute,
+    "BUILD_TUPLE": _build_tuple, "BUILD_STRING": _build(ANY), "BUILD_LIST": _build(LIST), "BUILD_SET": _build(SET),
+    "BUILD_MAP": _build_map, "BUILD_CONST_KEY_MAP": _const_key_map, "COMPARE_OP": _compare,
+    "UNPACK_SEQUENCE": _unpack, "UNPACK_EX": _unpack, "CALL_INTRINSIC_1": _intrinsic, "CALL_INTRINSIC_2": _intrinsic,
+    "RERAISE": _reraise, "FOR_ITER": _for_iter, "SEND": _only_in_generators, "YIELD_VALUE": _yield_value,
+    "RESUME": _resume, "RETURN_GENERATOR": _in_generators(0, (ANY,)), "END_SEND": _in_generators(2, (ANY,)),
+    "CLEANUP_THROW": _in_generators(3, (NONE, ANY), Operand(1, EXCEPTION, True)), "ASYNC_GEN_WRAP": _async_gen_wrap,
+    "JUMP_IF_FALSE_OR_POP": _nothing, "JUMP_IF_TRUE_OR_POP": _nothing,
+}  # fmt: skip

@@ -1,0 +1,34 @@
+"""Kinds of stack entries, as sets of bits: what an entry may be when an instruction runs.
+
+The union of two kinds is what an entry may be where two paths join.
+"""
+
+from __future__ import annotations
+
+from typing import Dict
+
+(
+    NULL, NONE, BOOL, INT, LIST, SET, DICT, ITERATOR, CELL, FUNCTION, EXCEPTION, OTHER,
+    PREVIOUS,  # what PUSH_EXC_INFO saves: the exception handled before, or None
+    LAST_INSTRUCTION,  # the offset that a handler with `lasti` finds below its exception
+) = (1 << bit for bit in range(14))  # fmt: skip
+
+# What a variable may hold, or an operation return: an object of whatever type.
+ANY = NONE | BOOL | INT | LIST | SET | DICT | ITERATOR | CELL | FUNCTION | EXCEPTION | OTHER
+MAYBE_NULL = ANY | NULL
+NO_CELL = ANY & ~CELL  # and of a tuple: not all its elements are cells
+
+_WORDS: Dict[int, str] = {
+    NULL: "NULL", NONE: "None", BOOL: "a bool", INT: "an int", LIST: "a list", SET: "a set", DICT: "a dict",
+    ITERATOR: "an iterator", CELL: "a cell", FUNCTION: "a function", EXCEPTION: "an exception",
+    OTHER: "another object", PREVIOUS: "a saved exception", LAST_INSTRUCTION: "an instruction offset",
+}  # fmt: skip
+
+
+def in_words(kind: int) -> str:
+    """Return what an entry may be, in words."""
+    if kind == NO_CELL:
+        return "what is no cell"
+    if kind & ANY == ANY:
+        return "any object or NULL" if kind & NULL else "any object"
+    return " or ".join(word for bit, word in _WORDS.items() if kind & bit)

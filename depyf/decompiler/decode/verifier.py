@@ -1,0 +1,158 @@
+"""Verify a code object: follow every path and check what each instruction finds on the stack and in the variables.
+
+An abstract interpretation, as verifiers of other virtual machines do it: the state before an instruction is the kind
+of every stack entry (abstract_frame.py) and what every variable's slot may hold (variable_slots.py). States that meet
+are joined; a place is followed again when its state grows. States only grow, and visits are counted, so this ends.
+"""
+
+from __future__ import annotations
+
+import heapq
+from types import CodeType
+from typing import Dict, List, Sequence
+
+from depyf.decompiler.bytecode.malformed import Malformed
+from depyf.decompiler.bytecode.python_facts import PythonFacts
+from depyf.decompiler.decode.abstract_frame import AbstractFrame, State, joined
+from depyf.decompiler.decode.code_layout import CONTROL, ENDS, Layout, fail
+from depyf.decompiler.decode.generator_shape import check_generator, is_generator
+from depyf.decompiler.decode.instructions import ExceptionRange, Raw
+from depyf.decompiler.decode.stack_kinds import ANY, EXCEPTION, LAST_INSTRUCTION
+from depyf.decompiler.decode.stack_rules import UNKNOWN, rules_for
+
+MOST_VISITS = 60  # of one place, before the verifier gives up
+
+
+def verify(code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts) -> None:
+    """Raise Malformed if the interpreter could not run the code safely, or if it has a shape that no compiler emits."""
+    layout = Layout(code, instructions, ranges, facts)
+    if is_generator(layout):
+        check_generator(layout)
+    Verifier(layout).run()
+
+
+class Verifier:
+    """Follows all paths of one code object; `states` are those where paths meet."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.frame = AbstractFrame(layout)
+        self.rules = rules_for(layout.facts.version)
+        self.states: Dict[int, State] = {}
+        self.visits: Dict[int, int] = {}
+        self.waiting: List[int] = []
+
+    def run(self) -> None:
+        """Follow all paths; those that begin earlier in the code come first, so that most states are complete."""
+        self.states[0] = (0, None, self.frame.held)
+        self.follow(0)
+        while self.waiting:
+            index = heapq.heappop(self.waiting)
+            while self.waiting and self.waiting[0] == index:
+                heapq.heappop(self.waiting)
+            self.follow(index)
+
+    def follow(self, first: int) -> None:
+        """Follow the instructions from `first` on, up to an end or to a known state."""
+        frame, layout, rules = self.frame, self.layout, self.rules
+        instructions, borders, slots = layout.instructions, layout.borders, frame.slots.plain
+        limit = layout.code.co_stacksize
+        frame.depth, frame.special, frame.held = self.states[first]
+        guard = self.enter_handler(first)
+        depth, held = frame.depth, frame.held
+        for index in range(first, len(instructions)):
+            if index in borders and index != first:
+                frame.depth, frame.held = depth, held
+                if not self.arrive(index):
+                    return
+                frame.depth, frame.special, frame.held = self.states[index]
+                guard = self.enter_handler(index)
+                depth, held = frame.depth, frame.held
+            raw = instructions[index]
+            opname = raw[2]
+            if opname == "LOAD_FAST" and raw[3] in slots and not held >> raw[3] & 1:
+                depth += 1
+            elif opname == "STORE_FAST" and raw[3] in slots and depth > guard:
+                depth -= 1
+                held &= ~(1 << raw[3])
+            else:
+                pops, delta, rule = rules.get(opname, UNKNOWN)
+                if depth - pops >= guard:
+                    depth += delta
+                else:
+                    frame.depth, frame.held = depth, held
+                    rule(frame, index, raw)
+                    if opname in CONTROL and not self.leave(index, raw):
+                        return
+                    guard = self.enter_handler(index + 1) if frame.has_changed else frame.guard()
+                    depth, held = frame.depth, frame.held
+            if depth > limit:
+                fail(raw, f"needs a stack of {depth}, and co_stacksize is {limit}")
+        raise Malformed("control runs off the end of the code")
+
+    def leave(self, index: int, raw: Raw) -> bool:
+        """Follow a jump, or end; return whether the next instruction follows."""
+        frame, opname = self.frame, raw[2]
+        target = self.layout.targets.get(index)
+        if target is None:  # it returns or raises
+            if opname in ("RETURN_VALUE", "RETURN_CONST") and frame.depth:
+                fail(raw, f"leaves {frame.depth} values on the stack")
+            return False
+        depth, special = frame.depth, frame.special
+        if opname == "FOR_ITER":
+            frame.pop(raw, 1)
+        elif opname == "SEND":
+            frame.change(raw, 1, (ANY,))
+            depth, special = frame.depth, frame.special
+            if not self.layout.facts.send_loops_have_cleanup:
+                frame.change(raw, 2, (ANY,))
+        if self.arrive(target):
+            heapq.heappush(self.waiting, target)
+        if opname in ENDS:
+            return False
+        frame.depth, frame.special = depth, special
+        if opname == "FOR_ITER":
+            frame.push(ANY)
+        elif opname in ("JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP"):
+            frame.pop(raw, 1)
+        return True
+
+    def enter_handler(self, index: int) -> int:
+        """Follow an exception from the instruction at `index` to the handler in charge; return the frame's guard."""
+        frame, layout = self.frame, self.layout
+        frame.has_changed = False
+        handler = layout.handlers[index] if layout.handlers and index < len(layout.instructions) else None
+        if handler is None or layout.instructions[index][2] == "PUSH_EXC_INFO":  # which cannot raise
+            frame.floor, frame.has_changed = 0, handler is not None
+            return frame.guard()
+        frame.floor = handler.depth
+        if frame.depth < handler.depth:
+            fail(layout.instructions[index], f"has a handler that keeps {handler.depth} of {frame.depth} values")
+        depth, special = frame.depth, frame.special
+        frame.drop(depth - handler.depth)
+        if handler.lasti:
+            frame.push(LAST_INSTRUCTION)
+        frame.push(EXCEPTION)
+        if self.arrive(handler.target):
+            heapq.heappush(self.waiting, handler.target)
+        frame.depth, frame.special = depth, special
+        return frame.guard()
+
+    def arrive(self, index: int) -> bool:
+        """Join the state of the frame with the one known at `index`; return whether that has grown."""
+        frame, known = self.frame, self.states.get(index)
+        if known is None:
+            self.states[index] = (frame.depth, frame.special, frame.held)
+            return True
+        depth, special, held = known
+        if depth != frame.depth:
+            raw = self.layout.instructions[index]
+            fail(raw, f"is reached with {depth} and with {frame.depth} values on the stack")
+        both = special if special is frame.special else joined(special, frame.special)
+        if both is special and frame.held | held == held:
+            return False
+        self.visits[index] = self.visits.get(index, 0) + 1
+        if self.visits[index] > MOST_VISITS:
+            raise Malformed("too many different states meet in one place")
+        self.states[index] = (depth, both, frame.held | held)
+        return True

@@ -1,0 +1,205 @@
+"""Code that the interpreter could not run safely is never proved equal to anything, and the listing has the reason."""
+
+from __future__ import annotations
+
+import ast
+import re
+import types
+from types import CodeType
+from typing import Any, List
+
+import pytest
+from decompile_tools import function_code
+
+from depyf.decompiler import Grade, decompile_frame
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
+from depyf.decompiler.decode import problem
+from depyf.decompiler.decode.instructions import OPCODE_TABLES, Raw, raw_instructions
+from depyf.decompiler.prove import prove
+
+CALL = function_code("def f(a): return g(a)")
+CHAIN = function_code("def f(a):\n b = c = a\n return b + c")
+BRANCH = function_code("def f(a):\n if a:\n  g(1)\n return a")
+TRY = function_code("def f(a):\n try:\n  return a.b\n except E as e:\n  raise G from e")
+LOOP = function_code("def f(a):\n for b in a:\n  g(b)")
+WITH = function_code("def f(a):\n with a:\n  g()")
+GENERATOR = function_code("def f(a):\n yield a\n g()")
+NUMBERS = {name: number for number, name in OPCODE_TABLES[RUNNING_VERSION].OPNAMES.items()}
+
+
+def places(code: CodeType, opname: str) -> List[Raw]:
+    return [raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == opname]
+
+
+def changed(code: CodeType, opname: str, *, to: str = "", arg: int = -1, which: int = 0) -> CodeType:
+    """Return the code with one instruction replaced by another, or with another argument."""
+    raw = places(code, opname)[which]
+    data = bytearray(code.co_code)
+    data[raw.offset] = NUMBERS[to or opname]
+    data[raw.offset + 1] = raw.arg if arg < 0 else arg
+    if to:
+        data[raw.offset + 2 : raw.after : 2] = bytes([NUMBERS["NOP"]]) * ((raw.after - raw.offset) // 2 - 1)
+    return code.replace(co_code=bytes(data))
+
+
+def assert_is_unproved(original: CodeType, other: CodeType, reason: str) -> None:
+    assert problem(original) is None
+    found = problem(other)
+    assert found is not None and re.search(reason, found), found
+    verdict = prove(other, other)
+    assert verdict.grade is Grade.UNPROVED and re.search(reason, verdict.reason), verdict
+    for verdict in (prove(original, other), prove(other, original)):
+        assert verdict.grade in (Grade.UNPROVED, Grade.REFUTED), verdict
+
+
+def test_a_call_with_more_arguments_than_the_stack_holds_is_not_proved() -> None:
+    assert_is_unproved(CALL, changed(CALL, "CALL", arg=5), "CALL")
+
+
+def test_a_copy_of_no_entry_is_not_proved() -> None:
+    assert_is_unproved(CHAIN, changed(CHAIN, "COPY", arg=0), "COPY at .* argument 0")
+
+
+def test_a_copy_from_below_the_stack_is_not_proved() -> None:
+    assert_is_unproved(CHAIN, changed(CHAIN, "COPY", arg=9), "COPY at .* needs 9 values")
+
+
+@pytest.mark.parametrize("which", range(len(places(TRY, "RERAISE"))))
+def test_an_exception_raised_again_at_the_place_of_another_is_not_proved(which: int) -> None:
+    now = places(TRY, "RERAISE")[which].arg
+    assert_is_unproved(TRY, changed(TRY, "RERAISE", arg=2 if now < 2 else 3, which=which), "RERAISE at")
+
+
+def test_stacks_of_different_depth_where_paths_meet_are_not_proved() -> None:
+    assert_is_unproved(BRANCH, changed(BRANCH, "POP_TOP", to="NOP"), "is reached with|leaves")
+
+
+def test_a_stack_deeper_than_the_frame_is_not_proved() -> None:
+    assert_is_unproved(CALL, CALL.replace(co_stacksize=1), "co_stacksize is 1")
+
+
+def test_a_jump_into_an_instruction_is_not_proved() -> None:
+    raw = next(raw for raw in raw_instructions(BRANCH, RUNNING_VERSION) if raw.opname.startswith("POP_JUMP"))
+    assert_is_unproved(BRANCH, changed(BRANCH, raw.opname, arg=2), "no instruction begins")
+
+
+def test_a_jump_out_of_the_code_is_not_proved() -> None:
+    raw = next(raw for raw in raw_instructions(BRANCH, RUNNING_VERSION) if raw.opname.startswith("POP_JUMP"))
+    assert_is_unproved(BRANCH, changed(BRANCH, raw.opname, arg=250), "no instruction begins")
+
+
+def test_code_that_runs_off_its_end_is_not_proved() -> None:
+    last = raw_instructions(CHAIN, RUNNING_VERSION)[-1].opname
+    assert_is_unproved(CHAIN, changed(CHAIN, last, to="POP_TOP", which=-1), "runs off the end")
+
+
+def test_a_loop_over_what_is_no_iterator_is_not_proved() -> None:
+    number = NUMBERS["BUILD_LIST"]
+    raw = places(LOOP, "GET_ITER")[0]
+    data = bytearray(LOOP.co_code)
+    data[raw.offset], data[raw.offset + 1] = number, 1
+    assert_is_unproved(LOOP, LOOP.replace(co_code=bytes(data)), "FOR_ITER at .* a list")
+
+
+@pytest.mark.parametrize("field", ["co_names", "co_consts", "co_varnames"])
+def test_a_table_that_is_too_short_is_not_proved(field: str) -> None:
+    code = function_code("def f(): return g.x + 1") if field != "co_varnames" else CHAIN
+    values: Any = {"co_names": (), "co_consts": (), "co_varnames": ("a",)}[field]
+    changes = {field: values, **({"co_nlocals": 1} if field == "co_varnames" else {})}
+    assert_is_unproved(code, code.replace(**changes), "uses|of a shorter table")
+
+
+def test_variables_of_one_name_are_not_proved() -> None:
+    code = function_code("def f(a, b): return a - b")
+    assert_is_unproved(code, code.replace(co_varnames=("a", "a")), "same name")
+
+
+def test_a_cell_that_is_read_before_it_is_made_is_not_proved() -> None:
+    code = function_code("def f(a): return lambda: a")
+    assert_is_unproved(code, changed(code, "MAKE_CELL", to="NOP"), "finds no cell|finds what is no cell")
+
+
+def test_a_function_with_too_few_cells_is_not_proved() -> None:
+    code = function_code("def f(a, b): return lambda: a + b")
+    assert_is_unproved(code, changed(code, "BUILD_TUPLE", arg=1).replace(co_stacksize=9), "1 cells for 2")
+
+
+def test_a_handler_that_keeps_more_than_the_stack_holds_is_not_proved() -> None:
+    table = bytearray(TRY.co_exceptiontable)
+    table[3] += 4  # depth 0 -> 2
+    assert_is_unproved(TRY, TRY.replace(co_exceptiontable=bytes(table)), "handler that keeps 2")
+
+
+def test_a_truncated_exception_table_is_not_proved() -> None:
+    assert_is_unproved(TRY, TRY.replace(co_exceptiontable=TRY.co_exceptiontable[:-1]), "exception table")
+
+
+def test_a_handler_that_finds_no_exception_is_not_proved() -> None:
+    push = next(i for i, raw in enumerate(raw_instructions(WITH, RUNNING_VERSION)) if raw.opname == "PUSH_EXC_INFO")
+    start = raw_instructions(WITH, RUNNING_VERSION)[push].start // 2
+    table = WITH.co_exceptiontable
+    assert table[2] == start
+    moved = table[:2] + bytes([start + 1]) + table[3:]
+    assert_is_unproved(WITH, WITH.replace(co_exceptiontable=moved), "WITH_EXCEPT_START at")
+
+
+def test_a_generator_that_no_generator_object_runs_is_not_proved() -> None:
+    assert_is_unproved(GENERATOR, changed(GENERATOR, "RETURN_GENERATOR", to="NOP"), "does not begin like one|takes 1")
+    assert_is_unproved(GENERATOR, GENERATOR.replace(co_flags=GENERATOR.co_flags & ~0x20), "for generators only")
+
+
+def test_what_close_and_throw_rely_on_is_compared() -> None:
+    resume = places(GENERATOR, "RESUME")[1]
+    assert_is_unproved(GENERATOR, changed(GENERATOR, "RESUME", arg=resume.arg + 1, which=1), "RESUME 2")
+
+
+@pytest.mark.skipif(not RUNNING.generators_wrapped_in_handler, reason="this Python has no such handler")
+def test_a_generator_without_its_handler_of_stopiteration_is_not_the_one_with_it() -> None:
+    assert_is_unproved(GENERATOR, GENERATOR.replace(co_exceptiontable=b""), "StopIteration")
+
+
+@pytest.mark.skipif(not RUNNING.local_loads_are_unchecked, reason="this Python tests every load of a local")
+def test_a_load_that_does_not_test_for_a_value_is_not_one_that_does() -> None:
+    code = function_code("def f(a):\n if a:\n  b = 1\n return b")
+    assert_is_unproved(code, changed(code, "LOAD_FAST_CHECK", to="LOAD_FAST"), "may have no value")
+
+
+@pytest.mark.skipif(not RUNNING.branches_need_bool, reason="this Python tests for truth where it branches")
+def test_a_branch_on_what_is_no_bool_is_not_proved() -> None:
+    assert_is_unproved(BRANCH, changed(BRANCH, "TO_BOOL", to="NOP"), "relies on a bool")
+
+
+@pytest.mark.skipif(not RUNNING.function_attributes_are_set_after, reason="one instruction sets them in this Python")
+def test_defaults_and_annotations_are_not_exchanged() -> None:
+    code = function_code("def f():\n def g(a: int = 3): return a\n return g")
+    swapped = changed(changed(code, "SET_FUNCTION_ATTRIBUTE", arg=1), "SET_FUNCTION_ATTRIBUTE", arg=4, which=1)
+    assert_is_unproved(code, swapped, "compiler.s order")
+
+
+@pytest.mark.skipif(not RUNNING.compare_shift, reason="the argument of COMPARE_OP is the operator in this Python")
+def test_a_comparison_that_changes_when_it_is_specialised_is_not_proved() -> None:
+    code = function_code("def f(a): return a < 1")
+    assert_is_unproved(code, changed(code, "COMPARE_OP", arg=places(code, "COMPARE_OP")[0].arg ^ 6), "specialised")
+
+
+def test_a_reader_of_malformed_code_gets_its_instructions_and_the_reason() -> None:
+    result = decompile_frame(changed(CALL, "CALL", arg=5))
+    assert result.rung == "disassembly" and not result.bugs
+    assert "not well formed" in str(result.verdict) and "not well formed" in result.source
+    ast.parse(result.source)
+
+
+def test_a_malformed_function_inside_does_not_hide_the_one_around_it() -> None:
+    code = function_code("def f(a):\n def g(b): return h(b)\n return g(a) + 1")
+    inner = next(const for const in code.co_consts if isinstance(const, types.CodeType))
+    bad = changed(inner, "CALL", arg=5)
+    result = decompile_frame(code.replace(co_consts=tuple(bad if c is inner else c for c in code.co_consts)))
+    assert result.rung == "listings inside" and "return g(a) + 1" in result.source
+
+
+def test_what_the_compiler_emits_is_well_formed() -> None:
+    work = [compile(open(module.__file__, encoding="utf-8").read(), "m", "exec") for module in (ast, re, types)]
+    while work:
+        code = work.pop()
+        assert problem(code) is None, code
+        work.extend(const for const in code.co_consts if isinstance(const, CodeType))
