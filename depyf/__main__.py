@@ -1,4 +1,4 @@
-"""`python -m depyf`: source text of a file, module or function; the opcodes supported; folders of killed programs."""
+"""`python -m depyf`: decompile code, list the supported opcodes, complete the folder of a killed program."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ def run_finish(options: argparse.Namespace) -> int:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m depyf", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m depyf",
+        description="Decompile Python code, list the supported opcodes, or complete what a killed program left.",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     text = commands.add_parser("decompile", help="print the source text of a file, module, class or function")
     text.add_argument("target", help="FILE.py, FILE.pyc or module, each alone or with :qualified.name")

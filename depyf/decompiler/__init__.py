@@ -17,7 +17,7 @@ from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Assumption, Divergence, Grade, Verdict
 from depyf.decompiler.syntax import ClassDef, Module, walk
 from depyf.errors import UserError
-from depyf.torch_hooks.internals.generated_code import DYNAMO, MAYBE_DYNAMO, compiled_function
+from depyf.torch_hooks.internals.generated_code import DYNAMO, MAYBE_DYNAMO, original_function
 
 __all__ = [
     "Assumption",
@@ -63,7 +63,7 @@ def decompilation_of(thing: Any, *, stands_alone: bool = False) -> Decompilation
 
     `stands_alone`: the text will be run as it is (see `decompile_frame`).
     """
-    thing = compiled_function(thing)
+    thing = original_function(thing)
     if isinstance(thing, type):
         statement = _class_statement(thing)
         if statement is not None:
@@ -78,7 +78,7 @@ def decompilation_of(thing: Any, *, stands_alone: bool = False) -> Decompilation
 
 
 def _name(thing: Any) -> str:
-    return code_of(compiled_function(thing)).co_name
+    return code_of(original_function(thing)).co_name
 
 
 def _class_statement(cls: type) -> Optional[Decompilation]:
@@ -102,7 +102,7 @@ class Decompiler:
     """Decompile one code object."""
 
     def __init__(self, code: Any) -> None:
-        self.code = code_of(compiled_function(code))
+        self.code = code_of(original_function(code))
 
     def decompile(
         self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: Optional[str] = None

@@ -26,7 +26,7 @@ from depyf.record.records import (
 )
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.graph_difference import first_difference
-from depyf.report.skip_reasons import is_library
+from depyf.report.skip_reasons import has_library_path
 
 # rank -> file name of a captured graph -> its text
 GraphTexts = Mapping[int, Mapping[str, str]]
@@ -57,7 +57,7 @@ def compare(
             found += _graphs(ranks, identity)
             found += _breaks(ranks, identity)
         found += _order(ranks)
-    return tuple(sorted(found, key=lambda one: (KINDS.index(one.kind), is_library(one.place))))
+    return tuple(sorted(found, key=lambda one: (KINDS.index(one.kind), has_library_path(one.place))))
 
 
 class _Rank:

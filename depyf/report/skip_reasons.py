@@ -100,8 +100,8 @@ def worth_a_line(function: FunctionRecord) -> bool:
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python3\.\d+)[\\/]|^<frozen ")
 
 
-def is_library(file: str) -> bool:
-    """Return whether the file is, by its name, one of Python's own or of an installed package."""
+def has_library_path(file: str) -> bool:
+    """Return whether the file is, by its path alone, one of Python's own or of an installed package."""
     return _LIBRARY.search(file) is not None
 
 

@@ -8,7 +8,7 @@ from typing import Callable, Dict, List, Tuple
 
 from depyf.record.records import GraphBreak, SessionRecord
 from depyf.record.vocabulary import PROVED_GRADES
-from depyf.report.skip_reasons import is_library, one_line, worth_a_line
+from depyf.report.skip_reasons import has_library_path, one_line, worth_a_line
 
 _MOST_BREAKS = 5
 _MOST_SKIPS = 5
@@ -72,7 +72,7 @@ def _recompiled(record: SessionRecord) -> List[str]:
 
 def _not_compiled(record: SessionRecord) -> List[str]:
     """Return the functions that were left to Python: those that matter by name, the others as a number."""
-    own = [one for one in record.skipped if not is_library(one.file)]
+    own = [one for one in record.skipped if not has_library_path(one.file)]
     named = [one for one in own if worth_a_line(one) or not record.frames]
     compiled = {frame.function for frame in record.frames}
     lines = [
@@ -104,7 +104,9 @@ def _worth_opening(record: SessionRecord) -> List[str]:
         graphs[whole] += len(frame.graphs)
     place = {key: number for number, key in enumerate(frames)}
     stories = sorted(record.stories, key=lambda one: place.get(one.key, len(place)))
-    stories.sort(key=lambda one: (not graphs[one.key], not frames[one.key], is_library(one.file), -frames[one.key]))
+    stories.sort(
+        key=lambda one: (not graphs[one.key], not frames[one.key], has_library_path(one.file), -frames[one.key])
+    )
     return [str(one.full_code_file) for one in stories] + [frame.file for frame in record.frames[:1]]
 
 
@@ -126,10 +128,10 @@ def _place(graph_break: GraphBreak) -> str:
 
 def _reached_from(graph_break: GraphBreak) -> str:
     """Return the user's line that led to a break inside a library, where the stack has it."""
-    if graph_break.location is None or not is_library(graph_break.location.file):
+    if graph_break.location is None or not has_library_path(graph_break.location.file):
         return ""
     for call in reversed(graph_break.stack):
-        if not is_library(call.file) and not os.path.basename(call.file).startswith("__transformed_code_"):
+        if not has_library_path(call.file) and not os.path.basename(call.file).startswith("__transformed_code_"):
             return f" (reached from {call.file}:{call.line})"
     return ""
 

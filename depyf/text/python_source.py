@@ -12,9 +12,9 @@ import keyword
 import re
 from typing import Iterable, List, Sequence, Union
 
-from depyf.text.line_shapes import LineShapes, is_closed
 from depyf.text.quiet_compile import compile_quietly, parse_quietly
-from depyf.text.quoted_strings import without_strings
+from depyf.text.quoted_strings import is_closed, without_strings
+from depyf.text.repeated_lines import LineShapes
 
 WIDTH = 100
 

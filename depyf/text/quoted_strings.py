@@ -1,4 +1,4 @@
-"""String constants inside a text: where they are, and whether one is still open at its end."""
+"""String constants inside a text: where they are, and whether one, or a bracket, is still open at its end."""
 
 from __future__ import annotations
 
@@ -14,6 +14,17 @@ def opens_string(text: str) -> bool:
         return text.count("'") % 2 == 1
     rest = without_strings(text)
     return "'" in rest or '"' in rest
+
+
+def is_closed(piece: str) -> bool:
+    """Return whether no bracket and no text constant that began in `piece` is open at its end."""
+    return (
+        piece.count("(") == piece.count(")")
+        and piece.count("[") == piece.count("]")
+        and piece.count("{") == piece.count("}")
+        and piece.count("'") % 2 == 0
+        and piece.count('"') % 2 == 0
+    )
 
 
 def without_strings(text: str) -> str:

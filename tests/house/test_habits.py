@@ -36,6 +36,17 @@ def rows_of(heading: str, text: str) -> list[list[str]]:
     return rows[2:]
 
 
+def test_make_clean_removes_every_environment_that_a_command_makes():
+    (removed,) = re.findall(r"^clean:.*\n\trm -rf (.+)$", MAKEFILE, re.MULTILINE)
+    removed = re.sub(
+        r"\$\((\w+)\)", lambda name: re.findall(rf"^{name[1]} := (\S+)$", MAKEFILE, re.MULTILINE)[0], removed
+    )
+    sources = MAKEFILE + "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tools").glob("*.py"))
+    made = set(re.findall(r"(\.venv-[a-z]+)", sources))
+    assert {".venv-demo", ".venv-pairs"} <= made
+    assert made == set(re.findall(r"(\.venv-[a-z]+)", removed))
+
+
 # ---------------------------------------------------------------- CI
 
 

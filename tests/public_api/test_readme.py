@@ -107,6 +107,14 @@ def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
         assert frame.startswith("def toy_example(a, b):\n") and shown[shown.index("    graph_out_0 = ") :] in frame
 
 
+def test_the_readme_explains_the_name_of_every_graph_that_no_frame_calls():
+    from depyf.torch_hooks.graphs.orphan_graphs import Origin
+
+    (row,) = [line for line in README.splitlines() if line.startswith("| `__compiled_fn_<word>_<n>.")]
+    words = {origin.name.lower() for origin in Origin}
+    assert words == set(re.findall(r"`([a-z]+)`", row))
+
+
 def test_the_line_where_the_debugger_pauses_in_the_readme_is_one_of_ours():
     ((file, line),) = re.findall(r"> /home/ada/depyf/(depyf/\S+\.py)\(\d+\)\w+\(\)\n +-> (.+)", README)
     assert line in [text.strip() for text in (ROOT / file).read_text().splitlines()]

@@ -92,7 +92,7 @@ class Compilations:
         return self._current[compile_id]
 
 
-def compiled_function(start: Dict[str, Any]) -> CodePlace | None:
+def started_function(start: Dict[str, Any]) -> CodePlace | None:
     """Return the function in the data of a `dynamo_start` event: the end of its stack."""
     stack = start.get("stack")
     last = stack[-1] if isinstance(stack, list) and stack else None

@@ -27,7 +27,7 @@ from depyf.torch_hooks.frames.compilations import CodePlace, Compilation, Compil
 from depyf.torch_hooks.frames.functions import Functions, function_named
 from depyf.torch_hooks.frames.skip_records import SOFT_FAILURES, read_attempt, read_skip
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.internals.code_owners import is_in_torch, is_library
+from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_program
 
 _USUAL_IN_LIBRARIES = (NO_GRAPH, NO_TENSORS, GENERATOR, OTHER)  # not worth a file where the function is a library's
 _DISABLED_FUNCTION = re.compile(
@@ -61,7 +61,7 @@ class Skips:
         if attempt is not None:
             attempt.skip = skip
         file = code.co_filename
-        if skip.kind != SKIP_LIST and not (skip.kind in _USUAL_IN_LIBRARIES and is_library(file) and not entry):
+        if skip.kind != SKIP_LIST and not (skip.kind in _USUAL_IN_LIBRARIES and is_outside_program(file) and not entry):
             self._functions.add_skip(self._functions.key_of(code), skip)
         elif not is_in_torch(file) or (entry and not is_in_torch(file, "_dynamo")):
             self._add_of_library(CodePlace.of(code), skip)
@@ -94,7 +94,7 @@ class Skips:
             has_raised = fail_type not in SOFT_FAILURES and not private_hooks.find("suppress_errors")
             skip = read_attempt(compilation, reports_skips or has_raised)
             place = compilation.function
-            if place is not None and skip.kind in _USUAL_IN_LIBRARIES and is_library(place.file):
+            if place is not None and skip.kind in _USUAL_IN_LIBRARIES and is_outside_program(place.file):
                 if not is_in_torch(place.file):
                     self._add_of_library(place, skip)
                 continue
@@ -116,7 +116,7 @@ class Skips:
         """Record functions that Dynamo met and that an older torch skipped without a report."""
         started = {one.function for one in self._compilations.all}
         for code in met_codes():
-            if id(code) in self._met_before or CodePlace.of(code) in started or is_library(code.co_filename):
+            if id(code) in self._met_before or CodePlace.of(code) in started or is_outside_program(code.co_filename):
                 continue
             key = self._functions.key_of(code)
             if key not in compiled and not self._functions.get(key).skips:

@@ -15,7 +15,8 @@ import tokenize
 from types import CodeType
 from typing import List
 
-from depyf.text import line_shapes, python_source
+from depyf.text import python_source
+from depyf.text.quoted_strings import is_closed
 
 _DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)")
 _DECORATOR = re.compile(r"[ \t]*@")
@@ -35,7 +36,7 @@ def definition_of(code: CodeType) -> str:
     if found is None:
         return ""
     text = _without_indentation(lines[first : _end_of_block(lines, start, found[1])], found[1])
-    is_whole = line_shapes.is_closed(text) and not text.endswith("\\\n") and "nonlocal" not in text
+    is_whole = is_closed(text) and not text.endswith("\\\n") and "nonlocal" not in text
     return text if (is_whole and found[2] == code.co_name) or python_source.is_module(text) else ""
 
 

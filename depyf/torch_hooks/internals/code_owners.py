@@ -13,8 +13,8 @@ def is_in_torch(file: str, *folders: str) -> bool:
     return torch is not None and file.startswith(os.path.join(os.path.dirname(torch.__file__ or ""), *folders, ""))
 
 
-def is_library(file: str) -> bool:
-    """Return whether the file belongs to Python itself or to an installed package, or is no file (`<string>`)."""
+def is_outside_program(file: str) -> bool:
+    """Return whether the file is of this Python or of a package installed for it, or is no file (`<string>`)."""
     places = sysconfig.get_paths()
     folders = {places[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in places}
     return file.startswith("<") or any(file.startswith(os.path.join(folder, "")) for folder in folders)

@@ -30,7 +30,7 @@ def short_name(name: str) -> str:
     return "_".join(part.strip("_") for part in parts[-2:])
 
 
-def compiled_function(thing: Any) -> Any:
+def original_function(thing: Any) -> Any:
     """Return the function that torch.compile was given, for what it returned; any other thing as it is.
 
     functools.wraps copies the attribute to wrappers of the user's: only a function of torch's own is one.

@@ -20,9 +20,9 @@ from depyf.torch_hooks.frames.cache_entries import installed_global, resumes_of
 from depyf.torch_hooks.frames.compilations import (
     Compilation,
     Compilations,
-    compiled_function,
     failure_in,
     place_of_failure,
+    started_function,
 )
 from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.graph_breaks import read_graph_break
@@ -190,7 +190,7 @@ class Recording:
             self._save(self._not_in_journal)
         started = self.compilations.start(event.compile_id)
         with self.problems.shield("reading what Dynamo starts to compile"):
-            started.function = compiled_function(event.data)
+            started.function = started_function(event.data)
         with self.problems.shield("writing the journal"):
             self._journal.compiling(started)
 

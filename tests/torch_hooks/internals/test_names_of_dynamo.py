@@ -11,8 +11,8 @@ import pytest
 from depyf.torch_hooks.internals.generated_code import (
     DYNAMO,
     MAYBE_DYNAMO,
-    compiled_function,
     is_installed_global,
+    original_function,
     short_name,
     tracing_marks,
 )
@@ -55,9 +55,9 @@ def test_only_a_wrapper_of_torch_itself_is_taken_off():
         return users(x)
 
     wrapper._torchdynamo_orig_callable = users
-    assert compiled_function(wrapper) is wrapper
+    assert original_function(wrapper) is wrapper
     torch = pytest.importorskip("torch")
-    assert compiled_function(torch.compile(users, backend="eager")) is users
+    assert original_function(torch.compile(users, backend="eager")) is users
 
 
 def test_it_needs_no_torch():

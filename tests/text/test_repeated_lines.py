@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from depyf.text.line_shapes import LineShapes
 from depyf.text.python_source import is_module
+from depyf.text.repeated_lines import LineShapes
 
 HEAD = "class GraphModule(torch.nn.Module):\n    def forward(self, primals_1):\n"
 

@@ -1,4 +1,4 @@
-"""A long generated text, and a short one that compiles exactly when the long one does.
+"""Leave out repeated lines of a long generated text, such that the rest compiles exactly when all of it does.
 
 The graph of a model with many layers repeats a few lines over and over, with other numbers.  Whether it is Python
 is seen from one line of each shape: a complete line that follows a complete line at the same indentation, and that
@@ -11,6 +11,8 @@ from __future__ import annotations
 import keyword
 import re
 from typing import Dict, List, Set, Tuple
+
+from depyf.text.quoted_strings import is_closed
 
 _SHORT = 4000  # characters; compiling less costs no more than comparing lines
 _DIGITS = str.maketrans("23456789", "11111111")
@@ -72,14 +74,3 @@ def _is_complete(line: str) -> bool:
     if word is None or keyword.iskeyword(word[1]) or line[-1] in ":\\,":
         return False
     return is_closed(line)
-
-
-def is_closed(piece: str) -> bool:
-    """Return whether no bracket and no text constant that began in `piece` is open at its end."""
-    return (
-        piece.count("(") == piece.count(")")
-        and piece.count("[") == piece.count("]")
-        and piece.count("{") == piece.count("}")
-        and piece.count("'") % 2 == 0
-        and piece.count('"') % 2 == 0
-    )
