@@ -77,7 +77,13 @@ class RandomExpressions:
 
     def atom(self) -> str:
         """Return a name or a constant."""
-        return self.name() if self.chance.random() < 0.88 else self.chance.choice(CONSTANTS)
+        return self.name() if self.chance.random() < 0.93 else self.chance.choice(CONSTANTS)
+
+    def source(self, place: Place, size: int) -> str:
+        """Return an expression that is mostly an object which can be called, iterated, entered and awaited."""
+        if self.chance.random() < 0.55:
+            return self.name()
+        return self.call(place, size - 1) if self.one_in(2) else self.expression(place, size)
 
     def expression(self, place: Place, size: int) -> str:
         """Return a random expression with about `size` levels."""
@@ -88,19 +94,18 @@ class RandomExpressions:
     def call(self, place: Place, size: int) -> str:
         """Return a call with any kind of arguments."""
         callee = self.chance.choice(["g", "h", "m", self.local(), f"{self.name()}.{self.chance.choice(ATTRIBUTES)}"])
-        if self.one_in(8):
-            callee = self.expression(place, size)
-            callee = f"({callee})"
+        if self.one_in(10):
+            callee = f"({self.expression(place, size)})"
         e = partial(self.expression, place, size)
         arguments = [e() for _ in range(self.chance.choice([0, 0, 1, 1, 1, 2, 2, 3]))]
         if self.one_in(10):
-            arguments.insert(self.chance.randint(0, len(arguments)), f"*{e()}")
+            arguments.insert(self.chance.randint(0, len(arguments)), f"*{self.source(place, size)}")
         if self.one_in(6):
             arguments.append(f"k={e()}")
         if self.one_in(10):
             arguments.append(f"j={e()}")
         if self.one_in(14):
-            arguments.append(f"**{e()}")
+            arguments.append(f"**{self.source(place, size)}")
         return f"{callee}({', '.join(arguments)})"
 
     def attribute(self, place: Place, size: int) -> str:
@@ -190,10 +195,10 @@ class RandomExpressions:
         e = partial(self.expression, place, size)
 
         def item() -> str:
-            return f"*{e()}" if self.one_in(7) else e()
+            return f"*{self.source(place, size)}" if self.one_in(7) else e()
 
         def pair() -> str:
-            return f"**{e()}" if self.one_in(7) else f"{e()}: {e()}"
+            return f"**{self.source(place, size)}" if self.one_in(7) else f"{e()}: {e()}"
 
         kind = self.chance.randrange(5)
         if kind == 0:
@@ -214,7 +219,7 @@ class RandomExpressions:
             target = self.chance.choice(["u", "v", "a", "u, v", "[u, *v]"])
             first = replace(place if at == 0 else inner, walrus=False)
             word = "async for" if place.can_await and self.one_in(5) else "for"
-            text += f" {word} {target} in {self.expression(first, size)}"
+            text += f" {word} {target} in {self.source(first, size)}"
             for _ in range(self.chance.choice([0, 0, 1, 1, 2])):
                 text += f" if {self.expression(inner, size)}"
         return text, inner
@@ -270,9 +275,9 @@ class RandomExpressions:
         if place.can_yield:
             ways += [f"(yield {self.expression(place, size)})", "(yield)", f"(yield {self.expression(place, size)})"]
         if place.can_yield and place.kind == "generator":
-            ways += [f"(yield from {self.expression(place, size)})"]
+            ways += [f"(yield from {self.source(place, size)})"]
         if place.can_await:
-            ways += [f"(await {self.expression(place, size)})"] * 2
+            ways += [f"(await {self.source(place, size)})"] * 2
         return self.chance.choice(ways) if ways else self.boolean(place, size)
 
     def target(self, place: Place, names: Sequence[str] = LOCALS) -> str:

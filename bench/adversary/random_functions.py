@@ -110,7 +110,7 @@ class Statements(RandomExpressions):
         body = self.declared(place)
         if self.one_in(15):
             body.insert(0, '"""Documented."""')
-        if place.depth == 1 and not self.one_in(5):
+        if place.depth == 1 and not self.one_in(10):
             body += self.chance.sample(["c = g(a)", "d = h", "z = m()", "c = d = g()", "z = [b]"], 4)
         if place.depth == 1 and self.one_in(40):
             body += self.many()
@@ -221,7 +221,7 @@ class Statements(RandomExpressions):
         return [
             self.chance.choice(
                 [
-                    f"{self.targets(place)} = {e()}",
+                    f"{self.targets(place)} = {self.source(place, 1)}",
                     f"{self.targets(place)} = {e()}, {e()}",
                     f"{self.target(place)}, {self.target(place)} = {e()}, {e()}",
                     f"{same}, {same} = {e()}, {e()}",
@@ -344,7 +344,7 @@ class Statements(RandomExpressions):
         inside = replace(place, in_loop=True, in_group=False)
         word = "async for" if place.can_await and self.one_in(2) else "for"
         target = self.targets(place) if self.one_in(4) else self.target(place)
-        over = self.chance.choice([self.name(), self.expression(place, 1), f"({self.atom()}, {self.atom()})"])
+        over = self.chance.choice([self.name(), self.source(place, 1), f"({self.atom()}, {self.atom()})"])
         lines = [f"{word} {target} in {over}:", *self.suite(inside)]
         return lines + (["else:", *self.suite(place)] if self.one_in(4) else [])
 
@@ -382,7 +382,7 @@ class Statements(RandomExpressions):
         word = "async with" if place.can_await and self.one_in(2) else "with"
 
         def item() -> str:
-            manager = self.expression(place, 1)
+            manager = self.source(place, 1)
             target = f"({self.targets(place)})" if self.one_in(8) else self.target(place)
             return f"{manager} as {target}" if self.one_in(2) else manager
 

@@ -61,6 +61,7 @@ class World:
         self.made = 0
         self.count = 0
         self.is_on = False
+        self.given: Dict[str, int] = {}  # how many items each iterator has given
         self.namespace: Dict[str, Any] = {}
 
     def mark(self, *entry: Any) -> None:
@@ -106,7 +107,7 @@ class World:
         if not self.is_on:
             return self.new()
         kind = self.random()
-        if kind < 0.8:
+        if kind < 0.9:
             return self.new()
         n = int(kind * 1000) % 10
         if n < 2:
