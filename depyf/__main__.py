@@ -22,15 +22,17 @@ def target(text: str) -> Any:
     if os.path.exists(place) or place.endswith((".py", ".pyc")):
         code = code_of_file(place)
         return nested(code, name) if name else code
-    if not name:
-        return code_of_module(place)
     try:
+        if not name:
+            return code_of_module(place)
         found: Any = importlib.import_module(place)
         for part in name.split("."):
             found = getattr(found, part)
-    except (Exception, SystemExit) as error:  # importing runs the module
-        raise NotFound(f"{text} cannot be imported: {error or type(error).__name__}") from error
-    return found
+        return found
+    except NotFound:
+        raise
+    except (Exception, SystemExit) as error:  # importing a module or its package runs it
+        raise NotFound(f"{text} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def run_decompile(options: argparse.Namespace) -> int:

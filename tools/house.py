@@ -90,7 +90,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.code_origin",  # the form in which it describes Dynamo to the decompiler
     ),
     # The public door: it alone asks the torch side for the names that Dynamo invents, so no stage has to.
-    "depyf.decompiler": ("depyf.errors", "depyf.decompiler.*", "depyf.torch_hooks.internals"),
+    "depyf.decompiler": ("depyf.errors", "depyf.signals", "depyf.decompiler.*", "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.disk": (*_BOTTOM, *_DATA, "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.guards": (*_BOTTOM, "depyf.record", "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.graphs": (*_BOTTOM, *_DATA, "depyf.decompiler.*", *_FILES),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, List, Optional
+from typing import Any, List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.attempt import Decompilation
 from depyf.decompiler.attempt.stage_order import print_tree
@@ -17,6 +17,7 @@ from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Assumption, Divergence, Grade, Verdict
 from depyf.decompiler.syntax import ClassDef, Module, walk
 from depyf.errors import UserError
+from depyf.signals import is_from_signal_handler
 from depyf.torch_hooks.internals.generated_code import DYNAMO, MAYBE_DYNAMO, original_function
 
 __all__ = [
@@ -63,29 +64,44 @@ def decompilation_of(thing: Any, *, stands_alone: bool = False) -> Decompilation
 
     `stands_alone`: the text will be run as it is (see `decompile_frame`).
     """
-    thing = original_function(thing)
-    if isinstance(thing, type):
-        statement = _class_statement(thing)
-        if statement is not None:
-            return statement
-    function = getattr(thing, "__func__", thing)
-    return decompile_frame(
-        code_of(thing),
-        generator=MAYBE_DYNAMO,
-        function=function if isinstance(function, FunctionType) else None,
-        stands_alone=stands_alone,
-    )
+    code, function, class_path = _found(thing)
+    statement = _class_statement(class_path) if class_path is not None else None
+    if statement is not None:
+        return statement
+    return decompile_frame(code, generator=MAYBE_DYNAMO, function=function, stands_alone=stands_alone)
+
+
+class _Found(NamedTuple):
+    """What there is of a thing to decompile."""
+
+    code: CodeType
+    function: Any  # the FunctionType, if it is one; for mypy a descriptor
+    class_path: Optional[Tuple[CodeType, ...]]  # from the module to the body of a class
+
+
+def _found(thing: Any) -> _Found:
+    """Find the code of a thing; an object whose own attributes raise has none."""
+    try:
+        thing = original_function(thing)
+        function = getattr(thing, "__func__", thing)
+        path = path_to_class(thing) if isinstance(thing, type) else None
+        code = path[-1] if path is not None else code_of(thing)
+        return _Found(code, function if isinstance(function, FunctionType) else None, path)
+    except (UserError, TypeError, MemoryError):
+        raise
+    except Exception as error:
+        if is_from_signal_handler(error):
+            raise
+        kind = type(thing).__name__
+        raise TypeError(f"depyf cannot read the code of this {kind}: {type(error).__name__}: {error}") from error
 
 
 def _name(thing: Any) -> str:
-    return code_of(original_function(thing)).co_name
+    return _found(thing).code.co_name
 
 
-def _class_statement(cls: type) -> Optional[Decompilation]:
+def _class_statement(path: Tuple[CodeType, ...]) -> Optional[Decompilation]:
     """Return the class statement with its bases and decorators, or None if the code around it is not proved."""
-    path = path_to_class(cls)
-    if path is None:
-        return None
     around = next(code for code in reversed(path[:-1]) if not code.co_name.startswith("<generic"))
     name = path[-1].co_name
     same_name = [const for const in around.co_consts if isinstance(const, CodeType) and const.co_name == name]

@@ -39,7 +39,7 @@ def code_of(thing: Any) -> CodeType:
             found = path[-1] if path else None
         else:
             names = ("__func__", "__code__", "gi_code", "cr_code", "ag_code", "f_code")
-            found = next((value for value in (_attribute(thing, name) for name in names) if value is not None), None)
+            found = next((value for value in (getattr(thing, name, None) for name in names) if value is not None), None)
         if found is None and isinstance(thing, type):
             raise TypeError(
                 f"depyf cannot decompile {describe(thing)}: no Python bytecode of its body was found. Classes do not "
@@ -62,17 +62,9 @@ def is_path(thing: Any) -> bool:
     return isinstance(thing, str) and thing.endswith((".py", ".pyc"))
 
 
-def _attribute(thing: Any, name: str) -> Any:
-    """Return an attribute, or None where there is none or the object's own code raises."""
-    try:
-        return getattr(thing, name, None)
-    except Exception:
-        return None
-
-
 def describe(thing: Any) -> str:
     """Describe a thing for a message."""
-    name = _attribute(thing, "__qualname__") or _attribute(thing, "__name__")
+    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
     if isinstance(thing, type):
         return f"the class {thing.__qualname__}"
     kind = type(thing).__name__

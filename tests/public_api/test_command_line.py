@@ -10,6 +10,7 @@ import py_compile
 import struct
 import subprocess
 import sys
+import types
 from opcode import opmap
 
 import pytest
@@ -103,8 +104,11 @@ def test_a_module_that_fails_or_exits_when_imported_is_one_line(tmp_path, capsys
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "raises_here.py").write_text("raise KeyError('in the module')\n")
     (tmp_path / "exits_here.py").write_text("import sys\nsys.exit(3)\n")
+    (tmp_path / "package_here").mkdir()
+    (tmp_path / "package_here" / "__init__.py").write_text("1 / 0\n")
     assert "in the module" in one_line(capsys, "raises_here:f")
-    assert "cannot be imported" in one_line(capsys, "exits_here:f")
+    assert "SystemExit: 3" in one_line(capsys, "exits_here:f")
+    assert "ZeroDivisionError" in one_line(capsys, "package_here.module")
 
 
 def test_a_path_is_decompiled_as_the_command_line_does(tmp_path):
@@ -135,6 +139,34 @@ def test_a_function_inside_without_a_proved_text_gives_exit_status_1(tmp_path, c
     place.write_bytes(bytes_of_pyc(module.replace(co_consts=consts)))
     status, out, err = run(capsys, "decompile", str(place))
     assert status == 1 and "def f():" in out and err.startswith("depyf: ") and err.count("\n") == 1
+
+
+class RaisesInAttributes:
+    def __getattribute__(self, name):
+        raise KeyError(name)
+
+
+class RaisesAsPath:
+    def __fspath__(self):
+        raise KeyError("path")
+
+
+NO_CODE = [RaisesInAttributes, RaisesAsPath, lambda: types.ModuleType("none"), lambda: "no path", int]
+
+
+@pytest.mark.parametrize("make", NO_CODE)
+def test_what_has_no_code_is_a_type_error_whatever_its_own_attributes_do(make):
+    for strict in (False, True):
+        with pytest.raises(TypeError, match="depyf can"):
+            depyf.decompile(make(), strict=strict)
+
+
+def test_a_reader_that_stops_early_sees_no_traceback(tmp_path):
+    source = tmp_path / "long.py"
+    source.write_text("x = 1\n" * 50_000)
+    command = f"{sys.executable} -m depyf decompile {source} | head -1"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "x = 1\n" and done.stderr == ""
 
 
 def test_a_terminal_that_cannot_show_the_text_is_one_line(tmp_path, capsys, monkeypatch):
