@@ -241,7 +241,11 @@ def _write_first(frame: Frame) -> None:
     if holder is None:
         _write(frame, stack.pending.pop(0))
         return
-    later, stack.pending = stack.pending[1:], stack.pending[:1]
+    inside = set(map(id, pending_inside(holder)))
+    count = max(place for place, other in enumerate(stack.pending, 1) if id(other) in inside)
+    if any(id(other) not in inside for other in stack.pending[:count]):
+        raise Unstructured("something else happens while a display is being made")
+    later, stack.pending = stack.pending[count:], stack.pending[:count]
     give_name(frame, holder)
     stack.pending.extend(later)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, List, Sequence
+from typing import Any, Dict, List, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
@@ -27,6 +27,7 @@ USES_OF_LOCALS = frozenset({
     "LOAD_LOCAL", "STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CELL", "STORE_CELL", "DELETE_CELL",
     "SAVE_CELL", "RENEW_CELL", "LOAD_CLOSURE",
 })  # fmt: skip
+_EXPRESSIONS = frozenset({*COMPREHENSIONS, "<lambda>"})
 READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
 
 
@@ -36,6 +37,8 @@ def function_body(frame: Frame, tree: Any, is_nested: bool = False) -> List[s.St
     `is_nested`: it is inside another one, so its text alone decides which of its variables are cells.
     """
     scope = frame.scope
+    for name in hidden_globals(scope):
+        scope.declare_global(scope.global_name(name))
     body = written_statements(frame, tree)
     head: List[s.Statement] = []
     docstring = docstring_of(scope.code)
@@ -54,14 +57,31 @@ def function_body(frame: Frame, tree: Any, is_nested: bool = False) -> List[s.St
     if scope.code.co_flags & GENERATORS and not _yields(scope):
         head.append(s.If(s.Constant(False), [s.Expr(s.Yield())]))  # a generator that never yields
     head.extend(s.AnnAssign(s.Name(name), s.Constant(...)) for name in unset_cells(scope))
-    unused = unused_locals(scope)
+    cells = uncaptured_cells(scope) if is_nested else []
+    unused = unset_names(scope) if scope.is_namespace else unused_locals(scope)
+    unused = [name for name in unused if name not in cells]
     if unused:
         nothing: List[s.Statement] = [s.Assign([s.Name(name) for name in unused], s.Constant(None))]
         head.append(s.If(s.Constant(False), nothing))
-    cells = uncaptured_cells(scope) if is_nested else []
     if cells:
         head.append(s.If(s.Constant(False), [_capture(scope, cells)]))
     return head + body
+
+
+def hidden_globals(scope: Scope) -> List[str]:
+    """Return the globals that are read here, by lambdas and comprehensions, too, and that functions around hide."""
+    if not scope.locals_around or scope.code.co_name == "<lambda>":
+        return []
+    found: Dict[str, None] = {}
+    work = [scope.program]
+    while work:
+        program = work.pop()
+        for op in program.ops:
+            if op.kind == "LOAD_GLOBAL" and op.arg in scope.locals_around:
+                found[op.arg] = None
+            elif op.kind == "CONST" and isinstance(op.arg, CodeType) and op.arg.co_name in _EXPRESSIONS:
+                work.append(scope.settings.structure(op.arg)[0])
+    return list(found)
 
 
 def uncaptured_cells(scope: Scope) -> List[str]:
@@ -76,9 +96,7 @@ def uncaptured_cells(scope: Scope) -> List[str]:
 
 def _capture(scope: Scope, cells: Sequence[str]) -> s.Statement:
     """Return a statement that makes cells of variables, and variables of those that nothing sets."""
-    stored = {op.arg for op in scope.program.ops if op.kind in ("STORE_CELL", "DELETE_CELL")}
-    stored.update(scope.code.co_varnames, ["__class__"])
-    unset: List[s.Expression] = [s.Name(spelled(name)) for name in cells if name not in stored]
+    unset: List[s.Expression] = [s.Name(spelled(name)) for name in cells if _is_unset(scope, name)]
     function = lambda_over([spelled(name) for name in cells])
     return s.Assign(unset, function) if unset else s.Expr(function)
 
@@ -136,13 +154,31 @@ def is_set_inside(scope: Scope, name: str) -> bool:
 
 def unused_locals(scope: Scope) -> List[str]:
     """Return the locals that only dropped code sets: those that are read, and all if the frame reads its own names."""
-    if scope.is_namespace:
-        return []
     found = set(never_set(scope.program, scope.maybe_unbound))
     if sees_local_names(scope.program):
         used = {op.arg for op in scope.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(scope.code))
         found.update(set(scope.code.co_varnames) - used)
-    return [spelled(name) for name in dict.fromkeys(scope.code.co_varnames) if name in found]
+    found.update(name for name in uncaptured_cells(scope) if _is_unset(scope, name))
+    return [
+        spelled(name) for name in dict.fromkeys((*scope.code.co_varnames, *scope.code.co_cellvars)) if name in found
+    ]
+
+
+def _is_unset(scope: Scope, cell: str) -> bool:
+    """Return whether nothing sets a cell: no instruction, and no caller."""
+    stores = ("STORE_CELL", "DELETE_CELL")
+    is_stored = any(op.kind in stores and op.arg == cell for op in scope.program.ops)
+    return not is_stored and cell not in scope.code.co_varnames and cell != "__class__"
+
+
+def unset_names(scope: Scope) -> List[str]:
+    """Return the names of a class body that only dropped code sets: else they would be those of functions around."""
+    if not scope.locals_around:
+        return []
+    ops = scope.program.ops
+    stored = {op.arg for op in ops if op.kind in ("STORE_NAME", "DELETE_NAME")}
+    read = dict.fromkeys(op.arg for op in ops if op.kind == "LOAD_NAME")
+    return [spelled(name) for name in read if name in scope.locals_around and name not in stored]
 
 
 def mentions(scope: Scope, name: str) -> bool:

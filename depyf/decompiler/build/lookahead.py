@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from depyf.decompiler.bytecode.microops import STORES, STRUCTURED, Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed, stack_effect
 
 # Stores that end a target: how many entries above the value they take.
 _TAKES = {**dict.fromkeys(STORES, 0), "STORE_ATTR": 1, "STORE_SUBSCR": 2}
@@ -41,10 +41,8 @@ class Upcoming:
             if op.kind in ("UNPACK", "UNPACK_EX") and above == 0:
                 count += stack_effect(op)[1] - 1
                 continue
-            structured = STRUCTURED.get(op.kind)
-            needed = structured[0] if structured else depth_needed(op)
-            if above < needed or op.kind in ("POP", "SWAP", "COPY"):
+            if above < depth_needed(op) or op.kind in ("POP", "SWAP", "COPY"):
                 return False
-            popped, pushed = structured or stack_effect(op)
+            popped, pushed = stack_effect(op)
             above += pushed - popped
         return count == 0

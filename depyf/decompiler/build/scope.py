@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence
 
 from depyf.decompiler.analysis.unbound_locals import captured_from, maybe_unbound, unread_before_store
 from depyf.decompiler.build.constant_nodes import Placeholders
@@ -39,7 +39,7 @@ class Scope:
     """The facts about the variables of one code object, and the declarations that its text needs so far."""
 
     __slots__ = (
-        "program", "code", "settings", "placeholders", "is_namespace", "class_name", "is_in_class", "declared",
+        "program", "code", "settings", "is_namespace", "class_name", "is_in_class", "locals_around", "declared",
         "captured", "maybe_unbound", "unread_before_store", "sets_up_annotations",
     )  # fmt: skip
 
@@ -48,7 +48,6 @@ class Scope:
         self.program = program
         self.code = program.code
         self.settings = settings
-        self.placeholders = settings.placeholders
         # Whether variables live in a mapping, as those of modules and class bodies do.
         self.is_namespace = not is_function and not self.code.co_flags & CO_OPTIMIZED
         self.class_name = class_name
@@ -58,11 +57,24 @@ class Scope:
             self.is_in_class = True
         elif class_name is None:
             self.class_name = class_around(getattr(self.code, "co_qualname", ""))
+        self.locals_around: FrozenSet[str] = frozenset()  # variables of the functions around
         self.declared: Dict[str, List[str]] = {}  # "global" -> names
         self.captured = captured_from(program)
         self.maybe_unbound = maybe_unbound(program)  # reads of locals (offset, name) that may find no value
         self.unread_before_store = unread_before_store(program)  # locals that no value reads when they are stored
         self.sets_up_annotations = False
+
+    @property
+    def placeholders(self) -> Placeholders:
+        """The placeholders of the whole decompilation."""
+        return self.settings.placeholders
+
+    def locals_inside(self) -> FrozenSet[str]:
+        """Return the variables of functions that code inside this one finds by their names alone."""
+        if self.is_namespace:
+            return self.locals_around
+        found = self.locals_around.union(self.code.co_varnames, self.code.co_cellvars, self.code.co_freevars)
+        return found.difference(self.declared.get("global", ()))
 
     def global_name(self, name: str) -> str:
         """Return how a global is spelled."""

@@ -106,6 +106,7 @@ def open_nested(frame: Frame, code: CodeType) -> Tuple[Frame, Any]:
     program, tree = scope.settings.structure(code)
     inner = open_frame(program, scope.settings, frame.tables, scope.class_name)
     inner.scope.is_in_class = inner.scope.is_in_class or scope.is_in_class
+    inner.scope.locals_around = scope.locals_inside()
     return inner, tree
 
 

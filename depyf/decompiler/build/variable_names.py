@@ -11,6 +11,7 @@ from typing import Callable, Collection, Dict, Iterable, List, Mapping, Sequence
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import is_none
 from depyf.decompiler.build.tidying import own_statements
+from depyf.decompiler.decode import decode
 from depyf.decompiler.syntax.provisional import AssertionErrorName, IterOf
 
 _BUILTINS = frozenset(dir(builtins))  # `set = a.set_` would puzzle a reader, and functions inside that use `set`
@@ -22,6 +23,7 @@ class FreshNames:
 
     def __init__(self, code: CodeType, also_taken: Iterable[str] = ()) -> None:
         self.taken: Set[str] = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names, *also_taken}
+        self._inside = [const for const in code.co_consts if isinstance(const, CodeType)]
         self._next: Dict[str, int] = {}
 
     def fresh(self, node: s.Expression) -> str:
@@ -33,12 +35,29 @@ class FreshNames:
         if not base.isidentifier():  # pytest's `@py_assert1`, a comprehension's `.0`
             base = _clean(base)
         name, number = base, self._next.get(base, 1)
-        while name in self.taken or name in _BUILTINS or keyword.iskeyword(name) or not name.isidentifier():
+        while not self._is_free(name):
             name = f"{base}_{number}"
             number += 1
         self._next[base] = number
         self.taken.add(name)
         return name
+
+    def _is_free(self, name: str) -> bool:
+        if name in self.taken or name in _BUILTINS or keyword.iskeyword(name) or not name.isidentifier():
+            return False
+        return not any(reads_global(code, name) for code in self._inside)  # a variable here would hide that from it
+
+
+def reads_global(code: CodeType, name: str) -> bool:
+    """Return whether a code object, or one inside, reads a global of this name."""
+    work = [code]
+    while work:
+        current = work.pop()
+        if name in current.co_names:
+            if any(op.kind in ("LOAD_GLOBAL", "LOAD_NAME") and op.arg == name for op in decode(current).ops):
+                return True
+        work.extend(const for const in current.co_consts if isinstance(const, CodeType))
+    return False
 
 
 def suggestion(node: s.Expression) -> str:

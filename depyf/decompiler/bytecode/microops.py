@@ -182,7 +182,7 @@ def stack_effect(op: Op) -> Tuple[int, int]:
 
     Entries that an op only reads (COPY, SWAP, LIST_APPEND's list, ...) are not counted as popped.
     """
-    fixed = _FIXED.get(op.kind)
+    fixed = _FIXED.get(op.kind) or STRUCTURED.get(op.kind)
     if fixed is not None:
         return fixed
     kind, arg = op.kind, op.arg

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Hashable, List, Optional, Tuple
 
-from depyf.decompiler.bytecode.constant_equality import constant_key
+from depyf.decompiler.bytecode.constant_equality import constant_key, same_op
 from depyf.decompiler.bytecode.location_table import positions_of
 from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, thread_jumps
@@ -28,6 +28,7 @@ def merge_copied_tails(graph: Graph) -> None:
     entries = graph.handler_entries().values()
     handlers = {block for block in entries if not block.ops or block.ops[0].kind != "PUSH_EXC_INFO"}
     _merge_reraises(graph)
+    _merge_ends_of_operators(graph)
     candidates = [block for block in graph.blocks if block not in handlers]
     positions: Optional[List[Any]] = None
     merged_any = False
@@ -54,6 +55,62 @@ def _merge_reraises(graph: Graph) -> None:
     for blocks in groups.values():
         if len(blocks) > 1:
             _lead_to_one_end(graph, blocks, 1)
+
+
+def _merge_ends_of_operators(graph: Graph) -> None:
+    """Make one block of the copies of the end of a function whose last statement is `x or y`.
+
+    The copy that drops x has the place of the whole expression, the one that drops y that of y.
+    """
+    drops = [block for block in graph.blocks if _drops_kept(block)]
+    if not drops:
+        return
+    positions = positions_of(graph.program.code)
+    find_heights(graph)
+    ends = [block for block in graph.blocks if isinstance(block.term, End) and block.ops]
+    for block in drops:
+        if not _drops_kept(block):
+            continue  # another has become the one end
+        size = len(block.ops)
+        around = positions[block.ops[0].offset // 2]
+        copies = [
+            other
+            for other in ends
+            if len(other.ops) >= size
+            and _is_inside(positions[other.ops[-size].offset // 2], around)
+            and all(map(_same_end, other.ops[-size:], block.ops))
+        ]
+        if len(copies) > 1:
+            _lead_to_one_end(graph, copies, size)
+            ends = [other for other in ends if isinstance(other.term, End)]
+
+
+def _drops_kept(block: Block) -> bool:
+    """Return whether a block ends the function after it has dropped a value that `and` or `or` tested and kept."""
+    if not isinstance(block.term, End) or not block.preds or not block.ops or block.ops[0].kind != "POP":
+        return False
+    return all(isinstance(pred.term, Branch) and _keeps_top(pred.ops) for pred in block.preds)
+
+
+def _keeps_top(ops: List[Op]) -> bool:
+    """Return whether the ops before a branch copy the value that it tests."""
+    size = len(ops) - (ops[-1:] != [] and ops[-1].kind == "TO_BOOL")
+    return size > 0 and ops[size - 1].kind == "COPY" and ops[size - 1].arg == 1
+
+
+def _is_inside(position: Tuple[Optional[int], ...], around: Tuple[Optional[int], ...]) -> bool:
+    """Return whether one place in the source lies in another; not if either has no columns."""
+    line, end_line, column, end_column = position
+    first, last, start, end = around
+    if line is None or end_line is None or column is None or end_column is None:
+        return False
+    if first is None or last is None or start is None or end is None:
+        return False
+    return (first, start) <= (line, column) and (end_line, end_column) <= (last, end)
+
+
+def _same_end(one: Op, other: Op) -> bool:
+    return one.handler == other.handler and same_op(one, other)
 
 
 def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
@@ -220,11 +277,11 @@ def _begins_inside(ops: List[Op]) -> bool:
     depth = 0
     for op in ops:
         is_statement = _ends_a_statement(op)
-        if depth < (1 if op.kind == "COMPREHENSION" else depth_needed(op)):
+        if depth < depth_needed(op):
             return not is_statement
         if is_statement:
             return False
-        popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
+        popped, pushed = stack_effect(op)
         depth += pushed - popped
     return False
 
@@ -237,8 +294,8 @@ def _left_alone(ops: List[Op]) -> int:
     """Return how many values the ops leave on the stack; -1 if they use what was there before."""
     depth = 0
     for op in ops:
-        popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
-        if depth < (1 if op.kind == "COMPREHENSION" else depth_needed(op)):
+        popped, pushed = stack_effect(op)
+        if depth < depth_needed(op):
             return -1
         depth += pushed - popped
     return depth

@@ -124,14 +124,14 @@ def kind_of(entry: Block) -> str:
 
 def _kind_of_long_entry(entry: Block) -> str:
     """Distinguish an `except` whose type is computed by several blocks from a `finally`, which its first one
-    resembles."""
+    resembles. (From the body of a `finally` only an exception leads to the tests of an `except`.)"""
     seen, work = {entry}, [entry]
     while work:
         block = work.pop()
         for op in block.ops:
             if op.kind in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH"):
                 return "except" if op.kind == "CHECK_EXC_MATCH" else "except*"
-            if op.kind in ("RERAISE", "POP_EXCEPT", "POP") or op.kind.startswith("STORE_"):
+            if op.kind in ("RERAISE", "POP_EXCEPT"):
                 break
         else:
             for target in block.successors():

@@ -32,6 +32,6 @@ def find_heights(graph: Graph) -> None:
 def height_after(height: int, ops: List[Op]) -> int:
     """Return how high the stack is after the ops."""
     for op in ops:
-        popped, pushed = (1, 1) if op.kind == "COMPREHENSION" else stack_effect(op)
+        popped, pushed = stack_effect(op)
         height += pushed - popped
     return height

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from depyf.decompiler.bytecode.microops import STORES, STRUCTURED, Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed, stack_effect
 
 # Ops that are statements, or parts of statements, wherever they occur.
 STATEMENTS = frozenset({
@@ -25,16 +25,10 @@ def effect(ops: List[Op]) -> Optional[int]:
         kind = op.kind
         if kind in STATEMENTS or (kind in STORES and not (previous == "COPY" and _copied_top(ops, op))):
             return None
-        structured = STRUCTURED.get(kind)
-        if structured is not None:
-            if depth < structured[0]:
-                return None
-            depth += structured[1] - structured[0]
-        else:
-            if depth < depth_needed(op):
-                return None
-            popped, pushed = stack_effect(op)
-            depth += pushed - popped
+        if depth < depth_needed(op):
+            return None
+        popped, pushed = stack_effect(op)
+        depth += pushed - popped
         previous = kind
     return depth
 
@@ -43,10 +37,9 @@ def reaches_below(ops: List[Op]) -> bool:
     """Return whether ops use, in an expression, values that were on the stack before them; not when cleaning up."""
     depth = 0
     for op in ops:
-        structured = STRUCTURED.get(op.kind)
-        if depth < (structured[0] if structured else depth_needed(op)):
+        if depth < depth_needed(op):
             return op.kind not in STATEMENTS and op.kind != "SWAP"
-        popped, pushed = structured or stack_effect(op)
+        popped, pushed = stack_effect(op)
         depth += pushed - popped
     return False
 

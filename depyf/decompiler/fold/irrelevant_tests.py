@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from depyf.decompiler.bytecode.microops import STORES, STRUCTURED, Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Both, Branch, End, Keep, Simple, Test, negated
 from depyf.decompiler.fold.adjacent_blocks import equivalent, take_over
 from depyf.decompiler.fold.expression_ops import STATEMENTS, effect
@@ -71,13 +71,12 @@ def _first_value(ops: List[Op]) -> int:
     """
     depth = size = 0
     for position, op in enumerate(ops, 1):
-        structured = STRUCTURED.get(op.kind)
         if op.kind in STATEMENTS:
             return 0
-        if depth < (structured[0] if structured else depth_needed(op)):
+        if depth < depth_needed(op):
             collects = op.kind in ("LIST_APPEND", "SET_ADD", "MAP_ADD") and op.arg > 1  # in a comprehension
             return size if op.kind != "SWAP" and op.kind not in STORES and not collects else 0
-        popped, pushed = structured or stack_effect(op)
+        popped, pushed = stack_effect(op)
         depth += pushed - popped
         if depth == 1:
             size = position

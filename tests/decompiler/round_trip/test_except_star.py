@@ -16,6 +16,10 @@ PROVED = {
                 q(e)
             except* (p and q and r):
                 pass
+            except* (s := p > q > r):
+                pass
+            except* ([i for i in p], r) as e:
+                q(e)
     """,
     "clauses of an except* that always raise, and what comes after": """
         def f(b):

@@ -14,6 +14,26 @@ import depyf
 from depyf.decompiler import DecompilationError, decompile_frame
 
 SAME_TEXT = {
+    "a function whose last statement is an operator": """
+        def f(b):
+            x and b
+            b.r and (d or m)
+    """,
+    "an operator as the last statement of a branch": """
+        def f(q):
+            with a:
+                b or c
+            if q:
+                b and c
+                return
+            b < c < d or q
+    """,
+    "assignments to places that are computed by conditions": """
+        def f(a, b, c):
+            while h:
+                a[g or b] = b = c
+            b[None >= b not in d] = c = a[b or a].d = c()
+    """,
     "a lambda that several variables get, in a class, too": """
         def f(a):
             x = y = lambda: 1

@@ -424,3 +424,51 @@ def test_definitions_with_private_names_decorators_and_parts_of_all_kinds(source
 def test_a_match_outside_of_functions_that_binds_its_subject_last(around, first, last):
     cases = f"match x:\n    case {first}:\n        a = 1\n    case y:\n        {last}\nz = 1\n"
     same(around + textwrap.indent(cases, "    " if around else ""))
+
+
+@pytest.mark.parametrize("statement", ["h or a", "h and d or c", "b < c < d"])
+def test_an_expression_ends_a_class_or_module(statement):
+    same(f"class K:\n    {statement}")
+    same(f"if x:\n    {statement}\nelse:\n    y")
+
+
+def test_globals_that_functions_around_hide_are_declared():
+    same("""
+        def f():
+            z = m
+
+            def inner():
+                global z
+                return [z for a in b], lambda: z
+
+            class K:
+                global z
+                z
+
+                def method(self):
+                    return z
+
+            return inner, K
+    """)
+
+
+def test_names_of_a_class_that_only_dropped_code_sets():
+    same("""
+        def f():
+            class K:
+                if False:
+                    z = None
+                z
+
+            z = 2
+            return K
+    """)
+
+
+def test_a_name_of_ours_hides_no_global_of_a_function_inside():
+    source = """
+        def f(a, b):
+            for x in a:
+                a[b()] = a[b()] = (b(), lambda: b_result)
+    """
+    assert "b_result = " not in text_of(source).replace("lambda: b_result", "")

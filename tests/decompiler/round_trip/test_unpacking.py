@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from decompile_tools import assert_proved, function_code
+from decompile_tools import assert_proved, assert_same_text, function_code
 
 from depyf.decompiler.pipeline import decompile_frame
 
@@ -38,6 +38,36 @@ PROVED = {
 @pytest.mark.parametrize("source", PROVED.values(), ids=PROVED.keys())
 def test_is_proved(source: str) -> None:
     assert_proved(source)
+
+
+SAME_TEXT = {
+    "several values go to one variable": """
+        def f(b):
+            with g:
+                b, b = b, g
+                a, b, b = x(), y(), z()
+                b, b, b = x(), y(), (*z, 1)
+                a, b, a = x(), y(), z()
+    """,
+    "a list is unpacked into places": """
+        def f(c):
+            c, (d.q,) = [1, h]
+            c, c.p = [d(), g]
+            c, d.q, c = [d, g, h]
+            super()
+    """,
+    "a walrus among values that are stored": """
+        def f(a):
+            c, c = (d := a()), h ** a
+            c, d = (d := a()), h ** a
+            c, d.e, a = (d := a()), h ** a, (b := c)
+    """,
+}
+
+
+@pytest.mark.parametrize("source", SAME_TEXT.values(), ids=SAME_TEXT.keys())
+def test_comes_back_as_it_was_written(source: str) -> None:
+    assert_same_text(source)
 
 
 def test_a_global_with_an_unspellable_name_is_still_read() -> None:
