@@ -19,6 +19,7 @@ LATER_BY_ONE = "a death comes one operation later"
 LATER_AFTER_EXCEPTION = "a death comes later, after an exception"
 AT_RETURN = "a death moves across the return"
 ORDER = "deaths between the same two operations in another order"
+ORDER_AT_RETURN = "deaths in another order, as the frame returns"
 ORDER_AFTER_EXCEPTION = "deaths in another order, where an exception has left the frame"
 CRASH = "one of the two crashes"
 
@@ -28,12 +29,13 @@ NAMED: Dict[str, FrozenSet[str]] = {
     "EARLY_RELEASE": frozenset({EARLIER}),
     "HELD_DURING_LAST_USE": frozenset({LATER_BY_ONE}),
     "HELD_WHILE_HANDLING": frozenset({LATER_AFTER_EXCEPTION}),
-    "TEMPORARIES": frozenset({EARLIER, LATER_BY_ONE, LATER, LATER_AFTER_EXCEPTION, ORDER_AFTER_EXCEPTION}),
+    # Where a name of ours is bound as long as an exception is handled, what it holds dies after the user's variables.
+    "TEMPORARIES": frozenset({EARLIER, LATER_BY_ONE, LATER, LATER_AFTER_EXCEPTION, ORDER, ORDER_AFTER_EXCEPTION}),
     "ITERATORS_GIVE_THEMSELVES": frozenset({OPERATIONS}),
     "SHARED_VARIABLES_BOUND": frozenset(),
     "NOT_SEEN_IN_TRACEBACKS": frozenset({NAMES_IN_TRACEBACK}),
     "TUPLES_BY_VALUE": frozenset(),
-    "RELEASE_ORDER": frozenset({ORDER, ORDER_AFTER_EXCEPTION, MISSING_NAME, AT_RETURN}),
+    "RELEASE_ORDER": frozenset({ORDER, ORDER_AT_RETURN, ORDER_AFTER_EXCEPTION, MISSING_NAME, AT_RETURN}),
 }
 # Entries of the harness; all others are operations, and end with the exception that was being handled.
 OF_HARNESS = frozenset(
@@ -113,16 +115,17 @@ def kinds_of_deaths(left: List[Entry], right: List[Entry]) -> Iterable[str]:
         else:
             yield LATER_BY_ONE if b == a + 1 else LATER
     if not moved:
-        yield ORDER if any(is_ordered_before_end(left, right)) else ORDER_AFTER_EXCEPTION
+        yield from kinds_of_order(left, right)
 
 
-def is_ordered_before_end(left: List[Entry], right: List[Entry]) -> Iterable[bool]:
-    """Yield for each difference of two logs whether it is before the end of a frame that an exception left."""
+def kinds_of_order(left: List[Entry], right: List[Entry]) -> Iterable[str]:
+    """Yield where deaths come in another order: as the frame returns, after an exception has left it, or before."""
     cleared = False
-    for a, b in zip(left, right):
+    for n, (a, b) in enumerate(zip(left, right)):
         cleared = cleared or a[0] == "traceback cleared"
         if a != b:
-            yield not cleared
+            after = next((entry[0] for entry in left[n:] if entry[0] != "dies"), "")
+            yield ORDER_AFTER_EXCEPTION if cleared else ORDER_AT_RETURN if after in ("returns", "stops") else ORDER
 
 
 def is_after_exception(entries: List[Entry], at: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 import zlib
 from dataclasses import dataclass
@@ -200,6 +201,8 @@ def shown(value: Any, depth: int = 0) -> str:
         return f"{kind.__name__}({shown(value.args, depth + 1)})"
     if kind is slice:
         return f"slice({shown((value.start, value.stop, value.step), depth + 1)})"
+    if kind is str:
+        return ADDRESS.sub("", repr(value))
     if kind in PLAIN:
         return repr(value)
     return f"<{kind.__name__} {getattr(value, '__qualname__', '')}>"
@@ -214,6 +217,7 @@ def shown_class(value: type, depth: int) -> str:
     return f"<class {value.__qualname__} {', '.join(inside)}>"
 
 
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 PLAIN = frozenset({int, str, float, bool, type(None), bytes, complex, type(...)})
 
 
