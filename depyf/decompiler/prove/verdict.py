@@ -25,7 +25,7 @@ class Assumption(enum.Enum):
 
     INSTALLED_GLOBALS_CONSTANT = "the globals that Dynamo installed keep their values while the frame runs"
     TEMPORARIES = (
-        "nothing depends on temporaries: on the names of invented variables, or on when values that only temporaries "
+        "nothing depends on temporaries: on the names of invented variables, or on when values that temporaries "
         "hold are released"
     )
     ITERATORS_GIVE_THEMSELVES = "what a loop goes on with is an iterator, and its `__iter__` gives itself"
