@@ -2,7 +2,7 @@
 
 Torch reports them in several ways, all of which are read here:
 
-- `add_skip_reason(reason, frame)` is called for each frame that Dynamo does not compile (see `skip_hook`).
+- `add_skip_reason(reason, frame)` is called for each frame that Dynamo does not compile (see `skip_listener`).
 - The structured trace has each compilation that began and gave no frame: its graph breaks, and how it failed
   (`fail_type` and `fail_reason` of `compilation_metrics`).
 - A torch without the first of these lists what it met all the same (`input_codes`): what never began to compile, and

@@ -15,7 +15,7 @@ from typing import Any, Callable, Iterable, List, Tuple
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo, with_dynamo_disabled
 
-_NAME = "lazy_format_graph_code"
+_ROWS = ("graph_formatter", "graph_formatter_of_fx")  # of the table of private hooks
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class CustomStage:
 
 def attach(receive: Callable[[CustomStage], None]) -> Callable[[], None]:
     """Call `receive` for each announced stage; returns the function that stops it."""
-    originals = [private_hooks.find(name) for name in ("graph_formatter", "graph_formatter_of_fx")]
+    originals = [private_hooks.find(row) for row in _ROWS]
     replaced: List[Tuple[Any, Any]] = []
     bound: List[str] = []
     before = dict.fromkeys(sys.modules)
@@ -47,15 +47,17 @@ def attach(receive: Callable[[CustomStage], None]) -> Callable[[], None]:
 
 
 def _bind(old: Any, new: Any, modules: Iterable[str]) -> List[str]:
-    """Bind the name anew in torch and in modules outside torch that imported it; returns the modules changed."""
-    homes = {private_hooks.hook(name).module for name in ("graph_formatter", "graph_formatter_of_fx")}
+    """Bind the function's name anew in torch and in modules outside torch that imported it; returns those changed."""
+    rows = [private_hooks.hook(row) for row in _ROWS]
+    homes, attributes = {row.module for row in rows}, {row.attribute for row in rows}
     bound = []
     for name in modules:
         if not name.startswith("torch.") or name in homes:
             module = sys.modules.get(name)
-            if isinstance(module, ModuleType) and vars(module).get(_NAME) is old:
-                setattr(module, _NAME, new)
-                bound.append(name)
+            for attribute in attributes if isinstance(module, ModuleType) else ():
+                if vars(module).get(attribute) is old:
+                    setattr(module, attribute, new)
+                    bound.append(name)
     return bound
 
 
@@ -66,13 +68,13 @@ def _announcing(original: Any, receive: Callable[[CustomStage], None]) -> Any:
 
     @skipped_by_dynamo
     @functools.wraps(original)
-    def lazy_format_graph_code(name: str, graph_module: Any, *args: Any, **kwargs: Any) -> Any:
+    def formatter(name: str, graph_module: Any, *args: Any, **kwargs: Any) -> Any:
         caller = str(sys._getframe(1).f_globals.get("__name__", ""))
         if caller.split(".")[0] != "torch":  # torch's own stages come through the structured trace
             announce(name, graph_module)
         return original(name, graph_module, *args, **kwargs)
 
-    return lazy_format_graph_code
+    return formatter
 
 
 def _readable(graph_module: Any) -> str:

@@ -1,8 +1,8 @@
 """Every private name of torch that depyf uses, in one table: a torch that renamed a hook is a change of this table.
 
 `find` returns the object behind a row, or None where this torch does not have it: the caller continues without it, at
-the price in the last column.  Nothing else in depyf imports private names of torch.  The tests have also run on 2.10
-and 2.11, which lie between versions that were checked (docs/test-runs.md has the runs).
+the price in the last column.  No other module spells these names.  The tests have also run on 2.10 and 2.11, which lie
+between versions that were checked (docs/test-runs.md has the runs).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from types import CodeType
 from typing import Any, Callable, List, Protocol
 
 from depyf.problems import Problems
-from depyf.torch_hooks.frames import skip_hook
+from depyf.torch_hooks.frames import skip_listener
 from depyf.torch_hooks.graphs import autotuning, custom_stages
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.internals import hook_order, structured_trace
@@ -49,7 +49,7 @@ class Registration:
         with problems.shield("listening to the stages of custom backends"):
             self._detach.append(custom_stages.attach(callbacks.on_custom_stage))
         with problems.shield("listening to why Dynamo skips frames"):
-            self._detach.append(skip_hook.attach(callbacks.on_skip))
+            self._detach.append(skip_listener.attach(callbacks.on_skip))
 
     def move_bytecode_hook(self) -> None:
         """Move the bytecode hook to its place behind those of others; called when a compilation starts."""

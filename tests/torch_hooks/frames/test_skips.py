@@ -228,7 +228,7 @@ def test_the_hooked_function_of_torch_is_restored(tmp_path):
 def test_a_callback_during_the_call_of_a_compiled_function_is_not_mistaken_for_it():
     import weakref
 
-    from depyf.torch_hooks.frames.skip_hook import is_entry
+    from depyf.torch_hooks.frames.skip_listener import is_entry
 
     wrapper = {"__name__": "torch._dynamo.eval_frame"}
     exec("def compile_wrapper(fn, ask):\n    return ask(sys._getframe())\nimport sys\n", wrapper)

@@ -1,6 +1,6 @@
-"""The hook on `add_skip_reason`, which Dynamo calls for each frame that it does not compile (torch 2.12 and newer).
+"""Listen to the frames that Dynamo does not compile, through `add_skip_reason` (torch 2.12 and newer).
 
-It is called once for each code object, since Dynamo never considers one again. Its reasons are general ("an error was
+Dynamo calls it once for each code object, since it never considers one again. The reasons are general ("an error was
 suppressed"); what was wrong is in the compilation of the same thread that ended just before.
 """
 
@@ -13,8 +13,6 @@ from typing import Any, Callable
 
 from depyf.torch_hooks.internals import private_hooks
 
-_NAME = "add_skip_reason"
-
 
 def attach(receive: Callable[[str, CodeType, bool], None]) -> Callable[[], None]:
     """Call `receive(reason, code, entry)` for each frame that Dynamo skips; returns the function that stops it.
@@ -22,20 +20,21 @@ def attach(receive: Callable[[str, CodeType, bool], None]) -> Callable[[], None]
     `entry`: whether the frame is the very function that the program handed to torch.compile.  The name that
     Dynamo calls is bound to a function of ours, which calls torch's own as well, and is bound back at the end.
     """
-    original = private_hooks.find("skip_reasons")
-    home = sys.modules.get(private_hooks.hook("skip_reasons").module)
+    row = private_hooks.hook("skip_reasons")
+    original = private_hooks.find(row.name)
+    home = sys.modules.get(row.module)
     if original is None or home is None:
         return lambda: None
 
-    def add_skip_reason(reason: str, frame: Any) -> Any:
+    def listener(reason: str, frame: Any) -> Any:
         receive(str(reason), frame.f_code, is_entry(frame.f_code, sys._getframe(1)))
         return original(reason, frame)
 
-    setattr(home, _NAME, add_skip_reason)
+    setattr(home, row.attribute, listener)
 
     def detach() -> None:
-        if getattr(home, _NAME, None) is add_skip_reason:
-            setattr(home, _NAME, original)
+        if getattr(home, row.attribute, None) is listener:
+            setattr(home, row.attribute, original)
 
     return detach
 
