@@ -26,11 +26,10 @@ CRASH = "one of the two crashes"
 # Which kinds of difference each assumption of the prover names (docs/proof.md). All others are failures.
 NAMED: Dict[str, FrozenSet[str]] = {
     "INSTALLED_GLOBALS_CONSTANT": frozenset(),
-    "EARLY_RELEASE": frozenset({EARLIER}),
-    "HELD_DURING_LAST_USE": frozenset({LATER_BY_ONE}),
-    "HELD_WHILE_HANDLING": frozenset({LATER_AFTER_EXCEPTION}),
-    # Where a name of ours is bound as long as an exception is handled, what it holds dies after the user's variables.
-    "TEMPORARIES": frozenset({EARLIER, LATER_BY_ONE, LATER, LATER_AFTER_EXCEPTION, ORDER, ORDER_AFTER_EXCEPTION}),
+    # Also the order: what a temporary holds as well as a variable dies when the last of both is released.
+    "TEMPORARIES": frozenset(
+        {EARLIER, LATER_BY_ONE, LATER, LATER_AFTER_EXCEPTION, ORDER, ORDER_AT_RETURN, ORDER_AFTER_EXCEPTION, AT_RETURN}
+    ),
     "ITERATORS_GIVE_THEMSELVES": frozenset({OPERATIONS}),
     "SHARED_VARIABLES_BOUND": frozenset(),
     "NOT_SEEN_IN_TRACEBACKS": frozenset({NAMES_IN_TRACEBACK}),
