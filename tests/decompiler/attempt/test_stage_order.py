@@ -10,7 +10,7 @@ from repository import ROOT
 
 from depyf.code_origin import COMPILER, CodeGenerator
 from depyf.decompiler import pipeline
-from depyf.decompiler.attempt import IDIOMS, Attempt, Request, Rung, graph_stages, stage_order, syntax_trees
+from depyf.decompiler.attempt import IDIOMS, Attempt, Request, Rung, region_trees, stage_order, syntax_trees
 
 sys.path.insert(0, str(ROOT / "tools"))
 import house  # noqa: E402
@@ -19,10 +19,10 @@ import house  # noqa: E402
 DOORS = {
     "decode": (stage_order, "decode"),
     "clean_program": (stage_order, "clean_program"),
-    "flow": (graph_stages, "build_graph"),
-    "clean_graph": (graph_stages, "clean_graph"),
-    "fold": (graph_stages, "fold"),
-    "structure": (graph_stages, "structure"),
+    "flow": (region_trees, "build_graph"),
+    "clean_graph": (region_trees, "clean_graph"),
+    "fold": (region_trees, "fold"),
+    "structure": (region_trees, "structure"),
     "build": (syntax_trees, "build_statements"),
     "printer": (stage_order, "print_source"),
     "recompile": (stage_order, "compile_like"),
@@ -63,7 +63,7 @@ def test_an_attempt_returns_the_text_its_code_and_the_lines_that_belong_together
 
 
 def test_a_function_without_jumps_needs_no_graph(monkeypatch):
-    monkeypatch.setattr(graph_stages, "build_graph", None)
+    monkeypatch.setattr(region_trees, "build_graph", None)
     assert run(lambda a: a + 1).proved
     with pytest.raises(TypeError):
         run(doubled)

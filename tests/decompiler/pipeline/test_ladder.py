@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.decompiler.attempt import graph_stages, stage_order
+from depyf.decompiler.attempt import region_trees, stage_order
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.pipeline import decompile_frame
 
 
 def test_a_function_that_needs_a_lower_rung_leaves_the_rest_of_its_module_readable(monkeypatch):
-    structure = graph_stages.structure
+    structure = region_trees.structure
 
     def fails_on_hard(protected, flags=False):
         if protected.graph.program.code.co_name == "hard":
             raise Unstructured("for the test")
         return structure(protected, flags=flags)
 
-    monkeypatch.setattr(graph_stages, "structure", fails_on_hard)
+    monkeypatch.setattr(region_trees, "structure", fails_on_hard)
     source = "class C:\n    def easy(self):\n        while a:\n            b()\n\n    def hard(self):\n        while a:\n            b()\n"
     result = decompile_frame(compile(source, "<module>", "exec"))
     assert result.proved and result.rung == "state machine"

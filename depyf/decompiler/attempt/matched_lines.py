@@ -1,4 +1,4 @@
-"""The lines of a text that the instructions of the original code belong to."""
+"""Matched lines: the lines of the text that the instructions of the original code belong to."""
 
 from __future__ import annotations
 
