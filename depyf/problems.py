@@ -12,7 +12,7 @@ import sys
 import traceback
 from typing import Any, List
 
-from depyf.signals import is_from_signal_handler
+from depyf.signal_handler_errors import is_from_signal_handler
 from depyf.version import __version__
 
 logger = logging.getLogger("depyf")

@@ -17,7 +17,7 @@ from typing import Dict, Iterator, List, Set, Tuple
 ROOT = Path(__file__).resolve().parent.parent
 MAP = ROOT / "docs" / "house.md"
 
-_BOTTOM = ("depyf.version", "depyf.errors", "depyf.signals", "depyf.text")
+_BOTTOM = ("depyf.version", "depyf.errors", "depyf.signal_handler_errors", "depyf.text")
 _PROGRAM = ("depyf.decompiler.bytecode", "depyf.decompiler.analysis")  # what every stage may ask about a program
 _GRAPH = (*_PROGRAM, "depyf.decompiler.flow", "depyf.decompiler.clean_graph", "depyf.decompiler.fold")
 _DATA = ("depyf.problems", "depyf.record", "depyf.report")
@@ -28,10 +28,10 @@ _FILES = ("depyf.torch_hooks.internals", "depyf.torch_hooks.disk")
 ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.version": (),
     "depyf.errors": (),
-    "depyf.signals": (),
-    "depyf.code_origin": (),
+    "depyf.signal_handler_errors": (),
+    "depyf.code_generator": (),
     "depyf.text": (),
-    "depyf.problems": ("depyf.version", "depyf.signals"),
+    "depyf.problems": ("depyf.version", "depyf.signal_handler_errors"),
     "depyf.decompiler.bytecode": (),
     "depyf.decompiler.decode": ("depyf.decompiler.bytecode",),
     # Of the decoder only the opcode tables: what no table has is never made into a code object.
@@ -73,24 +73,29 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     ),
     "depyf.decompiler.attempt": (
         *_GRAPH,
-        "depyf.code_origin",
+        "depyf.code_generator",
         "depyf.text",
         *(f"depyf.decompiler.{stage}" for stage in ("decode", "clean_program", "structure", "syntax", "build")),
         *(f"depyf.decompiler.{stage}" for stage in ("printer", "recompile", "prove")),
     ),
-    "depyf.decompiler.pipeline": ("depyf.code_origin", "depyf.signals", "depyf.decompiler.*"),
+    "depyf.decompiler.pipeline": ("depyf.code_generator", "depyf.signal_handler_errors", "depyf.decompiler.*"),
     "depyf.record": ("depyf.text",),
     "depyf.report": ("depyf.problems", "depyf.record", "depyf.text"),
     "depyf.torch_hooks": (),
     "depyf.torch_hooks.internals": (
-        "depyf.signals",
+        "depyf.signal_handler_errors",
         "depyf.text",
         "depyf.problems",
         "depyf.record",  # only the compile ids: they are read where torch's trace is read
-        "depyf.code_origin",  # the form in which it describes Dynamo to the decompiler
+        "depyf.code_generator",  # the form in which it describes Dynamo to the decompiler
     ),
     # The public door: it alone asks the torch side for the names that Dynamo invents, so no stage has to.
-    "depyf.decompiler": ("depyf.errors", "depyf.signals", "depyf.decompiler.*", "depyf.torch_hooks.internals"),
+    "depyf.decompiler": (
+        "depyf.errors",
+        "depyf.signal_handler_errors",
+        "depyf.decompiler.*",
+        "depyf.torch_hooks.internals",
+    ),
     "depyf.torch_hooks.disk": (*_BOTTOM, *_DATA, "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.guards": (*_BOTTOM, "depyf.record", "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.graphs": (*_BOTTOM, *_DATA, "depyf.decompiler.*", *_FILES),

@@ -17,7 +17,7 @@ from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Assumption, Divergence, Grade, Verdict
 from depyf.decompiler.syntax import ClassDef, Module, walk
 from depyf.errors import UserError
-from depyf.signals import is_from_signal_handler
+from depyf.signal_handler_errors import is_from_signal_handler
 from depyf.torch_hooks.internals.generated_code import DYNAMO, MAYBE_DYNAMO, original_function
 
 __all__ = [

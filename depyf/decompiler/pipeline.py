@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Dict, Iterator, Mapping, Optional, Tuple
 
-from depyf.code_origin import COMPILER, CodeGenerator
+from depyf.code_generator import COMPILER, CodeGenerator
 from depyf.decompiler.attempt import IDIOMS, Attempt, Decompilation, Request, Rung
 from depyf.decompiler.attempt.failures import Failures
 from depyf.decompiler.attempt.nested_listings import listed_inside
@@ -21,7 +21,7 @@ from depyf.decompiler.printer.listing import annotated_disassembly
 from depyf.decompiler.prove import Grade, Verdict
 from depyf.decompiler.recompile import CannotRecompile
 from depyf.decompiler.syntax.literals import Unspellable
-from depyf.signals import is_from_signal_handler
+from depyf.signal_handler_errors import is_from_signal_handler
 
 RUNGS = (
     IDIOMS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Mapping, Optional, Tuple
 
-from depyf.code_origin import COMPILER, CodeGenerator
+from depyf.code_generator import COMPILER, CodeGenerator
 
 
 @dataclass(frozen=True)

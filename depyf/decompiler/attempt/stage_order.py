@@ -8,8 +8,8 @@ from typing import Dict, List, Mapping, Tuple
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.attempt.decompilation import Decompilation
-from depyf.decompiler.attempt.region_trees import region_tree
 from depyf.decompiler.attempt.matched_lines import matched_lines
+from depyf.decompiler.attempt.region_trees import region_tree
 from depyf.decompiler.attempt.request import Request
 from depyf.decompiler.attempt.rung import Rung
 from depyf.decompiler.attempt.stand_ins import described, implicit_names

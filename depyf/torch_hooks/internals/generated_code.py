@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Any, Tuple
 
-from depyf.code_origin import CodeGenerator
+from depyf.code_generator import CodeGenerator
 
 
 def is_installed_global(name: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict
 
 from depyf.problems import Problems
 from depyf.record import compile_ids
-from depyf.signals import is_from_signal_handler
+from depyf.signal_handler_errors import is_from_signal_handler
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
 

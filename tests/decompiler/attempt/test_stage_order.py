@@ -8,7 +8,7 @@ import sys
 import pytest
 from repository import ROOT
 
-from depyf.code_origin import COMPILER, CodeGenerator
+from depyf.code_generator import COMPILER, CodeGenerator
 from depyf.decompiler import pipeline
 from depyf.decompiler.attempt import IDIOMS, Attempt, Request, Rung, region_trees, stage_order, syntax_trees
 

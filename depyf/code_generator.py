@@ -1,4 +1,4 @@
-"""What made a code object, and which names in it are the maker's own.
+"""Code generators: what made a code object, and which names in it are the maker's own.
 
 CPython's compiler invents no names. Other code generators do: the caller of the decompiler describes one by a
 `CodeGenerator`. No other is built in.
