@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
 from depyf.record import vocabulary as words
-from depyf.record.guard_tests import PROSE, GuardTest
+from depyf.record.guard_conditions import PROSE, GuardTest
 from depyf.record.vocabulary import Installed, SourceOrigin
 
 SCHEMA_VERSION = 1

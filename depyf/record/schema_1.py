@@ -12,7 +12,7 @@ import functools
 import re
 from typing import Any, Callable, Dict, Optional, Tuple
 
-from depyf.record.guard_tests import (
+from depyf.record.guard_conditions import (
     GuardTest,
     InWords,
     NoDimensionMarks,

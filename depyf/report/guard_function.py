@@ -6,7 +6,7 @@ import functools
 import os
 from typing import Sequence
 
-from depyf.record.guard_tests import NoDimensionMarks, PythonTest, SameBody, SameObject
+from depyf.record.guard_conditions import NoDimensionMarks, PythonTest, SameBody, SameObject
 from depyf.record.records import FrameRecord, GuardRecord, Location
 from depyf.report.call_signature import Signature
 from depyf.text import python_source

@@ -65,16 +65,16 @@ def test_a_star_does_not_open_the_rooms_that_come_later():
 @pytest.mark.parametrize(
     "text",
     [
-        "import importlib\ndef f():\n    return importlib.import_module('depyf.report.summary')",
-        "import importlib as il\nil.import_module(name='depyf.report.summary')",
-        "from importlib import import_module as load\nload('depyf.report.summary')",
-        "__import__('depyf.report.summary')",
+        "import importlib\ndef f():\n    return importlib.import_module('depyf.report.closing_summary')",
+        "import importlib as il\nil.import_module(name='depyf.report.closing_summary')",
+        "from importlib import import_module as load\nload('depyf.report.closing_summary')",
+        "__import__('depyf.report.closing_summary')",
     ],
 )
 def test_an_import_by_a_call_counts(tmp_path, text):
     path = tmp_path / "module.py"
     path.write_text(text)
-    assert [name for name, _ in house.imports_of(path, MODULES)] == ["depyf.report.summary"]
+    assert [name for name, _ in house.imports_of(path, MODULES)] == ["depyf.report.closing_summary"]
 
 
 @pytest.mark.parametrize("name", MODULES)

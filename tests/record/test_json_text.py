@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from depyf.record.guard_tests import InWords, PythonTest, SameObject, TypeTest
+from depyf.record.guard_conditions import InWords, PythonTest, SameObject, TypeTest
 from depyf.record.json_text import JsonText
 from depyf.record.records import FrameRecord, GuardRecord, Location
 

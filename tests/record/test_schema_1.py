@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from depyf.record.guard_tests import (
+from depyf.record.guard_conditions import (
     InWords,
     NoDimensionMarks,
     PythonTest,

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from depyf.record.guard_tests import InWords, NoDimensionMarks, PythonTest, SameObject
+from depyf.record.guard_conditions import InWords, NoDimensionMarks, PythonTest, SameObject
 from depyf.record.records import (
     FailedGuard,
     FrameRecord,
@@ -23,8 +23,8 @@ from depyf.record.records import (
     StageRecord,
     Versions,
 )
+from depyf.report.closing_summary import render as summary
 from depyf.report.full_code import render
-from depyf.report.summary import render as summary
 
 LINE_2 = Location("toy.py", 2, "toy_example", "x = a / (torch.abs(a) + 1)")
 LINE_3 = Location("toy.py", 3, "toy_example", "if b.sum() < 0:")

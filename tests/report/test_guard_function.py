@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from depyf.record.guard_tests import (
+from depyf.record.guard_conditions import (
     InWords,
     NoDimensionMarks,
     PythonTest,

@@ -23,7 +23,7 @@ torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
 from depyf.record import journal, records  # noqa: E402
-from depyf.record.guard_tests import (  # noqa: E402
+from depyf.record.guard_conditions import (  # noqa: E402
     Lazy,
     NoDimensionMarks,
     SameBody,
@@ -35,7 +35,14 @@ from depyf.record.guard_tests import (  # noqa: E402
 )
 from depyf.record.records import FailedGuard, GraphBreak, LostFiles, SessionRecord, SkipRecord  # noqa: E402
 from depyf.record.saved_form import from_json, to_json  # noqa: E402
-from depyf.report import full_code, guard_function, manifest, overview, rank_differences, summary  # noqa: E402
+from depyf.report import (  # noqa: E402
+    closing_summary,
+    full_code,
+    guard_function,
+    inspection_overview,
+    manifest,
+    rank_differences,
+)
 
 MARKED = {code: 0x2800 + code for code in range(33, 127)}
 SAME_LENGTH = {code: chr(mark) for code, mark in MARKED.items()}
@@ -276,11 +283,12 @@ def stories(record):
 
 
 def summaries(record):
-    return [summary.render(record, "folder"), summary.render(dataclasses.replace(record, rank=1), "folder")]
+    of_rank_1 = dataclasses.replace(record, rank=1)
+    return [closing_summary.render(record, "folder"), closing_summary.render(of_rank_1, "folder")]
 
 
 def overviews(record):
-    return [overview.render(record), overview.whole_story(record, {})]
+    return [inspection_overview.render(record), inspection_overview.whole_story(record, {})]
 
 
 def of_ranks(records, texts):

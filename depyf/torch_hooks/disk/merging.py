@@ -2,7 +2,7 @@
 
 The last process to leave does it: each checks whether another process of its run still claims a folder, after it
 released its own.  So the work is done once, and no process waits, not even for one that was killed.  Should the last
-one be killed, `python -m depyf finish FOLDER` does the same (see `finishing`).
+one be killed, `python -m depyf finish FOLDER` does the same (see `entry_points.killed_processes`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from depyf.record.records import ProcessRecord, SessionRecord
 from depyf.record.saved_form import from_json, to_json
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report import rank_differences as report
-from depyf.report.summary import distinct_breaks
+from depyf.report.closing_summary import distinct_breaks
 from depyf.torch_hooks.disk.claims import Claim, is_claimed
 from depyf.torch_hooks.disk.leftovers import (
     MANIFEST,

@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Mapping
 from depyf.errors import UserError
 from depyf.problems import Problems
 from depyf.record.records import SessionRecord
-from depyf.report import overview
+from depyf.report import inspection_overview
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.entry_points.inspection_targets import codes_of
 from depyf.torch_hooks.frames import cache_entries
@@ -41,14 +41,14 @@ class Inspection(SessionRecord):
     texts: Mapping[str, str] = field(default_factory=dict)  # name of the file -> its text
 
     def __repr__(self) -> str:
-        return overview.render(self)
+        return inspection_overview.render(self)
 
     def __str__(self) -> str:
-        return overview.whole_story(self, {name: without_file(text) for name, text in self.texts.items()})
+        return inspection_overview.whole_story(self, {name: without_file(text) for name, text in self.texts.items()})
 
     def story(self) -> str:
         """Return the whole story without the graphs and kernels: the text of `full_code_for_*.py`."""
-        return overview.whole_story(self, {})
+        return inspection_overview.whole_story(self, {})
 
 
 class _FolderInMemory(OutputFolder):

@@ -19,8 +19,8 @@ from depyf.errors import UserError
 from depyf.record.records import FunctionRecord, SessionRecord
 from depyf.record.saved_form import to_json
 from depyf.report import full_code
+from depyf.report.closing_summary import render as render_summary
 from depyf.report.rank_differences import summary as render_merged
-from depyf.report.summary import render as render_summary
 from depyf.torch_hooks.disk.claims import Claim, is_claimed
 from depyf.torch_hooks.disk.file_names import full_code_template, same_file
 from depyf.torch_hooks.disk.leftovers import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 
-from depyf.record.guard_tests import (
+from depyf.record.guard_conditions import (
     GuardTest,
     InWords,
     NoDimensionMarks,

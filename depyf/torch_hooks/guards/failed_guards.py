@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Callable, Sequence, Tuple
 
-from depyf.record.guard_tests import TensorTest, TorchState, TypeTest
+from depyf.record.guard_conditions import TensorTest, TorchState, TypeTest
 from depyf.record.records import FailedGuard, GuardRecord
 from depyf.text.lines import shortened
 from depyf.torch_hooks.guards.frame_values import Variables

@@ -19,7 +19,7 @@ import sys
 from types import ModuleType
 from typing import Callable, NamedTuple
 
-from depyf.record.guard_tests import (
+from depyf.record.guard_conditions import (
     GuardTest,
     InWords,
     NoDimensionMarks,

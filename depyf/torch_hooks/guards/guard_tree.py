@@ -19,7 +19,7 @@ import functools
 import re
 from types import CodeType
 
-from depyf.record.guard_tests import GuardTest, PythonTest
+from depyf.record.guard_conditions import GuardTest, PythonTest
 from depyf.record.records import GuardRecord
 from depyf.torch_hooks.guards.condition_cache import tests_of
 from depyf.torch_hooks.guards.guard_kinds import Leaf

@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Sequence, Tuple
 
-from depyf.record.guard_tests import TorchState
+from depyf.record.guard_conditions import TorchState
 from depyf.text.lines import shortened
 from depyf.torch_hooks.guards.frame_values import Variables
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable

@@ -10,9 +10,9 @@ from typing import Any, Dict
 
 from depyf.record.records import SessionRecord
 from depyf.report import full_code
+from depyf.report.closing_summary import render as render_summary
 from depyf.report.manifest import render as render_manifest
 from depyf.report.rank_differences import summary as render_merged
-from depyf.report.summary import render as render_summary
 from depyf.torch_hooks.disk import merging
 from depyf.torch_hooks.disk.file_names import full_code_template
 from depyf.torch_hooks.disk.folder import MANIFEST, TIMINGS, OutputFolder

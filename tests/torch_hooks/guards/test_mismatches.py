@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from depyf.record.guard_tests import TensorProperties, TensorTest, TorchState
+from depyf.record.guard_conditions import TensorProperties, TensorTest, TorchState
 from depyf.record.records import GuardRecord, Location
 from depyf.torch_hooks.guards import mismatches
 from depyf.torch_hooks.guards.failed_guards import failed_guards, failures

@@ -1,11 +1,11 @@
-"""What is compiled now, for a terminal or a notebook: an overview, and the whole story in one text."""
+"""What `depyf.inspect` shows on a terminal or in a notebook: an overview, and the whole story in one text."""
 
 from __future__ import annotations
 
 import textwrap
 from typing import List, Mapping
 
-from depyf.record.guard_tests import NoDimensionMarks, TensorTest, ValueTest
+from depyf.record.guard_conditions import NoDimensionMarks, TensorTest, ValueTest
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, SessionRecord
 from depyf.report import full_code
 from depyf.text import python_source

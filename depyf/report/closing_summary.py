@@ -1,4 +1,4 @@
-"""The few lines that end a session."""
+"""The summary that ends a session: a few lines on the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a guard tests: one frozen class for each form, with the value that it is about and what is expected of it.
+"""The conditions of guards: one frozen class for each form, with the value that it is about and what is expected of it.
 
 `text` spells a test for a reader: as a Python expression where `is_python`, else in words.  `parts` are the conditions
 that the expression joins by `and`; a test in words has none.  Readers of torch's text
