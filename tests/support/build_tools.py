@@ -59,10 +59,12 @@ def text(
     nested: Optional[Mapping[Any, Tuple[Program, Region]]] = None,
     constant_globals: Sequence[str] = (),
     generated: Sequence[str] = (),
+    is_generated: bool = False,
 ) -> str:
     """Return the text of the body that `build` makes of ops and nodes of the region tree."""
     tree = region(*parts)
     settings = Settings((nested or {}).__getitem__, {}, lambda name: name in constant_globals, {})
+    settings.is_generated = is_generated
     body = build_statements(program(tree, code, handlers), tree, settings, generated)
     return shown(s.Module(body or [s.Pass()])).rstrip("\n")
 

@@ -10,18 +10,20 @@ from typing import Dict, FrozenSet, List, Set, Tuple
 
 from depyf.decompiler.bytecode.microops import ENDS, Op, Program, parameters
 
-_UNBINDS = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
+_BINDS = frozenset({"STORE_LOCAL", "LOAD_LOCAL", "STORE_CELL", "LOAD_CELL"})  # or show that there is a value
+_UNBINDS = frozenset({"DELETE_LOCAL", "DELETE_CELL", "LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL"})
+_READS = frozenset({"LOAD_LOCAL", "LOAD_CELL"})
 _SETS = frozenset({"STORE_LOCAL", "DELETE_LOCAL"})  # what makes a name in text a local
 _TAKES_A_CELL = frozenset({"LOAD_CLOSURE", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL"})
 Read = Tuple[int, str]  # where it is in the code, and the local
 
 
 def maybe_unbound(program: Program) -> FrozenSet[Read]:
-    """Return the reads of locals that may find no value."""
-    given = parameters(program.code)
+    """Return the reads of locals that may find no value, and those of cells, as long as no other function has them."""
+    given = {*parameters(program.code), *program.code.co_freevars}
     ops = program.ops
     lost = {op.arg for op in ops if op.kind in _UNBINDS}
-    asked = {op.arg for op in ops if op.kind == "LOAD_LOCAL"}
+    asked = {op.arg for op in ops if op.kind in _READS}
     followed = [name for name in asked if name in lost or name not in given]
     if not followed:
         return frozenset()
@@ -30,14 +32,14 @@ def maybe_unbound(program: Program) -> FrozenSet[Read]:
     bound = _bound(program, bits, start)
     found: Set[Read] = set()
     for op, known in zip(ops, bound):
-        if op.kind == "LOAD_LOCAL" and op.arg in bits and known >= 0 and not known & bits[op.arg]:
+        if op.kind in _READS and op.arg in bits and known >= 0 and not known & bits[op.arg]:
             found.add((op.offset, op.arg))
     return frozenset(found)
 
 
 def never_set(program: Program, reads: FrozenSet[Read]) -> FrozenSet[str]:
     """Return the locals among these reads that never get a value: only unreachable code sets them."""
-    names = {name for _, name in reads}
+    names = {name for _, name in reads if name not in program.code.co_cellvars}
     if names:
         stores = [op.kind in _SETS and op.arg in names for op in program.ops]
         reached = _bound(program, {}, 0) if any(stores) else []
@@ -105,7 +107,7 @@ def _bound(program: Program, bits: Dict[str, int], start: int) -> List[int]:
 
 
 def _after(op: Op, known: int, bits: Dict[str, int]) -> int:
-    if op.kind == "STORE_LOCAL" or op.kind == "LOAD_LOCAL":
+    if op.kind in _BINDS:
         return known | bits.get(op.arg, 0)
     if op.kind in _UNBINDS:
         return known & ~bits.get(op.arg, 0)

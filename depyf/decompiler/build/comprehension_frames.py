@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, List
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, comprehension_node
+from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, comprehension_node, with_dropped_loops
 from depyf.decompiler.build.container_displays import op_build_set, op_list_append, op_map_add, op_set_add
 from depyf.decompiler.build.effects import emit, event, silent, take
 from depyf.decompiler.build.function_bodies import mentions, rebinds, uncaptured_cells
@@ -50,7 +50,14 @@ def op_comprehension(frame: Frame, op: Op) -> None:
     inner.stack.push(Value(source))
     over = source.value if isinstance(source, (IterOf, AiterOf)) else source
     uncaptured = [spelled(name) for name in found.uncaptured]
-    event(frame, comprehension_node(found.kind, collecting_loops(inner, found.tree), over, (), uncaptured))
+    body = collecting_loops(inner, found.tree)
+    unset = [spelled(name) for name in found.unset if name.isidentifier()]
+    if scope.is_namespace:  # there the compiler puts every name aside that the comprehension mentions
+        mentioned = {node.id for statement in body for node in s.walk(statement) if isinstance(node, s.Name)}
+        unmentioned = [name for name in unset if name not in mentioned]
+    else:
+        body, unmentioned = with_dropped_loops(body, unset), []
+    event(frame, comprehension_node(found.kind, body, over, unmentioned, uncaptured))
 
 
 def adds_to_collection(frame: Frame, op: Op, popped: int) -> bool:

@@ -61,6 +61,20 @@ def comprehension_node(
     return COMPREHENSIONS[kind](value, generators)  # type: ignore[no-any-return]
 
 
+def with_dropped_loops(body: List[s.Statement], variables: Sequence[str]) -> List[s.Statement]:
+    """Return the loops of a comprehension with dropped ones over `variables` again, after an `if False`."""
+    inner: List[s.Statement] = []
+    for variable in reversed(variables):
+        inner = [s.For(s.Name(variable), s.Tuple([]), inner, [])]
+    last = body
+    while inner and last and isinstance(last[0], (s.For, s.AsyncFor, s.If)) and not last[0].orelse:
+        if not last[0].body or isinstance(last[0].body[0], (s.Pass, s.Continue)):
+            last[0].body[:] = [s.If(s.Constant(False), inner, [])]
+            break
+        last = last[0].body
+    return body
+
+
 def _condition(first: s.If, rest: Sequence[s.Statement]) -> Tuple[s.Expression, Sequence[s.Statement]]:
     """Return the condition under which something is collected, and the statements that do it.
 

@@ -338,7 +338,7 @@ def discard(frame: Frame, value: Value) -> None:
             frame.output.delete([value.name])
         return
     items = value.items
-    if items is not None and _is_display_statement(value):
+    if items is not None and _is_display_statement(value, 1 if not frame.scope.settings.is_generated else 2):
         emit(frame, s.Expr(take(frame, value, final=True)[0]))
     elif items is not None:
         for item in items:
@@ -348,8 +348,8 @@ def discard(frame: Frame, value: Value) -> None:
         value.fate = DEAD
 
 
-def _is_display_statement(container: Value) -> bool:
-    """Return whether a dropped container is written: it was added to, or holds one result while others are computed."""
+def _is_display_statement(container: Value, least: int) -> bool:
+    """Return whether a dropped container is written: it was added to, or holds so many results or more."""
     pending = 0
     work = [container]
     while work:
@@ -359,7 +359,7 @@ def _is_display_statement(container: Value) -> bool:
             if item.name is None and item.refs == 1:  # else something else holds it, too
                 pending += item.pending
                 work.append(item)
-    return pending > 1
+    return pending >= least
 
 
 def release_items(items: Sequence[Value]) -> Sequence[Value]:

@@ -226,7 +226,8 @@ def as_expression(body: Sequence[s.Statement]) -> s.Expression:
     if body and isinstance(body[0], s.If) and is_dropped(body[0]):
         return s.IfExp(s.Constant(True), as_expression(body[1:]), body[0].body[0].value)  # type: ignore[attr-defined]
     if len(body) >= 1 and isinstance(body[0], s.If):
-        then = as_expression(body[0].body)
+        is_settled = not body[0].orelse and all(isinstance(statement, s.Pass) for statement in body[0].body)
+        then = as_expression(body[1:] if is_settled else body[0].body)
         orelse = as_expression(body[0].orelse or body[1:])
         return s.IfExp(body[0].test, then, orelse)
     if not body:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, FrozenSet, List, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
@@ -18,7 +18,7 @@ from depyf.decompiler.build.scope import Scope
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.tidying import tidy_body
 from depyf.decompiler.build.variable_names import descriptive_names, rename, renamed_temporaries
-from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR, GENERATORS
+from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR, CO_OPTIMIZED, GENERATORS
 from depyf.decompiler.bytecode.microops import parameters
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
@@ -28,6 +28,7 @@ USES_OF_LOCALS = frozenset({
     "SAVE_CELL", "RENEW_CELL", "LOAD_CLOSURE",
 })  # fmt: skip
 _EXPRESSIONS = frozenset({*COMPREHENSIONS, "<lambda>"})
+PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL"})
 READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
 
 
@@ -50,6 +51,8 @@ def function_body(frame: Frame, tree: Any, is_nested: bool = False) -> List[s.St
         head, body = body[:start], body[start:]
     free = [name for name in scope.code.co_freevars if rebinds(scope, name) or not mentions(scope, name)]
     free += [name for name in scope.code.co_freevars if name not in free and is_set_inside(scope, name)]
+    captured = [name for name in free if name in _own_names(scope)]
+    free = [name for name in free if name not in captured]
     if scope.declared.get("global"):
         head.append(s.Global(scope.declared["global"]))
     if free:
@@ -57,15 +60,24 @@ def function_body(frame: Frame, tree: Any, is_nested: bool = False) -> List[s.St
     if scope.code.co_flags & GENERATORS and not _yields(scope):
         head.append(s.If(s.Constant(False), [s.Expr(s.Yield())]))  # a generator that never yields
     head.extend(s.AnnAssign(s.Name(name), s.Constant(...)) for name in unset_cells(scope))
-    cells = uncaptured_cells(scope) if is_nested else []
+    if is_nested or not (scope.settings.is_generated or frame.output.generated):
+        captured += uncaptured_cells(scope)
     unused = unset_names(scope) if scope.is_namespace else unused_locals(scope)
-    unused = [name for name in unused if name not in cells]
+    unused = [name for name in unused if name not in captured]
     if unused:
         nothing: List[s.Statement] = [s.Assign([s.Name(name) for name in unused], s.Constant(None))]
         head.append(s.If(s.Constant(False), nothing))
-    if cells:
-        head.append(s.If(s.Constant(False), [_capture(scope, cells)]))
+    if captured:
+        head.append(s.If(s.Constant(False), [_capture(scope, captured)]))
     return head + body
+
+
+def _own_names(scope: Scope) -> FrozenSet[str]:
+    """Return the names that a class body has of its own: it cannot declare them nonlocal."""
+    if not scope.is_namespace:
+        return frozenset()
+    kinds = ("LOAD_NAME", "STORE_NAME", "DELETE_NAME")
+    return frozenset([op.arg for op in scope.program.ops if op.kind in kinds])
 
 
 def hidden_globals(scope: Scope) -> List[str]:
@@ -79,9 +91,15 @@ def hidden_globals(scope: Scope) -> List[str]:
         for op in program.ops:
             if op.kind == "LOAD_GLOBAL" and op.arg in scope.locals_around:
                 found[op.arg] = None
-            elif op.kind == "CONST" and isinstance(op.arg, CodeType) and op.arg.co_name in _EXPRESSIONS:
+            elif op.kind == "CONST" and isinstance(op.arg, CodeType) and not _can_declare(op.arg):
                 work.append(scope.settings.structure(op.arg)[0])
-    return list(found)
+    own = {*scope.code.co_varnames, *scope.code.co_cellvars, *scope.code.co_freevars}
+    return [name for name in found if name not in own]
+
+
+def _can_declare(code: CodeType) -> bool:
+    """Return whether code can declare globals for all in it: no expression can, and a class cannot for its lambdas."""
+    return code.co_name not in _EXPRESSIONS and bool(code.co_flags & CO_OPTIMIZED)
 
 
 def uncaptured_cells(scope: Scope) -> List[str]:
@@ -158,15 +176,16 @@ def unused_locals(scope: Scope) -> List[str]:
     if sees_local_names(scope.program):
         used = {op.arg for op in scope.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(scope.code))
         found.update(set(scope.code.co_varnames) - used)
-    found.update(name for name in uncaptured_cells(scope) if _is_unset(scope, name))
+    read = {op.arg for op in scope.program.ops if op.kind == "LOAD_CELL"}
+    found.update(name for name in uncaptured_cells(scope) if name in read and _is_unset(scope, name))
     return [
         spelled(name) for name in dict.fromkeys((*scope.code.co_varnames, *scope.code.co_cellvars)) if name in found
     ]
 
 
 def _is_unset(scope: Scope, cell: str) -> bool:
-    """Return whether nothing sets a cell: no instruction, and no caller."""
-    stores = ("STORE_CELL", "DELETE_CELL")
+    """Return whether nothing sets a variable: no instruction, and no caller."""
+    stores = ("STORE_CELL", "DELETE_CELL", "STORE_NAME", "DELETE_NAME")
     is_stored = any(op.kind in stores and op.arg == cell for op in scope.program.ops)
     return not is_stored and cell not in scope.code.co_varnames and cell != "__class__"
 
@@ -186,6 +205,8 @@ def mentions(scope: Scope, name: str) -> bool:
     ops = scope.program.ops
     if name == "__class__" and any(op.kind in ("LOAD_GLOBAL", "LOAD_NAME") and op.arg == "super" for op in ops):
         return True
+    if scope.is_namespace and any(op.kind in PUTS_ASIDE and op.arg == name for op in ops):
+        return True  # by a comprehension
     return any(op.arg == name for op in ops if op.kind in READS_OF_CELLS)
 
 

@@ -77,7 +77,7 @@ def op_load_local(frame: Frame, op: Op) -> None:
 def op_load_cell(frame: Frame, op: Op) -> None:
     """Execute LOAD_CELL."""
     node = s.Name(spelled(op.arg))
-    if frame.scope.is_private_cell(op.arg, op.offset):
+    if frame.scope.is_private_cell(op.arg, op.offset) and (op.offset, op.arg) not in frame.scope.maybe_unbound:
         silent(frame, node)
     else:
         event(frame, node)

@@ -67,7 +67,7 @@ def _merge_ends_of_operators(graph: Graph) -> None:
         return
     positions = positions_of(graph.program.code)
     find_heights(graph)
-    ends = [block for block in graph.blocks if isinstance(block.term, End) and block.ops]
+    ends = [block for block in graph.blocks if block.ops and _is_end(block)]
     for block in drops:
         if not _drops_kept(block):
             continue  # another has become the one end
@@ -79,15 +79,30 @@ def _merge_ends_of_operators(graph: Graph) -> None:
             if len(other.ops) >= size
             and _is_inside(positions[other.ops[-size].offset // 2], around)
             and all(map(_same_end, other.ops[-size:], block.ops))
+            and _ends_alike(other, block)
         ]
         if len(copies) > 1:
             _lead_to_one_end(graph, copies, size)
-            ends = [other for other in ends if isinstance(other.term, End)]
+            ends = [other for other in ends if other.ops and _is_end(other)]
+
+
+def _is_end(block: Block) -> bool:
+    """Return whether a block ends the function, or leads to one that does: the end itself is under no handler."""
+    term = block.term
+    return isinstance(term, End) or (isinstance(term, Jump) and isinstance(term.target.term, End))
+
+
+def _ends_alike(one: Block, other: Block) -> bool:
+    """Return whether two blocks end alike, or lead to the same end or to copies of one."""
+    if isinstance(one.term, Jump) and isinstance(other.term, Jump):
+        one, other = one.term.target, other.term.target
+        return one is other or (len(one.ops) == len(other.ops) and all(map(_same_end, one.ops, other.ops)))
+    return isinstance(one.term, End) and isinstance(other.term, End)
 
 
 def _drops_kept(block: Block) -> bool:
     """Return whether a block ends the function after it has dropped a value that `and` or `or` tested and kept."""
-    if not isinstance(block.term, End) or not block.preds or not block.ops or block.ops[0].kind != "POP":
+    if not _is_end(block) or not block.preds or not block.ops or block.ops[0].kind != "POP":
         return False
     return all(isinstance(pred.term, Branch) and _keeps_top(pred.ops) for pred in block.preds)
 
@@ -273,12 +288,12 @@ def _fitting(blocks: List[Block], size: int) -> int:
 
 
 def _begins_inside(ops: List[Op]) -> bool:
-    """Return whether the ops begin inside an expression: they use what was on the stack before any statement ends."""
+    """Return whether the ops begin inside an expression, or with the store that takes its value."""
     depth = 0
     for op in ops:
         is_statement = _ends_a_statement(op)
         if depth < depth_needed(op):
-            return not is_statement
+            return not is_statement or op.kind.startswith("STORE_")
         if is_statement:
             return False
         popped, pushed = stack_effect(op)

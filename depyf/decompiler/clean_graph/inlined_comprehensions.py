@@ -41,7 +41,7 @@ DISPLAYS = {"BUILD_LIST": "<listcomp>", "BUILD_SET": "<setcomp>", "BUILD_MAP": "
 class Comprehension:
     """What a COMPREHENSION op computes. Two are equal if they are copies of one."""
 
-    __slots__ = ("kind", "own", "rebound", "shape", "tree", "uncaptured")
+    __slots__ = ("kind", "own", "rebound", "shape", "tree", "uncaptured", "unset")
 
     def __init__(
         self, kind: str, own: FrozenSet[str], rebound: FrozenSet[str], shape: Any, uncaptured: Tuple[str, ...] = ()
@@ -49,6 +49,7 @@ class Comprehension:
         self.kind = kind  # "<listcomp>", "<setcomp>", "<dictcomp>"
         self.own = own  # its own variables
         self.uncaptured = uncaptured  # those that are cells for functions that the compiler dropped
+        self.unset: Tuple[str, ...] = ()  # those of loops that the compiler dropped
         self.rebound = rebound  # variables of the function around it that it assigns to (with :=)
         self.shape = shape  # all that is inside, for comparing
         self.tree: Any = None  # the region tree of its loop
@@ -177,6 +178,7 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
     block = opening.block
     cells = [op.arg for op in block.ops[opening.position :] if op.kind == "RENEW_CELL"]
     found = Comprehension(opening.kind, own, frozenset(stored - own), shape, _uncaptured(cells, inside))
+    found.unset = tuple(name for name in opening.names if name not in stored)
     offset = block.ops[opening.position].offset
     del block.ops[opening.position :]
     del block.ops[: len(opening.given)]

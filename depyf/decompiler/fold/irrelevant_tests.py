@@ -5,7 +5,7 @@ Of `if a or b and 0 or c` the test of b is left, and c is tested next either way
 
 from __future__ import annotations
 
-from typing import List, Optional
+from typing import List, Mapping, Optional
 
 from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Both, Branch, End, Keep, Simple, Test, negated
@@ -34,15 +34,19 @@ def towards(inner: Branch, true: Block, false: Block) -> Optional[Test]:
     return always(inner.test, equivalent(inner.true, true))
 
 
-def join_dropped(block: Block) -> bool:
-    """Fold `if b: pass` before X into X: `(b and False) or X` for a test, `X if b or True else None` for a value."""
+def join_dropped(block: Block, lines: Mapping[int, int]) -> bool:
+    """Fold `if b: pass` before X into X: `(b and False) or X` for a test, `X if b or True else None` for a value.
+
+    `lines`: offset of an op -> its line in the source.
+    """
     term = block.term
     if not isinstance(term, Branch) or term.true is not term.false:
         return False
     after = term.true
     if after is block or any(pred is not block for pred in after.preds) or after.regions != block.regions:
         return False
-    if after.line != block.line or block.line < 0:
+    line = lines.get(block.ops[-1].offset, -1) if block.ops else block.line
+    if after.line != line or line < 0:
         return False
     if isinstance(after.term, (Branch, Keep)) and effect(after.ops) == 1:
         test = Both("or", always(term.test, False), [(after.ops, after.term.test)])

@@ -19,7 +19,7 @@ def apply_rules(graph: Graph, expressions: bool) -> None:
 
     Without `expressions` only straight lines are joined: every branch stays a statement.
     """
-    rules = RULES if expressions else (join_straight,)
+    rules = (*RULES, lambda block: join_dropped(block, graph.lines)) if expressions else (join_straight,)
     for block in graph.blocks:
         _prepare(graph, block)
     order = graph.drop_unreachable()
@@ -132,5 +132,4 @@ RULES: Tuple[Callable[[Block], bool], ...] = (
     join_value,
     join_kept_tests,
     join_select,
-    join_dropped,
 )

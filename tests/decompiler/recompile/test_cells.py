@@ -66,7 +66,7 @@ def test_a_frame_whose_cells_only_dropped_code_made_can_be_listed_without_a_cras
     source = "def f(d, look):\n c = [d]\n look()\n return c\n (c for a in d)"
     found = decompile_frame(function_code(source))
     assert found.code is not None
-    assert found.code.co_cellvars == ()
+    assert found.code.co_cellvars == ("c",)
     seen: dict = {}
     run = FunctionType(found.code, {})
     assert run(1, lambda: seen.update(sys._getframe(1).f_locals)) == [1]

@@ -10,6 +10,17 @@ from decompile_tools import assert_proved, assert_same_text
 from depyf.decompiler import decompile_frame
 
 SAME_TEXT = {
+    "a variable that only dropped code captures": """
+        def f(g):
+            if False:
+                lambda: c
+            c = g()
+            z = g()
+    """,
+    "a lambda both of whose results are one": """
+        def f():
+            return lambda a: a if c else a
+    """,
     "a comprehension over functions that are never made": """
         def f(g):
             return [lambda: w for w in g if False]
@@ -73,6 +84,32 @@ def test_comes_back_as_it_was_written(title: str) -> None:
 
 
 PROVED = {
+    "loops of comprehensions that are never run, over variables of the function": """
+        def f(a):
+            x = [u for u in d if '' for a in b]
+            with [v for u in d if 0.0 for a in h]:
+                for a in d:
+                    def c(**d):
+                        a
+    """,
+    "an annotation that is not evaluated and makes a cell": """
+        async def f(a):
+            g.p: (v for u in d if a) = h
+            return {u for a in x}
+    """,
+    "a condition that decides nothing, inside a call, where the frame reads its local names": """
+        def f():
+            super
+            m(h if g or 1j else d)
+            b[a if m else d] = d
+    """,
+    "a variable that is read before it is captured, and has no value": """
+        def f():
+            b
+            if g:
+                b = 1
+            return {u: b for u in z}
+    """,
     "dict comprehensions": """
         def f(g):
             return {w: (lambda: w) for w in g if 0}, {w: v for w, v in g if 0 and (lambda: w)}
@@ -127,8 +164,42 @@ def test_is_proved(title: str) -> None:
         "while True:\n    a()\nb = 2",
         "for i in x:\n    raise E\n    a = 1\nelse:\n    b = 1",
         "if 0:\n    a: int\nb = 1",
+        "try:\n    m or 1.5\nexcept E:\n    pass",
+        "d = g if x else h",
     ],
 )
 def test_a_class_keeps_what_methods_that_are_never_made_need(body: str) -> None:
     result = decompile_frame(compile("class C:\n" + textwrap.indent(body, "    "), "<test>", "exec", dont_inherit=True))
     assert result.proved and result.rung == "idioms", f"{result.verdict}\n{result.source}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if '':\n    def a(**d): return a\nelse:\n    a",
+        "with b as a: pass\nif 0:\n    lambda: a",
+        "while True:\n    a = h\nelse:\n    lambda: a",
+        "{a for u in c if None}",
+        "{u for a in c if u}",
+    ],
+)
+def test_a_class_has_names_of_its_own_though_a_function_around_has_them_too(body: str) -> None:
+    source = "def f(a, b):\n    class C:\n" + textwrap.indent(body, " " * 8)
+    assert_proved(source + "\n    return C\n")
+
+
+def test_a_class_in_a_function_that_declares_a_global_for_it() -> None:
+    assert_same_text("""
+        def f():
+            z = b
+
+            def a(**d):
+                global z
+
+                class K:
+                    x = (u for u in a if z)
+
+                return K
+
+            return a
+    """)

@@ -6,6 +6,17 @@ import pytest
 from decompile_tools import assert_proved, assert_same_text
 
 SAME_TEXT = {
+    "a display that is only looked at, last in a clause": """
+        def f():
+            try:
+                g
+            finally:
+                (g,)
+    """,
+    "a conditional expression that a function stores last": """
+        def f(x):
+            x.y = g if x else h
+    """,
     "displays with unpacking as statements": """
         def f(a, b):
             [*a]
