@@ -30,7 +30,6 @@ SAVED = "saved in dumps: a verdict's text is part of manifest.json and of the fi
 PRINTED = "printed in stories and overviews, which other tools and people compare between runs"
 ALLOWED: Dict[str, str] = {
     "what a loop goes on with is an iterator, and its `__iter__` gives itself": SAVED,
-    "nobody looks in a traceback for the variables of a comprehension that an exception left": SAVED,
     "the frame looks at its local names, and they are": SAVED,
     "has let go of": SAVED,
     "Beside this file, and told there:": PRINTED,

@@ -30,7 +30,9 @@ class Assumption(enum.Enum):
     )
     ITERATORS_GIVE_THEMSELVES = "what a loop goes on with is an iterator, and its `__iter__` gives itself"
     SHARED_VARIABLES_BOUND = "a variable that closures share has a value where Dynamo's code stores it into itself"
-    NOT_SEEN_IN_TRACEBACKS = "nobody looks in a traceback for the variables of a comprehension that an exception left"
+    NOT_SEEN_IN_TRACEBACKS = (
+        "nothing depends on what the variables of a comprehension hold after an exception has left it"
+    )
     TUPLES_BY_VALUE = "nothing asks whether two equal tuples that the frame makes are one object"
     RELEASE_ORDER = (
         "between the same two operations, or as the frame ends, values may be released, and missing globals noticed, "
