@@ -19,6 +19,7 @@ LATER_BY_ONE = "a death comes one operation later"
 LATER_AFTER_EXCEPTION = "a death comes later, after an exception"
 AT_RETURN = "a death moves across the return"
 ORDER = "deaths between the same two operations in another order"
+AT_MISSING_NAME = "a death moves across a NameError"
 ORDER_AT_RETURN = "deaths in another order, as the frame returns"
 ORDER_AFTER_EXCEPTION = "deaths in another order, where an exception has left the frame"
 CRASH = "one of the two crashes"
@@ -28,13 +29,16 @@ NAMED: Dict[str, FrozenSet[str]] = {
     "INSTALLED_GLOBALS_CONSTANT": frozenset(),
     # Also the order: what a temporary holds as well as a variable dies when the last of both is released.
     "TEMPORARIES": frozenset(
-        {EARLIER, LATER_BY_ONE, LATER, LATER_AFTER_EXCEPTION, ORDER, ORDER_AT_RETURN, ORDER_AFTER_EXCEPTION, AT_RETURN}
+        {EARLIER, LATER_BY_ONE, LATER, LATER_AFTER_EXCEPTION, AT_RETURN, AT_MISSING_NAME}
+        | {ORDER, ORDER_AT_RETURN, ORDER_AFTER_EXCEPTION}
     ),
     "ITERATORS_GIVE_THEMSELVES": frozenset({OPERATIONS}),
     "SHARED_VARIABLES_BOUND": frozenset(),
     "NOT_SEEN_IN_TRACEBACKS": frozenset({NAMES_IN_TRACEBACK}),
     "TUPLES_BY_VALUE": frozenset(),
-    "RELEASE_ORDER": frozenset({ORDER, ORDER_AT_RETURN, ORDER_AFTER_EXCEPTION, MISSING_NAME, AT_RETURN}),
+    "RELEASE_ORDER": frozenset(
+        {ORDER, ORDER_AT_RETURN, ORDER_AFTER_EXCEPTION, AT_RETURN, MISSING_NAME, AT_MISSING_NAME}
+    ),
 }
 # Entries of the harness; all others are operations, and end with the exception that was being handled.
 OF_HARNESS = frozenset(
@@ -104,9 +108,11 @@ def kinds_of_deaths(left: List[Entry], right: List[Entry]) -> Iterable[str]:
         if a == b:
             continue
         moved = True
-        between = [entry[0] for entry in entries[min(a, b) : max(a, b)]]
-        if between == ["returns"]:
+        between = entries[min(a, b) : max(a, b)]
+        if [entry[0] for entry in between] == ["returns"]:
             yield AT_RETURN
+        elif between[0][0] == "raises" and str(between[0][1][0]).startswith("NameError"):
+            yield AT_MISSING_NAME
         elif b < a:
             yield EARLIER
         elif is_after_exception(entries, a):
