@@ -257,6 +257,8 @@ def work(
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "damaged.pyc")
         for number in range(first, last, jobs):
+            if (number - first) % (1000 * jobs) == 0 and number > first:
+                print(f"files from {first} up to {number}: {dict(counts)}", file=sys.stderr, flush=True)
             how, data = damaged(seed, number, small, large)
             with open(path, "wb") as file:
                 file.write(data)

@@ -16,11 +16,12 @@ from depyf.decompiler.attempt.stand_ins import described, implicit_names
 from depyf.decompiler.attempt.syntax_trees import Text, syntax_tree
 from depyf.decompiler.build import Settings
 from depyf.decompiler.bytecode.microops import Program
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.clean_program import clean_program
 from depyf.decompiler.decode import decode
 from depyf.decompiler.printer import Printed, SyntaxLimits, max_depth, print_source
+from depyf.decompiler.printer.block_nesting import nests_too_many_blocks
 from depyf.decompiler.prove import prove
 from depyf.decompiler.recompile import compile_like, share_nested
 from depyf.decompiler.recompile.enclosing_scope import enclosing_scope
@@ -100,6 +101,8 @@ class Attempt:
             notes.insert(0, s.Comment(INTERACTIVE))
         scope = enclosing_scope(tree, code, for_super=self.request.stands_alone)
         printed = print_tree(s.Module([*notes, *(tree.body if scope is None else [scope])]))
+        if RUNNING.comprehensions_are_inlined and nests_too_many_blocks(tree, printed.text):
+            raise Unstructured("more blocks around a comprehension than CPython's compiler survives")
         recompiled = compile_like(
             tree,
             code,

@@ -311,21 +311,39 @@ def reverse_postorder(entry: Block, successors: Any) -> List[Block]:
 
 def thread_jumps(graph: Graph) -> None:
     """Lead edges past blocks that only jump, and remove those blocks."""
+    finals: Dict[Block, Block] = {}
     for block in graph.blocks:
         for target in block.successors():
-            final = threaded(target)
-            if final is not target:
+            final = target if target.ops else threaded(target, finals)
+            # An edge of a block that will be removed stays, so that a long chain of them takes linear time.
+            if final is not target and (block.ops or not isinstance(block.term, Jump) or block is graph.entry):
                 block.retarget(target, final)
-    gone = {block for block in graph.blocks if not block.ops and not block.preds and block is not graph.entry}
-    for block in gone:
+    gone: Dict[Block, None] = {}
+    work = [block for block in graph.blocks if _is_unused(graph, block)]
+    while work:
+        block = work.pop()
+        following = block.successors()
+        gone[block] = None
         block.set_term(End())
+        work.extend(target for target in dict.fromkeys(following) if target not in gone and _is_unused(graph, target))
     graph.blocks[:] = [block for block in graph.blocks if block not in gone]
 
 
-def threaded(block: Block) -> Block:
-    """Return the block that an empty one leads to. A jump cannot raise, so its protection does not matter."""
+def _is_unused(graph: Graph, block: Block) -> bool:
+    return not block.ops and not block.preds and block is not graph.entry
+
+
+def threaded(block: Block, finals: Optional[Dict[Block, Block]] = None) -> Block:
+    """Return the block that an empty one leads to. A jump cannot raise, so its protection does not matter.
+
+    `finals` holds what was found before, where many are asked for: long chains are followed once.
+    """
+    finals = {} if finals is None else finals
     seen = {block}
-    while not block.ops and isinstance(block.term, Jump) and block.term.target not in seen:
+    while block not in finals and not block.ops and isinstance(block.term, Jump) and block.term.target not in seen:
         block = block.term.target
         seen.add(block)
-    return block
+    final = finals.get(block, block)
+    if len(seen) > 1:
+        finals.update(dict.fromkeys(seen, final))
+    return final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import math
 import struct
@@ -24,9 +25,9 @@ def spelled_elements(constant: FrozenSet[Any]) -> List[Any]:
     Elements with one hash stand in the set in the order in which they were written, and `in` compares with each: the
     order that gives this set back is searched for. The order of all others is seen only by iteration.
     """
-    items = sorted(constant, key=lambda item: (type(item).__name__, repr(item)))
-    hashes = [hash(item) for item in items]
-    shared = [item for item, number in zip(items, hashes) if hashes.count(number) > 1]
+    items = sorted(constant, key=_order)
+    hashes = collections.Counter([hash(item) for item in items])
+    shared = [item for item in items if hashes[hash(item)] > 1]
     if not shared or len(shared) > MOST_PERMUTED:
         return items
     rest = [item for item in items if item not in shared]
@@ -35,6 +36,12 @@ def spelled_elements(constant: FrozenSet[Any]) -> List[Any]:
         if list(frozenset([*order, *rest])) == wanted:
             return [*order, *rest]
     return items
+
+
+def _order(item: Any) -> tuple[str, str]:
+    """Return what elements of a set are sorted by; the text of a long integer in base 10 is refused by Python."""
+    kind = type(item)
+    return kind.__name__, hex(item) if kind is int and item.bit_length() > LONGEST_DECIMAL else repr(item)
 
 
 def spell(value: Any) -> tuple[str, int]:
