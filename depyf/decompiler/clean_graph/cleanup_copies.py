@@ -15,7 +15,7 @@ from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, End, ForIter, Graph, Jump, Keep, Simple, Terminator, threaded
 from depyf.decompiler.flow.regions import Region, add_members
-from depyf.decompiler.flow.stack_heights import find_heights, height_after
+from depyf.decompiler.flow.stack_depths import depth_after, find_depths
 
 Cursor = Tuple[Block, int]  # a place in a block
 
@@ -24,7 +24,7 @@ def undo_copies(graph: Graph, regions: List[Region]) -> None:
     """Lead every edge out of a `with` or `finally` region past the clean-up that it runs. Inner regions first."""
     undone = [region for region in reversed(regions) if region.kind in ("with", "finally")]
     if undone:
-        find_heights(graph)
+        find_depths(graph)
     members: Dict[Region, List[Block]] = {}
     known = 0
     for region in undone:
@@ -75,7 +75,7 @@ def _continuation(graph: Graph, cursor: Cursor) -> Block:
     if position == 0:
         return block
     copy = _new_block(graph, block, block.regions, block.ops[position:])
-    copy.depth = height_after(block.depth, block.ops[:position])
+    copy.depth = depth_after(block.depth, block.ops[:position])
     copy.set_term(_copied(block))
     return copy
 

@@ -13,7 +13,7 @@ from depyf.decompiler.bytecode.constant_equality import constant_key, same_op
 from depyf.decompiler.bytecode.location_table import positions_of
 from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, thread_jumps
-from depyf.decompiler.flow.stack_heights import find_heights, height_after
+from depyf.decompiler.flow.stack_depths import depth_after, find_depths
 
 Key = Tuple[Hashable, ...]
 # Two of them may be one instruction, with the columns of the first, in one copy and not in the other.
@@ -35,7 +35,7 @@ def merge_copied_tails(graph: Graph) -> None:
     while len(candidates) > 1:
         if positions is None:
             positions = positions_of(graph.program.code)
-            find_heights(graph)
+            find_depths(graph)
         merged = [_merge(graph, blocks, positions) for blocks in _groups(candidates, positions)]
         ends = [end for end in merged if end is not None]
         merged_any = merged_any or bool(ends)
@@ -66,7 +66,7 @@ def _merge_ends_of_operators(graph: Graph) -> None:
     if not drops:
         return
     positions = positions_of(graph.program.code)
-    find_heights(graph)
+    find_depths(graph)
     ends = [block for block in graph.blocks if block.ops and _is_end(block)]
     for block in drops:
         if not _drops_kept(block):
@@ -139,8 +139,8 @@ def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
             continue
         onward = _onward(block)
         if onward is not None:
-            height = height_after(block.depth, block.ops)
-            groups.setdefault((onward, height, _key(block.ops[-1], positions)), []).append(block)
+            depth = depth_after(block.depth, block.ops)
+            groups.setdefault((onward, depth, _key(block.ops[-1], positions)), []).append(block)
     return [blocks for blocks in groups.values() if len(blocks) > 1]
 
 
@@ -230,10 +230,10 @@ def _lead_to_one_end(graph: Graph, blocks: List[Block], size: int) -> Block:
         end = whole[0]
     else:
         tail = blocks[0].ops[-size:]
-        height = height_after(blocks[0].depth, blocks[0].ops[:-size])
+        depth = depth_after(blocks[0].depth, blocks[0].ops[:-size])
         end = graph.new_block(tail[0].offset, tail[0].handler, graph.lines.get(tail[0].offset, -1))
         end.ops = tail
-        end.depth = height
+        end.depth = depth
         end.set_term(_same_term(blocks[0]))
     for block in blocks:
         if block is not end:

@@ -12,7 +12,7 @@ from typing import Dict, List, Tuple
 
 from depyf.decompiler.flow.graph import Block, End, Graph
 from depyf.decompiler.flow.regions import Region
-from depyf.decompiler.flow.stack_heights import find_heights
+from depyf.decompiler.flow.stack_depths import find_depths
 
 
 def is_cleanup(block: Block) -> bool:
@@ -90,7 +90,7 @@ def assign_regions(graph: Graph) -> List[Region]:
 def _mark_finals(graph: Graph) -> None:
     """Mark `finally: break`, whose handler is that of `except: break`: only a `finally` drops a value to be
     returned."""
-    find_heights(graph)
+    find_depths(graph)
     for block in graph.blocks:
         for target in block.successors():
             if target.ops and target.ops[0].kind == "POP" and len(target.regions) < len(block.regions):

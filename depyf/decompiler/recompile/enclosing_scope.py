@@ -6,7 +6,7 @@ from types import CodeType
 from typing import List, Optional
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.recompile.replacement import global_statement
+from depyf.decompiler.recompile.text_compiler import global_statement
 from depyf.decompiler.syntax.identifiers import spelled
 
 

@@ -27,6 +27,7 @@ from depyf.decompiler.fold.expression_ops import effect, ends_in_membership
 from depyf.decompiler.structure.dominators import Dominance
 from depyf.decompiler.structure.except_clauses import clause_ends, read_clauses
 from depyf.decompiler.structure.finally_bodies import ends_of_finals, exits_of_finals
+from depyf.decompiler.structure.open_statements import find_open_statements
 from depyf.decompiler.structure.region_tree import (
     CaseNode,
     Clause,
@@ -38,7 +39,6 @@ from depyf.decompiler.structure.region_tree import (
     WithNode,
 )
 from depyf.decompiler.structure.shared_returns import share_out_returns
-from depyf.decompiler.structure.stack_depths import find_depths
 from depyf.decompiler.structure.with_exits import Swallowed, after_with, flag_ways_out
 
 # A block that returns or raises with at most this many ops is written again rather than jumped to.
@@ -111,7 +111,7 @@ def prepare(graph: Graph, regions: Regions) -> Tuple[Clauses, Swallowed]:
     for block in list(graph.blocks):
         if isinstance(block.term, ForIter) and block.ops:  # a loop around may begin with what makes the iterator
             graph.split(block, len(block.ops))
-    find_depths(graph)
+    find_open_statements(graph)
     for block in graph.blocks:
         if isinstance(block.term, Guarded):
             block.term.region.guard = block  # a block before it may have swallowed the guard

@@ -9,7 +9,7 @@ from hand_built import graph_text, program
 
 from depyf.decompiler.flow import build_graph
 from depyf.decompiler.flow.program_blocks import is_straight
-from depyf.decompiler.flow.stack_heights import find_heights
+from depyf.decompiler.flow.stack_depths import find_depths
 
 CHOICE = """
     LOAD_LOCAL a
@@ -67,7 +67,7 @@ def test_a_block_ends_where_the_exception_handler_changes():
 
 def test_the_stack_height_of_a_handler_is_the_depth_that_it_cuts_to():
     graph = build_graph(program(GUARDED, handlers={"h": ("h", 0, True)}))
-    find_heights(graph)
+    find_depths(graph)
     assert graph.handler_block(0).depth == 2  # lasti and the exception
 
 

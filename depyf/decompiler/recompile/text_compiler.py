@@ -1,4 +1,4 @@
-"""Replacement: compile source text to a code object that can replace the original.
+"""Text compiler: compile source text to a code object that can replace the original.
 
 The compiler reads the text that is shown; what no text can spell is put back afterwards (restoration.py). Free
 variables need a function around the text; line numbers stay those of the text that is shown.

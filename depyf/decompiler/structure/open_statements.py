@@ -1,4 +1,4 @@
-"""How deep the stack is at each block, and where a loop or a handler ends.
+"""Open statements: which loops and handlers each block is inside of, by what is on its stack, and where they end.
 
 A `for` loop ends where its iterator is popped, an `except` clause where the exception state is: what comes after that
 pop is no part of the statement, even if it can only be reached from inside. Blocks are cut there, so that `break` has
@@ -18,7 +18,7 @@ from depyf.decompiler.flow.regions import Region
 Entry = Union[None, Block, Region]
 
 
-def find_depths(graph: Graph) -> None:
+def find_open_statements(graph: Graph) -> None:
     """Set `depth`, `handlers`, `loops` of every block that is reached; cut blocks where a loop or a clause ends."""
     work: List[Tuple[Block, List[Entry]]] = [(graph.entry, [None] * graph.entry_depth)]
     seen: Set[Block] = set()
