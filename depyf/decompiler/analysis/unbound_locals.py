@@ -6,8 +6,10 @@ op that it protects.)
 
 from __future__ import annotations
 
+import heapq
 from typing import Dict, FrozenSet, List, Set, Tuple
 
+from depyf.decompiler.analysis.program_answers import answered_once
 from depyf.decompiler.bytecode.microops import ENDS, Op, Program, parameters
 
 _BINDS = frozenset({"STORE_LOCAL", "LOAD_LOCAL", "STORE_CELL", "LOAD_CELL"})  # or show that there is a value
@@ -18,6 +20,7 @@ _TAKES_A_CELL = frozenset({"LOAD_CLOSURE", "SAVE_CELL", "RENEW_CELL", "RESTORE_C
 Read = Tuple[int, str]  # where it is in the code, and the local
 
 
+@answered_once
 def maybe_unbound(program: Program) -> FrozenSet[Read]:
     """Return the reads of locals that may find no value, and those of cells, as long as no other function has them."""
     given = {*parameters(program.code), *program.code.co_freevars}
@@ -47,6 +50,7 @@ def never_set(program: Program, reads: FrozenSet[Read]) -> FrozenSet[str]:
     return frozenset(names)
 
 
+@answered_once
 def unread_before_store(program: Program) -> FrozenSet[str]:
     """Return the locals that are stored once and not used before: no pending value can hold an earlier value of one."""
     first: Dict[str, int] = {}
@@ -60,6 +64,7 @@ def unread_before_store(program: Program) -> FrozenSet[str]:
     return frozenset([name for name, places in stores.items() if places == [first[name]] and name not in given])
 
 
+@answered_once
 def captured_from(program: Program) -> Dict[str, int]:
     """Return, for each variable whose cell is taken, the first offset at which it may have been taken."""
     found: Dict[str, int] = {}
@@ -74,13 +79,25 @@ def captured_from(program: Program) -> Dict[str, int]:
         for index, op in enumerate(program.ops)
         if op.handler >= 0 and program.handlers[op.handler].target <= index
     ]
-    for name, first in found.items():
-        reached = [first]
-        while reached:
-            first = min(reached)
-            reached = [target for target, index in back if target < first <= index]
-        found[name] = first
-    return {name: program.ops[first].offset for name, first in found.items()}
+    starts = _starts_of_loops(back, set(found.values()))
+    return {name: program.ops[starts[first]].offset for name, first in found.items()}
+
+
+def _starts_of_loops(back: List[Tuple[int, int]], places: Set[int]) -> Dict[int, int]:
+    """Return, for each place, the first one that jumps back over it can lead to; each is (target, index)."""
+    starts: Dict[int, int] = {}
+    loops = sorted(back)
+    around: List[Tuple[int, int]] = []  # (start, last index) of the loops that have begun, the earliest start first
+    entered = 0
+    for place in sorted(places.union(target for target, _ in back)):
+        while entered < len(loops) and loops[entered][0] < place:
+            target, last = loops[entered]
+            heapq.heappush(around, (starts[target], last))
+            entered += 1
+        while around and around[0][1] < place:
+            heapq.heappop(around)
+        starts[place] = min(place, around[0][0]) if around else place
+    return starts
 
 
 def _bound(program: Program, bits: Dict[str, int], start: int) -> List[int]:

@@ -143,9 +143,14 @@ def as_spec(node: s.Expression) -> s.Expression:
     return s.JoinedStr([s.FormattedValue(node)])
 
 
+def is_string(node: s.Expression) -> bool:
+    """Return whether a node is a string constant."""
+    return isinstance(node, s.Constant) and isinstance(node.value, str)
+
+
 def joined(nodes: Sequence[s.Expression]) -> s.Expression:
     """Return what BUILD_STRING makes of pieces: an f-string; of strings made elsewhere, a call of `join`."""
-    if all(isinstance(node, (s.JoinedStr, s.Constant)) for node in nodes):
+    if all(isinstance(node, s.JoinedStr) or is_string(node) for node in nodes):
         return s.JoinedStr([part for node in nodes for part in string_parts(node)])
     return s.Call(s.Attribute(s.Constant(""), "join"), [s.Tuple(list(nodes))])
 

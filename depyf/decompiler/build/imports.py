@@ -18,6 +18,8 @@ def op_import_name(frame: Frame, op: Op) -> None:
     names = stack.pop()
     fromlist = () if isinstance(names, Fresh) and not names.items else constant_of(names)
     level = constant_of(stack.pop())
+    if type(level) is not int or level < 0 or not (fromlist is None or isinstance(fromlist, tuple)):
+        raise Unstructured("an import with arguments that no statement gives")
     flush(frame)
     if fromlist == ():
         import_for_use(frame, op, level)

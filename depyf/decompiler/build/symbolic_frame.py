@@ -116,6 +116,7 @@ def run_ops(frame: Frame, ops: Sequence[Op]) -> None:
     outer, upcoming = frame.upcoming, Upcoming(ops)
     frame.upcoming = upcoming
     count = len(ops)
+    frame.scope.program.budget.charge(count)
     while upcoming.position < count:
         op = ops[upcoming.position]
         upcoming.position += 1

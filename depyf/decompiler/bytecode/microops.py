@@ -62,6 +62,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Dict, FrozenSet, Tuple
 
+from depyf.decompiler.bytecode.budget import Budget
 from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS
 
 # Where the callable of a CALL or CALL_EX is (see above).
@@ -119,7 +120,7 @@ class Handler:
 class Program:
     """A code object as micro-ops."""
 
-    __slots__ = ("ops", "handlers", "code", "version")
+    __slots__ = ("ops", "handlers", "code", "version", "budget", "answers")
 
     def __init__(
         self, ops: Tuple[Op, ...], handlers: Tuple[Handler, ...], code: CodeType, version: Tuple[int, int]
@@ -128,6 +129,8 @@ class Program:
         self.handlers = handlers
         self.code = code
         self.version = version
+        self.budget = Budget(len(ops))
+        self.answers: Dict[str, Any] = {}  # of questions about the program that are asked again (analysis/)
 
     def listing(self) -> str:
         """Return the program as text, one op a line, for error reports."""

@@ -34,7 +34,7 @@ def clean_graph(graph: Graph, tree_of: Callable[[Graph], object]) -> ProtectedGr
     comprehension, as a graph of its own, and returns its region tree: the stages from this one to `structure`, which
     the caller hands in because a comprehension has to go through all of them. Leaves: a graph in which every block
     names the regions around it and every region is entered through one Guarded block. Raises Unstructured where copies
-    differ or a region has several entries, and ValueError where handlers protect each other.
+    differ, a region has several entries, or handlers protect each other.
     """
     graph = graph.hand_over()
     fold_comprehensions(graph, tree_of)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, Hashable, List, Optional, Tuple
 
+from depyf.decompiler.analysis.program_answers import answered_once
 from depyf.decompiler.bytecode.constant_equality import constant_key, same_op
 from depyf.decompiler.bytecode.location_table import positions_of
-from depyf.decompiler.bytecode.microops import Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import Op, Program, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, thread_jumps
 from depyf.decompiler.flow.stack_depths import depth_after, find_depths
 
@@ -20,6 +21,11 @@ Key = Tuple[Hashable, ...]
 HALVES = frozenset({"LOAD_LOCAL", "STORE_LOCAL"})
 CLEANS = frozenset({"POP", "POP_EXCEPT"})
 MOST_STEPS = 8  # of what is popped one by one
+
+
+@answered_once
+def _positions(program: Program) -> List[Any]:
+    return positions_of(program.code)
 
 
 def merge_copied_tails(graph: Graph) -> None:
@@ -34,7 +40,7 @@ def merge_copied_tails(graph: Graph) -> None:
     merged_any = False
     while len(candidates) > 1:
         if positions is None:
-            positions = positions_of(graph.program.code)
+            positions = _positions(graph.program)
             find_depths(graph)
         merged = [_merge(graph, blocks, positions) for blocks in _groups(candidates, positions)]
         ends = [end for end in merged if end is not None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Tuple
 
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, End, Graph
 from depyf.decompiler.flow.regions import Region
 from depyf.decompiler.flow.stack_depths import find_depths
@@ -40,6 +41,8 @@ def assign_regions(graph: Graph) -> List[Region]:
     regions: Dict[int, Region] = {}
     entries = graph.handler_entries()
 
+    check_nesting(entries)
+
     def effective(handler: int) -> int:
         while handler >= 0:
             block = entries[handler]
@@ -57,8 +60,6 @@ def assign_regions(graph: Graph) -> List[Region]:
     def chain(handler: int) -> Tuple[Region, ...]:
         path: List[int] = []
         while handler not in chains:
-            if handler in path:
-                raise ValueError("handlers protect each other in a circle")
             path.append(handler)
             handler = effective(regions[handler].entry.handler)
         for number in reversed(path):
@@ -85,6 +86,19 @@ def assign_regions(graph: Graph) -> List[Region]:
     return sorted(
         regions.values(), key=lambda region: (len(chain(region.number)), -inside_handlers(region), region.entry.offset)
     )
+
+
+def check_nesting(entries: Dict[int, Block]) -> None:
+    """Raise Unstructured where handlers protect each other in a circle: no statement does that."""
+    known = {-1}
+    for number in entries:
+        path: List[int] = []
+        while number not in known:
+            known.add(number)
+            path.append(number)
+            number = entries[number].handler
+        if number in path:
+            raise Unstructured("handlers protect each other in a circle")
 
 
 def _mark_finals(graph: Graph) -> None:

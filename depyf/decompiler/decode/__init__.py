@@ -39,12 +39,11 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     Raises Malformed for code that is not well formed, and ValueError for opcodes that have no translation.
     """
     version = version or RUNNING_VERSION
-    translator = Translator(code, facts_for(version))
+    facts = facts_for(version)
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
     instructions = raw_instructions(code, version)
     ranges = exception_ranges(code)
-    verify(code, instructions, ranges, translator.facts)
-    translator.find_saved_cells(instructions, ranges)
+    translator = Translator(code, facts, verify(code, instructions, ranges, facts))
     for raw in instructions:
         starts[raw.start] = len(translator.ops)
         try:

@@ -10,13 +10,13 @@ it is not a plain event.
 
 from __future__ import annotations
 
-from types import CodeType
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from types import CodeType, MappingProxyType
+from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import FROM_STACK, NULL_FIRST, Op
 from depyf.decompiler.bytecode.python_facts import PythonFacts
-from depyf.decompiler.decode.instructions import ExceptionRange, Raw
+from depyf.decompiler.decode.instructions import Raw
 
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 # The low bits of COMPARE_OP since 3.12, by operator; its specialised forms read them instead: Python/compile.c.
@@ -89,48 +89,27 @@ for _way in ("FORWARD", "BACKWARD"):
         _JUMPS[f"POP_JUMP_{_way}_IF_{_kind}"] = f"BRANCH_{_kind}"
 
 
-class PlainRange(NamedTuple):
-    """Where a variable that is a cell elsewhere is a plain local: an inlined comprehension that does not capture it."""
-
-    name: str
-    start: int
-    end: int
-
-    def holds(self, name: str, offset: int) -> bool:
-        """Return whether the variable is a plain local at this offset."""
-        return self.name == name and self.start <= offset < self.end
-
-
-def protected(ranges: Sequence[ExceptionRange], target: int) -> List[Tuple[int, int]]:
-    """Return the ranges from which an exception reaches the handler at `target`, directly or through others."""
-    found: List[Tuple[int, int]] = []
-    for entry in ranges:
-        now: Optional[ExceptionRange] = entry
-        for _ in ranges:
-            if now is None or now.target == target:
-                break
-            place = now.target
-            now = next((other for other in ranges if other.start <= place < other.end), None)
-        if now is not None and now.target == target:
-            found.append((entry.start, entry.end))
-    return found
+# What an instruction on a local does where the slot holds a cell, or gets one back.
+_ON_CELLS = {"LOAD_LOCAL": "LOAD_CLOSURE", "STORE_LOCAL": "RESTORE_CELL", "LOAD_LOCAL_AND_CLEAR": "SAVE_CELL"}
+# (offset of an instruction, slot, micro-op) -> whether it acts on a cell; only for variables that are cells somewhere.
+CellUses = Mapping[Tuple[int, int, str], bool]
+NO_CELL_USES: CellUses = MappingProxyType({})
 
 
 class Translator:
     """Translate one code object; `ops` collects the result with jump targets as byte offsets."""
 
-    def __init__(self, code: CodeType, facts: PythonFacts) -> None:
+    def __init__(self, code: CodeType, facts: PythonFacts, cell_uses: CellUses = NO_CELL_USES) -> None:
         self.code = code
         self.facts = facts
         self.ops: List[Op] = []
         self.offset = 0
         self.consts, self.names = code.co_consts, code.co_names
-        cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
+        local = set(code.co_varnames) if code.co_cellvars else ()
+        cells = tuple([name for name in code.co_cellvars if name not in local])
         self.slots = code.co_varnames + cells + code.co_freevars
-        self.cells = set(code.co_freevars)  # and the variables that MAKE_CELL turned into cells
+        self.cell_uses = cell_uses
         self.kwnames: Any = None
-        self.saved: Dict[int, str] = {}  # offset of an instruction that saves a cell -> the micro-op that it is
-        self.plain: List[PlainRange] = []
 
     def translate(self, raw: Raw) -> None:
         """Append the micro-ops of one instruction."""
@@ -168,28 +147,6 @@ class Translator:
             raise ValueError(f"{opname} at {raw.offset} has no translation")
         special(self, raw)
 
-    def find_saved_cells(self, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange]) -> None:
-        """Record what instructions mean in inlined comprehensions whose variables are cells outside or inside."""
-        cells = {*self.code.co_cellvars, *self.code.co_freevars}
-        if not cells:
-            return
-        for index, raw in enumerate(instructions):
-            if raw.opname != "LOAD_FAST_AND_CLEAR" or self.slots[raw.arg] not in cells:
-                continue
-            name = self.slots[raw.arg]
-            following = index + 1
-            renewed = instructions[following].opname == "MAKE_CELL"
-            self.saved[raw.offset] = "RENEW_CELL" if renewed else "SAVE_CELL"
-            if renewed:
-                if any(part.holds(name, raw.offset) for part in self.plain):
-                    raise ValueError(f"{name} is a local and a cell in comprehensions inside each other")
-                continue
-            while instructions[following].opname in ("LOAD_FAST_AND_CLEAR", "MAKE_CELL", "SWAP"):
-                following += 1
-            start = instructions[following].start
-            target = next((entry.target for entry in ranges if entry.start <= start < entry.end), -1)
-            self.plain.extend(PlainRange(name, *span) for span in protected(ranges, target))
-
     def emit(self, kind: str, arg: Any = None) -> None:
         """Append one micro-op."""
         self.ops.append(Op(kind, arg, self.offset))
@@ -199,15 +156,10 @@ class Translator:
         self.ops.append(Op(kind, arg, self.offset, target))
 
     def local(self, kind: str, slot: int) -> None:
-        """Append an op on a local, cell or free variable; a plain read of a cell's slot pushes the cell (3.13)."""
+        """Append an op on a local, cell or free variable; some act on the cell in the slot, not on a value."""
         name = self.slots[slot]
-        if name in self.cells and not (self.plain and any(part.holds(name, self.offset) for part in self.plain)):
-            if kind == "LOAD_LOCAL":
-                kind = "LOAD_CLOSURE"
-            elif kind == "STORE_LOCAL" and self.saved:
-                kind = "RESTORE_CELL"
-            elif kind == "LOAD_LOCAL_AND_CLEAR":
-                kind = self.saved[self.offset]
+        if self.cell_uses and self.cell_uses.get((self.offset, slot, kind)):
+            kind = _ON_CELLS[kind]
         self.ops.append(Op(kind, name, self.offset))
 
     def null_and(self, load: Callable[[], None]) -> None:
@@ -396,7 +348,14 @@ def _pair(first: str, second: str) -> Callable[[Translator, Raw], None]:
 
 
 def _make_cell(t: Translator, raw: Raw) -> None:
-    t.cells.add(t.slots[raw.arg])
+    """Make a new cell: at the start of a function, or where an inlined comprehension has put another one aside."""
+    previous = t.ops[-1] if t.ops else None
+    if previous is None or previous.arg != t.slots[raw.arg]:
+        return
+    if previous.kind == "LOAD_LOCAL_AND_CLEAR":
+        raise ValueError(f"{previous.arg} is a local and a cell in comprehensions inside each other")
+    if previous.kind == "SAVE_CELL":
+        previous.kind = "RENEW_CELL"
 
 
 def _return_generator(t: Translator, raw: Raw) -> None:

@@ -59,8 +59,10 @@ def _store(frame: AbstractFrame, raw: Raw, slot: int) -> None:
     frame.slots.check(raw, slot)
     if frame.depth <= frame.floor:
         frame.underflow(raw, 1)
-    before = frame.held
-    frame.held = frame.slots.stored(before, slot, frame.kind_at(1))
+    before, kind = frame.held, frame.kind_at(1)
+    frame.held = frame.slots.stored(before, slot, kind)
+    if slot in frame.slots.cells:
+        frame.slots.note(raw, slot, "STORE_LOCAL", kind == CELL)
     if frame.held & ~before:
         frame.has_changed = True
     frame.drop(1)
@@ -71,14 +73,19 @@ def _store_fast(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 def _delete_fast(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    frame.slots.loaded(raw, frame.held, raw.arg, is_checked=True)
-    frame.held = frame.slots.stored(frame.held, raw.arg, NULL)
+    if frame.slots.loaded(raw, frame.held, raw.arg, is_checked=True) == CELL:
+        fail(raw, f"deletes the cell of {frame.slots.names[raw.arg]}")
+    _empty(frame, raw.arg)
+
+
+def _empty(frame: AbstractFrame, slot: int) -> None:
+    frame.held = frame.slots.stored(frame.held, slot, NULL)
     frame.has_changed = True
 
 
 def _load_fast_and_clear(frame: AbstractFrame, index: int, raw: Raw) -> None:
     kind = frame.slots.taken(raw, frame.held, raw.arg)
-    _delete_fast(frame, index, raw)
+    _empty(frame, raw.arg)
     frame.push(kind)
 
 
@@ -98,7 +105,7 @@ def _store_store(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 def _make_cell(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    if raw.arg not in frame.slots.cells:
+    if raw.arg not in frame.slots.cells or raw.arg in frame.slots.namesakes:
         fail(raw, f"makes a cell of variable {raw.arg}, which is none")
     frame.held = frame.slots.stored(frame.held, raw.arg, CELL)
     frame.has_changed = True

@@ -8,7 +8,7 @@ instructions rely on it.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Container, FrozenSet
+from typing import Container, Dict, FrozenSet, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import parameters
@@ -29,14 +29,20 @@ class Slots:
         self.plain: Container[int] = range(self.size)  # those that never hold a cell
         self.cells: FrozenSet[int] = frozenset()  # those that may
         self.free: FrozenSet[int] = frozenset()
+        self.namesakes: FrozenSet[int] = frozenset()
+        self.cell_uses: Dict[Tuple[int, int, str], bool] = {}  # what each instruction found in a slot that may hold one
         if len(set(names)) != self.size or len({*cells, *free}) != len(cells) + len(free):
             raise Malformed("two variables have the same name, and micro-ops name variables")
         if cells or free:
-            own = names + tuple([name for name in cells if name not in names])
+            local, shared = set(names), {*cells, *free}
+            own = names + tuple([name for name in cells if name not in local])
             self.names = own + free
             self.size = len(self.names)
             self.free = frozenset(range(len(own), self.size))
-            self.cells = self.free.union([slot for slot, name in enumerate(own) if name in cells])
+            # The variable of an inlined comprehension may have the name of a free variable, and a slot of its own.
+            # Micro-ops treat it as one variable, whose cell is put aside.
+            self.namesakes = frozenset([slot for slot, name in enumerate(names) if name in shared.difference(cells)])
+            self.cells = self.free.union([slot for slot, name in enumerate(own) if name in shared])
             self.plain = frozenset(range(self.size)) - self.cells
         self.at_entry = self._at_entry(len(parameters(code))) if self.must_be_bound or self.cells else 0
 
@@ -46,6 +52,8 @@ class Slots:
         state = ((1 << self.size) - 1) ^ bound | bound << self.size
         if not self.must_be_bound:  # loads test for themselves
             state &= sum([1 << slot | 1 << self.size + slot for slot in self.cells])
+        for slot in self.namesakes:
+            state = self.stored(state, slot, CELL)
         return state
 
     def check(self, raw: Raw, slot: int) -> None:
@@ -58,13 +66,27 @@ class Slots:
         self.check(raw, slot)
         if self.must_be_bound and held >> slot & 1 and not is_checked:
             fail(raw, f"reads {self.names[slot]} where it may have no value, and does not test that")
-        return self.kind(raw, held, slot) if slot in self.cells else ANY
+        if slot not in self.cells:
+            return ANY
+        kind = self.kind(raw, held, slot)
+        if kind == CELL and slot in self.namesakes:
+            fail(raw, f"reads {self.names[slot]} where it has no value")
+        self.note(raw, slot, "LOAD_LOCAL", kind == CELL)
+        return kind
+
+    def note(self, raw: Raw, slot: int, what: str, is_cell: bool) -> None:
+        """Record whether an instruction acts on a cell; Malformed if that differs between paths."""
+        if self.cell_uses.setdefault((raw.offset, slot, what), is_cell) is not is_cell:
+            fail(raw, f"finds a cell for {self.names[slot]} on one path and none on another")
 
     def taken(self, raw: Raw, held: int, slot: int) -> int:
         """Return the kind that LOAD_FAST_AND_CLEAR pushes."""
         self.check(raw, slot)
-        kind = self.kind(raw, held, slot) if slot in self.cells else ANY
-        return kind if kind == CELL and not held >> slot & 1 else MAYBE_NULL
+        if slot not in self.cells:
+            return MAYBE_NULL
+        kind = self.kind(raw, held, slot)
+        self.note(raw, slot, "LOAD_LOCAL_AND_CLEAR", kind == CELL)
+        return kind if kind == CELL else MAYBE_NULL
 
     def kind(self, raw: Raw, held: int, slot: int) -> int:
         """Return CELL or NO_CELL for the slot of a variable that is a cell somewhere."""
@@ -76,7 +98,7 @@ class Slots:
     def check_cell(self, raw: Raw, held: int, slot: int) -> None:
         """Raise Malformed unless there is a cell in the slot."""
         self.check(raw, slot)
-        if slot not in self.cells or self.kind(raw, held, slot) != CELL:
+        if slot not in self.cells or slot in self.namesakes or self.kind(raw, held, slot) != CELL:
             fail(raw, f"finds no cell in {self.names[slot]}")
 
     def stored(self, held: int, slot: int, kind: int) -> int:

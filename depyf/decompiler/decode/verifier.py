@@ -17,18 +17,30 @@ from depyf.decompiler.decode.abstract_frame import AbstractFrame, State, joined
 from depyf.decompiler.decode.code_layout import CONTROL, ENDS, Layout, fail
 from depyf.decompiler.decode.generator_shape import check_generator, is_generator
 from depyf.decompiler.decode.instructions import ExceptionRange, Raw
+from depyf.decompiler.decode.opcodes import CellUses
 from depyf.decompiler.decode.stack_kinds import ANY, EXCEPTION, LAST_INSTRUCTION
-from depyf.decompiler.decode.stack_rules import UNKNOWN, rules_for
+from depyf.decompiler.decode.stack_rules import NEVER, UNKNOWN, rules_for
 
 MOST_VISITS = 60  # of one place, before the verifier gives up
 
 
-def verify(code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts) -> None:
-    """Raise Malformed if the interpreter could not run the code safely, or if it has a shape that no compiler emits."""
+def verify(
+    code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts
+) -> CellUses:
+    """Raise Malformed if the interpreter could not run the code safely, or if it has a shape that no compiler emits.
+
+    Return which instructions on locals act on a cell that is in the slot.
+    """
     layout = Layout(code, instructions, ranges, facts)
     if is_generator(layout):
         check_generator(layout)
-    Verifier(layout).run()
+    verifier = Verifier(layout)
+    verifier.run()
+    return verifier.frame.slots.cell_uses
+
+
+# Where an inlined comprehension ends in an exception, these put its variables back: a handler around it finds them so.
+_CANNOT_RAISE = frozenset({"PUSH_EXC_INFO", "POP_EXCEPT", "POP_TOP", "SWAP", "COPY", "STORE_FAST", "NOP"})
 
 
 class Verifier:
@@ -118,13 +130,19 @@ class Verifier:
         return True
 
     def enter_handler(self, index: int) -> int:
-        """Follow an exception from the instruction at `index` to the handler in charge; return the frame's guard."""
+        """Follow an exception from the instruction at `index` to the handler in charge.
+
+        Return the depth down to which instructions need no rule but their numbers, NEVER if there is none.
+        """
         frame, layout = self.frame, self.layout
         frame.has_changed = False
         handler = layout.handlers[index] if layout.handlers and index < len(layout.instructions) else None
-        if handler is None or layout.instructions[index][2] == "PUSH_EXC_INFO":  # which cannot raise
-            frame.floor, frame.has_changed = 0, handler is not None
+        if handler is None:
+            frame.floor = 0
             return frame.guard()
+        if layout.instructions[index][2] in _CANNOT_RAISE:  # the next one may
+            frame.floor, frame.has_changed = 0, True
+            return NEVER
         frame.floor = handler.depth
         if frame.depth < handler.depth:
             fail(layout.instructions[index], f"has a handler that keeps {handler.depth} of {frame.depth} values")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
+from depyf.decompiler.bytecode.budget import Budget
 from depyf.decompiler.bytecode.microops import Op, Program
 
 
@@ -146,10 +147,12 @@ class Block:
 
     __slots__ = (
         "number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "loops",
+        "budget",
     )  # fmt: skip
 
-    def __init__(self, number: int, offset: int = -1, handler: int = -1, line: int = -1) -> None:
+    def __init__(self, number: int, budget: Budget, offset: int = -1, handler: int = -1, line: int = -1) -> None:
         self.number = number
+        self.budget = budget  # of the program: asking for successors is charged
         self.ops: List[Op] = []
         self.term: Terminator = End()
         self.handler = handler  # index into Program.handlers, or -1
@@ -163,6 +166,7 @@ class Block:
 
     def successors(self) -> List[Block]:
         """Return the blocks that control may continue at, handlers aside (except for a Guarded one)."""
+        self.budget.charge()
         term = self.term
         return [getattr(term, name) for name in _TARGETS[type(term)]]
 
@@ -202,7 +206,7 @@ class Graph:
 
     def new_block(self, offset: int = -1, handler: int = -1, line: int = -1) -> Block:
         """Return a new block of this graph, empty and unconnected."""
-        block = Block(len(self.blocks), offset, handler, line)
+        block = Block(len(self.blocks), self.program.budget, offset, handler, line)
         self.blocks.append(block)
         return block
 

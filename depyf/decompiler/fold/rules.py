@@ -28,10 +28,12 @@ def apply_rules(graph: Graph, expressions: bool) -> None:
         queued = set(work)
         while work:
             block = work.pop()
+            block.budget.charge()
             queued.discard(block)
             if block.number < 0:
                 continue
             while any(rule(block) for rule in rules):
+                block.budget.charge()
                 for pred in block.preds:
                     if pred not in queued:
                         queued.add(pred)

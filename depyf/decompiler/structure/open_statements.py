@@ -11,11 +11,13 @@ from typing import List, Set, Tuple, Union
 
 from depyf.decompiler.analysis.nonraising_ops import SILENT, made_of
 from depyf.decompiler.bytecode.microops import stack_effect
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump
 from depyf.decompiler.flow.regions import Region
 
 # What a stack entry is: the iterator of the loop with this header, the exception state of this region's handler.
 Entry = Union[None, Block, Region]
+_MOVES = frozenset({"SWAP", "COPY", "POP", "POP_EXCEPT"})
 
 
 def find_open_statements(graph: Graph) -> None:
@@ -27,6 +29,7 @@ def find_open_statements(graph: Graph) -> None:
         if block in seen:
             continue
         seen.add(block)
+        block.budget.charge(1 + len(entries) // 8)
         block.depth = len(entries)
         block.handlers = tuple(entry for entry in entries if isinstance(entry, Region))
         block.loops = tuple(entry for entry in entries if isinstance(entry, Block))
@@ -53,6 +56,8 @@ def _walk(graph: Graph, block: Block, entries: List[Entry]) -> None:
     """Run the ops of a block, up to the end of a loop or clause that more than a return follows."""
     for position, op in enumerate(block.ops):
         kind = op.kind
+        if kind in _MOVES and len(entries) < (op.arg or 1):
+            raise Unstructured("a handler finds less on the stack than its statement leaves there")
         if kind == "SWAP":
             entries[-1], entries[-op.arg] = entries[-op.arg], entries[-1]
         elif kind == "COPY":

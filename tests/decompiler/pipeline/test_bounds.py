@@ -1,0 +1,118 @@
+"""Hostile code gets an answer: no hang, no crash, and a listing with the reason where there is no proved text."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType
+from typing import Any, List
+
+import pytest
+from decompile_tools import function_code
+
+from depyf.decompiler import decompile_frame
+from depyf.decompiler.bytecode import budget
+from depyf.decompiler.bytecode.budget import Budget, OverBudget
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.decode import decode
+from depyf.decompiler.decode.instructions import exception_ranges, raw_instructions
+
+LOOP = function_code("def f(a):\n for b in a:\n  g(b)\n return a")
+TRY = function_code("def f(a):\n try:\n  a()\n finally:\n  try:\n   g()\n  except E:\n   h()")
+
+
+def test_a_loop_that_ends_anywhere_gets_an_answer() -> None:
+    (loop,) = [raw for raw in raw_instructions(LOOP, RUNNING_VERSION) if raw.opname == "FOR_ITER"]
+    for arg in range(len(LOOP.co_code) // 2):
+        data = bytearray(LOOP.co_code)
+        data[loop.offset + 1] = arg
+        assert not decompile_frame(LOOP.replace(co_code=bytes(data))).bugs
+
+
+def written(entries: List[Any]) -> bytes:
+    table = bytearray()
+    for start, end, target, depth, lasti in entries:
+        entry = bytes([start // 2, (end - start) // 2, target // 2, depth << 1 | lasti])
+        assert max(entry) < 64
+        table += bytes([entry[0] | 128]) + entry[1:]
+    return bytes(table)
+
+
+def test_handlers_that_lead_to_each_other_get_an_answer() -> None:
+    entries = [tuple(entry) for entry in exception_ranges(TRY)]
+    entries = [entry for entry in entries if max(entry[:3]) < 128]
+    targets = [raw.start for raw in raw_instructions(TRY, RUNNING_VERSION) if raw.start < 128]
+    for number, (start, end, _, depth, lasti) in enumerate(entries):
+        for target in targets:
+            for kept in (depth, 0):
+                changed = [*entries[:number], (start, end, target, kept, lasti), *entries[number + 1 :]]
+                code = TRY.replace(co_exceptiontable=written(changed))
+                assert not decompile_frame(code).bugs
+
+
+def test_handlers_in_a_circle_are_named() -> None:
+    code = function_code("def f(a):\n try:\n  a()\n except E:\n  g()\n  h()")
+    entries = exception_ranges(code)
+    handler = next(raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == "PUSH_EXC_INFO")
+    first = entries[0]
+    circle = [tuple(first), (handler.start, handler.after + 4, handler.start, 0, False)]
+    result = decompile_frame(code.replace(co_exceptiontable=written(circle)))
+    assert not result.proved and not result.bugs
+
+
+def calls_made(code: CodeType) -> int:
+    count = 0
+
+    def counted(frame: Any, event: str, arg: Any) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(counted)
+    try:
+        decompile_frame(code)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_many_comprehensions_over_a_variable_that_is_a_cell_elsewhere_take_linear_time() -> None:
+    start = "def f(a):\n x = 1\n def g(): return x\n"
+    few, many = [
+        calls_made(function_code(start + " try:\n  b = [x for x in a()]\n except E: pass\n" * count))
+        for count in (10, 80)
+    ]
+    assert many < 12 * few
+
+
+def test_the_budget_of_a_program_ends_what_needs_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = Budget(1)
+    with pytest.raises(OverBudget, match="a program of 1 operations"):
+        left.charge(budget.STEPS_FOR_EACH_OP + budget.STEPS_AT_LEAST + 1)
+    monkeypatch.setattr(budget, "STEPS_FOR_EACH_OP", 0)
+    monkeypatch.setattr(budget, "STEPS_AT_LEAST", 3)
+    result = decompile_frame(LOOP)
+    assert result.rung == "disassembly" and "more steps than" in result.source and not result.bugs
+
+
+def test_a_string_made_of_what_is_none_is_no_bug() -> None:
+    code = function_code("def f(a): return f'{a}x{a}'")
+    none = code.replace(co_consts=tuple(None if const == "x" else const for const in code.co_consts))
+    assert not decompile_frame(none).bugs
+
+
+def test_an_import_from_a_level_that_is_no_number_is_no_bug() -> None:
+    code = function_code("def f():\n from .a import b\n return b")
+    strange = code.replace(co_consts=tuple("1" if const == 1 else const for const in code.co_consts))
+    assert not decompile_frame(strange).bugs
+
+
+def test_a_comprehension_variable_that_is_free_or_a_cell_outside_is_not_confused_with_it() -> None:
+    for source in (
+        "def f(a):\n x = 1\n def g(): return x\n return [x for x in a], g",
+        "def f(a):\n x = 1\n def g(): return x\n return [lambda: x for x in a], g",
+        "def f(x):\n def g(a):\n  y = [x for x in a]\n  return x, y\n return g",
+        "def f(x):\n def g(a):\n  try:\n   y = [x for x in a]\n  except E:\n   return x\n  return x, y\n return g",
+    ):
+        code = function_code(source)
+        result = decompile_frame(code)
+        assert result.proved and result.rung == "idioms", source
+        assert decode(code).ops
