@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from typing import Tuple
@@ -11,8 +13,11 @@ from repository import ROOT
 
 sys.path.insert(0, str(ROOT))
 
+from bench.adversary.code_mutants import exception_entries, exception_table  # noqa: E402
 from bench.adversary.differences import EARLIER, NAMED, ORDER, Difference  # noqa: E402
 from bench.adversary.judgement import Judgement, compared  # noqa: E402
+from bench.adversary.limits import in_child  # noqa: E402
+from bench.adversary.mutants import judged_mutants  # noqa: E402
 from bench.adversary.random_functions import random_function  # noqa: E402
 from bench.adversary.runs import subject_of  # noqa: E402
 from depyf.decompiler.prove import Assumption  # noqa: E402
@@ -88,6 +93,34 @@ def test_a_function_is_made_again_from_its_number_in_another_process() -> None:
     for number in (0, 11):
         done = subprocess.run([*command, str(number)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         assert done.stdout.strip() == random_function(7, number).source.strip()
+
+
+def test_code_that_crashes_the_interpreter_takes_only_a_child_with_it() -> None:
+    died = Judgement(1, "PROVED", kinds=("died",))
+    assert in_child(lambda: os.kill(os.getpid(), signal.SIGKILL), lambda status: died) is died
+    assert in_child(lambda: died, lambda status: died) == died
+
+
+def with_handlers(a, b):
+    try:
+        with a:
+            return b()
+    except ValueError:
+        return None
+    finally:
+        a()
+
+
+def test_an_exception_table_is_written_as_it_was_read() -> None:
+    table = with_handlers.__code__.co_exceptiontable
+    assert exception_entries(table) and exception_table(exception_entries(table)) == table
+
+
+@pytest.mark.parametrize("kind", ["source", "bytecode", "tables"])
+def test_a_mutant_that_is_proved_is_run(kind: str) -> None:
+    found = list(judged_mutants(kind, random_function(5, 3), 6, 4))
+    assert found and all(one.mutation and one.grade for one in found)
+    assert [one for one in found if one.failed] == []
 
 
 def numbers() -> Tuple[str, ...]:
