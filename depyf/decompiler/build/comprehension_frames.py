@@ -53,7 +53,8 @@ def op_comprehension(frame: Frame, op: Op) -> None:
     body = collecting_loops(inner, found.tree)
     unset = [spelled(name) for name in found.unset if name.isidentifier()]
     if scope.is_namespace:  # there the compiler puts every name aside that the comprehension mentions
-        mentioned = {node.id for statement in body for node in s.walk(statement) if isinstance(node, s.Name)}
+        inside = [part for loop in body for part in s.children(loop) if part is not getattr(loop, "iter", None)]
+        mentioned = {node.id for part in inside for node in s.walk(part) if isinstance(node, s.Name)}
         unmentioned = [name for name in unset if name not in mentioned]
     else:
         body, unmentioned = with_dropped_loops(body, unset), []

@@ -26,6 +26,13 @@ def unfolded_display(node: s.Expression) -> s.Expression:
     return node
 
 
+def unfolded_constant(node: s.Expression) -> s.Expression:
+    """Return a number as an operand with which the compiler computes nothing itself: `1 or None`, which is 1."""
+    if not isinstance(node, s.Constant) or not isinstance(node.value, (int, float, complex)):
+        return node
+    return s.BoolOp("or" if node.value else "and", [node, s.Constant(None)])
+
+
 def with_mentions(node: s.Expression, names: Sequence[str]) -> s.Expression:
     """Return an expression that mentions variables in code which the compiler drops, as the original must have done."""
     mentioned: List[s.Expression] = [s.Name(name) for name in names]

@@ -7,6 +7,7 @@ from depyf.decompiler.build.effects import discard, emit, event, flush, take
 from depyf.decompiler.build.expression_forms import (
     is_entered,
     is_none,
+    unfolded_constant,
     unfolded_display,
     would_be_fstring,
 )
@@ -20,7 +21,7 @@ from depyf.decompiler.syntax.provisional import AiterOf, CoroutineComprehension,
 def op_unary(frame: Frame, op: Op) -> None:
     """Execute UNARY."""
     (node,) = take(frame, frame.stack.pop())
-    event(frame, s.UnaryOp(op.arg, node))
+    event(frame, s.UnaryOp(op.arg, unfolded_constant(node)))
 
 
 def op_binary(frame: Frame, op: Op) -> None:

@@ -64,7 +64,7 @@ def _merge_reraises(graph: Graph) -> None:
 
 
 def _merge_ends_of_operators(graph: Graph) -> None:
-    """Make one block of the copies of the end of a function whose last statement is `x or y`.
+    """Make one block of the copies of the end of a function, or of a loop's body, whose last statement is `x or y`.
 
     The copy that drops x has the place of the whole expression, the one that drops y that of y.
     """
@@ -93,21 +93,23 @@ def _merge_ends_of_operators(graph: Graph) -> None:
 
 
 def _is_end(block: Block) -> bool:
-    """Return whether a block ends the function, or leads to one that does: the end itself is under no handler."""
-    term = block.term
-    return isinstance(term, End) or (isinstance(term, Jump) and isinstance(term.target.term, End))
+    """Return whether a block ends the function, or continues at one place: at an end under no handler, or in a loop."""
+    return isinstance(block.term, (End, Jump))
 
 
 def _ends_alike(one: Block, other: Block) -> bool:
     """Return whether two blocks end alike, or lead to the same end or to copies of one."""
     if isinstance(one.term, Jump) and isinstance(other.term, Jump):
         one, other = one.term.target, other.term.target
-        return one is other or (len(one.ops) == len(other.ops) and all(map(_same_end, one.ops, other.ops)))
+        if one is other:
+            return True
+        both_end = isinstance(one.term, End) and isinstance(other.term, End) and len(one.ops) == len(other.ops)
+        return both_end and all(map(_same_end, one.ops, other.ops))
     return isinstance(one.term, End) and isinstance(other.term, End)
 
 
 def _drops_kept(block: Block) -> bool:
-    """Return whether a block ends the function after it has dropped a value that `and` or `or` tested and kept."""
+    """Return whether a block begins by dropping a value that `and` or `or` tested and kept."""
     if not _is_end(block) or not block.preds or not block.ops or block.ops[0].kind != "POP":
         return False
     return all(isinstance(pred.term, Branch) and _keeps_top(pred.ops) for pred in block.preds)

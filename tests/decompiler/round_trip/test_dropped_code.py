@@ -180,6 +180,7 @@ def test_a_class_keeps_what_methods_that_are_never_made_need(body: str) -> None:
         "with b as a: pass\nif 0:\n    lambda: a",
         "while True:\n    a = h\nelse:\n    lambda: a",
         "{a for u in c if None}",
+        "[u for v in a if None and a]",
         "{u for a in c if u}",
     ],
 )

@@ -14,6 +14,17 @@ import depyf
 from depyf.decompiler import DecompilationError, decompile_frame
 
 SAME_TEXT = {
+    "an operator as the last statement of a loop": """
+        def f(c):
+            for d in c:
+                x or d
+            while c:
+                x and (y or c)
+    """,
+    "an operation on a number that the compiler did not compute": """
+        def f():
+            return ~(1 or None), -(0.0 and None)
+    """,
     "a function whose last statement is an operator": """
         def f(b):
             x and b
