@@ -1,16 +1,20 @@
 """The conditions of guards: one frozen class for each form, with the value that it is about and what is expected of it.
 
 `text` spells a test for a reader: as a Python expression where `is_python`, else in words.  `parts` are the conditions
-that the expression joins by `and`; a test in words has none.  Readers of torch's text
-(`depyf.torch_hooks.guards.guard_kinds`) make these records; everything after that asks for their fields and parts and
-never reads `text` again.  Schema 1 of the saved form holds `text` alone: `depyf.record.schema_1` recovers the fields.
+that the expression joins by `and`, each on one line; there are none in words, nor in what is no Python after all: a
+record that was loaded may hold anything.  Readers of torch's text (`depyf.torch_hooks.guards.guard_kinds`) make these
+records; everything after that asks for their fields and parts and never reads `text` again.  Schema 1 of the saved form
+holds `text` alone: `depyf.record.schema_1` recovers the fields.
 """
 
 from __future__ import annotations
 
 import functools
+import keyword
 from dataclasses import dataclass, field
 from typing import Any, Callable, ClassVar, Dict, Generic, Optional, Tuple, TypeVar, Union
+
+from depyf.text.python_source import is_operand, is_primary, operands
 
 PROSE: Dict[str, Any] = {"prose": True}  # metadata of each field that holds words for a person; no report may read them
 
@@ -42,10 +46,9 @@ class PythonTest:
     text: str
     is_python: ClassVar[bool] = True
 
-    @property
+    @Lazy
     def parts(self) -> Tuple[str, ...]:
-        """The whole: which conditions it joins shows only when it is parsed."""
-        return (self.text,)
+        return operands(self.text)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class TypeTest:
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        return (self.text,)
+        return (self.text,) if is_primary(self.subject) else ()
 
     @property
     def names_type(self) -> bool:
@@ -90,11 +93,16 @@ class ValueTest:
 
     @Lazy
     def text(self) -> str:
-        return AND.join(self.parts)
+        return AND.join((self._type_test, self.comparison))
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        return _type_form(self.type_name).replace(_VALUE, self.subject), self.comparison
+        is_python = is_primary(self.subject) and is_operand(self.comparison)
+        return (self._type_test, self.comparison) if is_python else ()
+
+    @property
+    def _type_test(self) -> str:
+        return _type_form(self.type_name).replace(_VALUE, self.subject)
 
 
 @dataclass(frozen=True)
@@ -111,11 +119,15 @@ class TensorProperties:
     @Lazy
     def form(self) -> str:
         """Return the test as an expression, with `_VALUE` for the tensor."""
-        return AND.join(self.parts)
+        return AND.join(self._conditions())
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
         """Return the conditions that it consists of, with `_VALUE` for the tensor."""
+        conditions = self._conditions()
+        return conditions if all(is_operand(one.replace(_VALUE, "x")) for one in conditions) else ()
+
+    def _conditions(self) -> Tuple[str, ...]:
         tensor = _VALUE
         kind, _, index = self.device.partition(":")
         parts = [_type_form(self.type_name), f"{tensor}.dtype is {self.dtype}"]
@@ -150,7 +162,8 @@ class TensorTest:
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        return tuple([part.replace(_VALUE, self.subject) for part in self.expected.parts])
+        subject = self.subject
+        return tuple([part.replace(_VALUE, subject) for part in self.expected.parts]) if is_primary(subject) else ()
 
     @property
     def type_name(self) -> str:
@@ -176,7 +189,7 @@ class NoDimensionMarks:
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        return (self.text,)
+        return (self.text,) if is_primary(self.subject) else ()
 
 
 @dataclass(frozen=True)
@@ -217,11 +230,12 @@ class TorchState:
 
     @Lazy
     def text(self) -> str:
-        return AND.join(self.parts)
+        return AND.join(self.switches().values())
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        return tuple(self.switches().values())
+        tests = tuple(self.switches().values())
+        return tests if all(map(is_operand, tests)) else ()
 
     def switches(self) -> Dict[str, str]:
         """Torch's name for each switch -> the test of it as an expression."""
@@ -241,7 +255,7 @@ GuardTest = Union[
 
 def is_dotted(name: str) -> bool:
     """Return whether an expression can spell the name: `torch.Tensor`, but not `f.<locals>.A`."""
-    return all(part.isidentifier() for part in name.split("."))
+    return all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from typing import Sequence
+from typing import Iterator, Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord, SessionRecord
 from depyf.record.vocabulary import DECOMPILED, FAILED, FROM_FILE
@@ -39,7 +39,7 @@ def render(session: SessionRecord, function_key: str) -> str:
     """Return the text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
     function = session.function(function_key)
     story = _story(session, function, Facts(session), {function_key})
-    lines = [*_opening(session, function, terms_used("\n".join(story))), *story]
+    lines = [*_opening(session, function, terms_used("\n".join(_code_in(session, function, set())))), *story]
     text = "\n".join(lines) + "\n"
     unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_source.Checked)]
     if unchecked and not python_source.is_module("\n".join(unchecked)):
@@ -130,6 +130,18 @@ def _story(session: SessionRecord, function: FunctionRecord, facts: Facts, writt
             lines += _story(session, resume, facts, written)
     heading = python_source.heading(f"The dispatcher: what a call to {shown_name(function)} does now", "=")
     return [*lines, "", "", *heading, "", *dispatcher(function, frames, signature)]
+
+
+def _code_in(session: SessionRecord, function: FunctionRecord, passed: set[str]) -> Iterator[str]:
+    """Yield the code in the story of `function`: no words about it, and no guards, which test values of the user's."""
+    passed.add(function.key)
+    yield from (function.source, function.written_in, *function.resume_names)
+    for frame in session.frames_of(function.key):
+        yield frame.source
+        yield from (call.name for call in frame.resumes)
+    for resume in session.resumes_of(function.key):
+        if resume.key not in passed:
+            yield from _code_in(session, resume, passed)
 
 
 def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]:

@@ -40,7 +40,7 @@ _OCCURS = {
 
 
 def terms_used(text: str) -> list[str]:
-    """Return the explanations that a reader of `text` may need; none where nothing of the kind occurs."""
+    """Return the explanations that a reader of this code may need; none where nothing of the kind occurs."""
     found = [f"  {meaning}" for sign, meaning in _TERMS if _occurs(sign, text)]
     return ["Words in the code that Dynamo or depyf put there:", *found] if found else []
 

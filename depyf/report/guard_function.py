@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Sequence
 
-from depyf.record.guard_conditions import NoDimensionMarks, PythonTest, SameBody, SameObject
+from depyf.record.guard_conditions import NoDimensionMarks, SameBody, SameObject
 from depyf.record.records import FrameRecord, GuardRecord, Location
 from depyf.report.call_signature import Signature
 from depyf.text import python_source
@@ -21,14 +20,13 @@ def guard_function(frame: FrameRecord, name: str, signature: Signature, file: st
         return [*lines, "    # (the guards of this version were not seen)", "    ..."]
     unmarked = [guard.test.subject for guard in frame.guards if isinstance(guard.test, NoDimensionMarks)]
     guards = [guard for guard in frame.guards if not isinstance(guard.test, NoDimensionMarks)]
-    pieces = {id(guard): pieces_of(guard) for guard in guards}
-    if not any(pieces.values()):
+    if not any(guard.test.parts for guard in guards):
         return lines + _words(guards, "    ") + _about_marks(unmarked, "    ") + ["    return True"]
     lines.append("    return (")
     written: dict[str, None] = {}  # torch asks for some things twice
     for heading, group in _groups(guards, file):
-        new = dict.fromkeys(piece for guard in group for piece in pieces[id(guard)] if piece not in written)
-        words = _words([guard for guard in group if not pieces[id(guard)]], "        ")
+        new = dict.fromkeys(part for guard in group for part in guard.test.parts if part not in written)
+        words = _words([guard for guard in group if not guard.test.parts], "        ")
         if new or words:
             lines += python_source.comment(heading, "        ")
         lines += python_source.filled(list(new), "        ", first=not written) + words
@@ -60,29 +58,6 @@ def asked_by(location: Location | None, file: str) -> str:
     name = os.path.basename(file) if location.file == file else location.file
     place = f"{name}:{location.line}"
     return f"{place}: {location.code.strip()}" if location.code.strip() else place
-
-
-def pieces_of(guard: GuardRecord) -> tuple[str, ...]:
-    """Return the conditions that a guard consists of; none for one that Python cannot express."""
-    test = guard.test
-    if isinstance(test, PythonTest):
-        return _parsed(test.text)
-    return test.parts if _are_operands(test.parts) else ()
-
-
-@functools.lru_cache(maxsize=4096)
-def _parsed(condition: str) -> tuple[str, ...]:
-    """Return the conditions that an expression of torch's consists of."""
-    try:
-        return tuple(python_source.simple_tests(condition) or python_source.conjunction(condition))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-
-
-@functools.lru_cache(maxsize=4096)
-def _are_operands(parts: tuple[str, ...]) -> bool:
-    """Return whether the parts are Python: a record that was loaded may hold anything."""
-    return all(map(python_source.is_operand, parts))
 
 
 def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Sequence
 
 from depyf.record.records import FrameRecord
-from depyf.report.guard_function import pieces_of
 from depyf.text import python_source
 
 _MOST = 6  # conditions of one version, the shortest ones: those that a person would have written
@@ -29,7 +28,7 @@ def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
 
 
 def _conditions(frame: FrameRecord) -> list[str]:
-    return [piece for guard in frame.guards for piece in pieces_of(guard) or [guard.condition]]
+    return [piece for guard in frame.guards for piece in guard.test.parts or (guard.condition,)]
 
 
 def _wrapped(start: str, conditions: Sequence[str]) -> list[str]:

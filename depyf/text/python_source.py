@@ -148,6 +148,7 @@ _PATH = rf"(?:list\(dict\.keys\({_NAME}{_STEPS}\)\)|{_NAME}){_STEPS}"
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 _OPERAND = rf"(?:(?:type|len)\({_PATH}\)|{_PATH}|{_NUMBER}|{_TEXT}|\((?:{_NUMBER}, )+{_NUMBER}\)|\({_NUMBER},\)|\(\))"
 _TEST = rf"{_OPERAND}(?: (?:is not|is|==|!=|<=|>=|<|>|not in|in) {_OPERAND})?"
+_ONE_PATH = re.compile(_PATH)
 _ONE_TEST = re.compile(_TEST)
 _NEXT_TEST = re.compile(rf"({_TEST})(?: and |$)")
 
@@ -182,12 +183,33 @@ def conjunction(condition: str) -> list[str]:
     return [piece if _binds_tightly(node) else f"({piece})" for piece, node in segments]
 
 
+@functools.lru_cache(maxsize=4096)
+def operands(condition: str) -> tuple[str, ...]:
+    """Return `conjunction` of what may be no expression on one line: none then."""
+    try:
+        return tuple(simple_tests(condition) or conjunction(condition))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
+@functools.lru_cache(maxsize=4096)
 def is_operand(text: str) -> bool:
     """Return whether `text` is an expression on one line that can be joined to others with `and` as it is."""
     if _ONE_TEST.fullmatch(text) is not None:
         return True
     try:
         return _binds_tightly(_parsed(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+@functools.lru_cache(maxsize=4096)
+def is_primary(text: str) -> bool:
+    """Return whether `text` is an expression on one line that an attribute can be taken from: `a.b`, `f(x)[0]`."""
+    if _ONE_PATH.fullmatch(text) is not None:
+        return True
+    try:
+        return isinstance(_parsed(f"{text}.x"), ast.Attribute)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
