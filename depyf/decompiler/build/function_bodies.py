@@ -104,6 +104,8 @@ def _can_declare(code: CodeType) -> bool:
 
 def uncaptured_cells(scope: Scope) -> List[str]:
     """Return the cells that no function inside refers to: one in code that the compiler dropped does."""
+    if not scope.code.co_cellvars:
+        return []
     ops = scope.program.ops
     captured = {
         name for op in ops if op.kind == "CONST" and isinstance(op.arg, CodeType) for name in op.arg.co_freevars
@@ -176,8 +178,9 @@ def unused_locals(scope: Scope) -> List[str]:
     if sees_local_names(scope.program):
         used = {op.arg for op in scope.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(scope.code))
         found.update(set(scope.code.co_varnames) - used)
-    read = {op.arg for op in scope.program.ops if op.kind == "LOAD_CELL"}
-    found.update(name for name in uncaptured_cells(scope) if name in read and _is_unset(scope, name))
+    unset = [name for name in uncaptured_cells(scope) if _is_unset(scope, name)]
+    if unset:
+        found.update(op.arg for op in scope.program.ops if op.kind == "LOAD_CELL" and op.arg in unset)
     return [
         spelled(name) for name in dict.fromkeys((*scope.code.co_varnames, *scope.code.co_cellvars)) if name in found
     ]
