@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Callable, Iterator, Optional
 
 from bench.adversary import code_mutants, source_mutants
-from bench.adversary.differences import CRASH
+from bench.adversary.differences import CRASH, Difference
 from bench.adversary.judgement import Judgement, compared, graded, same_bits, with_
 from bench.adversary.limits import CPU_SECONDS, Hang, in_child, limited, where
 from bench.adversary.random_functions import RandomFunction, compiles
@@ -99,6 +99,7 @@ def run_in_child(
         if number in (signal.SIGXCPU, signal.SIGKILL):
             return with_(judgement, reason="the run does not end")
         what = f"signal {number}" if number else f"status {os.WEXITSTATUS(status)}"
-        return with_(judgement, kinds=(CRASH,), is_named=False, shown=f"the run ended with {what}")
+        is_named = Difference(frozenset({CRASH}), 0, (), ()).is_named_by(judgement.assumptions)
+        return with_(judgement, kinds=(CRASH,), is_named=is_named, shown=f"the run ended with {what}")
 
     return in_child(partial(compared, judgement, subject, one, other, count), died)
