@@ -16,7 +16,7 @@ from depyf.errors import UserError
 from depyf.text.lines import shortened
 from depyf.text.quiet_compile import compile_quietly
 
-LARGEST_FILE = 1 << 26  # bytes; no source or .pyc file of a person comes near
+LARGEST_FILE = 1 << 24  # bytes; the largest files in common packages have a third of it
 
 
 class NotFound(UserError):

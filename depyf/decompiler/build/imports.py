@@ -11,6 +11,8 @@ from depyf.decompiler.build.symbolic_values import Fresh, ImportedModule, Import
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 
+MOST_DOTS = 255  # before the name of a module; a constant can ask for more than memory holds
+
 
 def op_import_name(frame: Frame, op: Op) -> None:
     """Execute IMPORT_NAME."""
@@ -18,7 +20,8 @@ def op_import_name(frame: Frame, op: Op) -> None:
     names = stack.pop()
     fromlist = () if isinstance(names, Fresh) and not names.items else constant_of(names)
     level = constant_of(stack.pop())
-    if type(level) is not int or level < 0 or not (fromlist is None or isinstance(fromlist, tuple)):
+    has_level = type(level) is int and 0 <= level <= MOST_DOTS
+    if not has_level or not (fromlist is None or isinstance(fromlist, tuple)):
         raise Unstructured("an import with arguments that no statement gives")
     flush(frame)
     if fromlist == ():

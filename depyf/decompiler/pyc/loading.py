@@ -17,7 +17,7 @@ from depyf.decompiler.decode.instructions import opcode_widths
 from depyf.decompiler.pyc.code_record import CodeRecord
 from depyf.decompiler.pyc.damage import DamagedFile
 
-LARGEST_STACK = 1 << 20  # entries; the largest of real code has some thousands
+ENTRIES_PER_BYTE, FREE_ENTRIES = 2, 100  # of the stack: an instruction of two bytes adds at most four to its depth
 MOST_COMPARED = 1 << 24  # locals times cells: CPython compares all names with each other
 
 
@@ -79,8 +79,8 @@ def _check_parameters(record: CodeRecord) -> None:
     counts = (record.argcount, record.posonlyargcount, record.kwonlyargcount, record.stacksize, record.flags)
     if min(counts) < 0 or record.posonlyargcount > record.argcount:
         raise _damaged(record, "its numbers of parameters, its stack size or its flags are out of range")
-    if record.stacksize > LARGEST_STACK:
-        raise _damaged(record, f"a stack of {record.stacksize} entries")
+    if record.stacksize > ENTRIES_PER_BYTE * len(record.code) + FREE_ENTRIES:
+        raise _damaged(record, f"a stack of {record.stacksize} entries for {len(record.code)} bytes of instructions")
     parameters = record.argcount + record.kwonlyargcount
     parameters += bool(record.flags & CO_VARARGS) + bool(record.flags & CO_VARKEYWORDS)
     if parameters > len(record.varnames):

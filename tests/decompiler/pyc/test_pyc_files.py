@@ -240,3 +240,11 @@ def test_counts_of_parameters_that_no_variables_have_are_refused():
     start = data.index(b"\xe3") + 1
     assert "parameters, and 0 local variables" in what_is_wrong(data[:start] + struct.pack("<i", 3) + data[start + 4 :])
     assert "out of range" in what_is_wrong(data[:start] + struct.pack("<i", -3) + data[start + 4 :])
+
+
+def test_a_stack_that_no_instructions_can_fill_is_refused():
+    """An instruction that unpacks fills the stack, and with it the memory of everything that follows the code."""
+    code = compile("x = 1", "source.py", "exec")
+    data = pyc(code)
+    start = data.index(b"\xe3") + 1 + 3 * 4
+    assert "a stack of 1000000 entries" in what_is_wrong(data[:start] + struct.pack("<i", 1_000_000) + data[start + 4 :])

@@ -472,3 +472,12 @@ def test_a_name_of_ours_hides_no_global_of_a_function_inside():
                 a[b()] = a[b()] = (b(), lambda: b_result)
     """
     assert "b_result = " not in text_of(source).replace("lambda: b_result", "")
+
+
+@pytest.mark.parametrize("level", [1 << 30, -1, True, 1.5])
+def test_an_import_whose_level_no_source_has_is_shown_as_instructions(level):
+    """As many dots as the constant asks for would fill the memory."""
+    code = compile("from . import x", "<module>", "exec", dont_inherit=True)
+    changed = code.replace(co_consts=tuple(level if const == 1 else const for const in code.co_consts))
+    result = decompile_frame(changed)
+    assert not result.proved and len(result.source) < 2000
