@@ -59,6 +59,9 @@ def decompile_frame(
     `function`: the function whose code this is; its default values and annotations are shown.
     `stands_alone`: the text will be run as it is, so a method that calls `super()` gets a function around it.
     """
+    depth = nesting(code)
+    if depth > DEEPEST_NESTING:
+        return _listed(code, renames, f"functions are nested {depth} deep")
     request = Request(code, generator, reference, filename, renames, hints, function, stands_alone)
     failures = Failures()
     worst: Optional[Verdict] = None
@@ -73,6 +76,10 @@ def decompile_frame(
         except EXPECTED as error:
             failures.add(rung.name, error)
             continue
+        except (RecursionError, MemoryError) as error:
+            what = "nested too deeply" if isinstance(error, RecursionError) else "too large for the memory"
+            failures.add(rung.name, what)
+            continue
         except Exception as error:
             if is_from_signal_handler(error):
                 raise
@@ -85,6 +92,25 @@ def decompile_frame(
     text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({failures.reason})")
     verdict = worst if worst is not None else Verdict(Grade.UNPROVED, reason=failures.reason)
     return Decompilation(text, None, verdict, "disassembly", lines, failures.bugs)
+
+
+def _listed(code: CodeType, renames: Mapping[str, str], reason: str) -> Decompilation:
+    """Return the instructions of a code object for which no rung is tried."""
+    text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({reason})")
+    return Decompilation(text, None, Verdict(Grade.UNPROVED, reason=reason), "disassembly", lines)
+
+
+DEEPEST_NESTING = 60  # functions and classes inside each other: the parser accepts 100 levels of indentation
+
+
+def nesting(code: CodeType) -> int:
+    """Return how deep code objects are nested in this one."""
+    depth, level = 0, [code]
+    while level and depth <= DEEPEST_NESTING:
+        inside = [const for one in level for const in one.co_consts if isinstance(const, CodeType)]
+        level = list({id(one): one for one in inside}.values())
+        depth += bool(level)
+    return depth
 
 
 def _ladder(code: CodeType, has_own_locals: bool) -> Iterator[Tuple[Rung, bool]]:

@@ -13,6 +13,7 @@ from typing import Dict, List, Optional, Tuple
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, Version, facts_for
+from depyf.decompiler.decode.constant_sizes import check_constants
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
 from depyf.decompiler.decode.instructions import ExceptionRange, exception_ranges, raw_instructions
 from depyf.decompiler.decode.opcodes import Translator, translated_opnames
@@ -40,6 +41,7 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     """
     version = version or RUNNING_VERSION
     facts = facts_for(version)
+    check_constants(code.co_consts)
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
     instructions = raw_instructions(code, version)
     ranges = exception_ranges(code)

@@ -116,3 +116,42 @@ def test_a_comprehension_variable_that_is_free_or_a_cell_outside_is_not_confused
         result = decompile_frame(code)
         assert result.proved and result.rung == "idioms", source
         assert decode(code).ops
+
+
+def with_constant(value: object) -> CodeType:
+    code = function_code("def f(a): return 77, a")
+    return code.replace(co_consts=tuple(value if const == 77 else const for const in code.co_consts))
+
+
+def test_a_constant_nested_without_end_gets_an_answer() -> None:
+    deep: Any = (1,)
+    for _ in range(5000):
+        deep = (deep,)
+    result = decompile_frame(with_constant(deep))
+    assert "a constant is nested too deeply" in result.source and not result.bugs
+
+
+def test_a_constant_that_refers_to_itself_twice_at_each_level_gets_an_answer() -> None:
+    shared: Any = (1, 2)
+    for _ in range(19):  # more would take the interpreter itself too long
+        shared = (shared, shared)
+    result = decompile_frame(with_constant(shared))
+    assert "or too large" in result.source and not result.bugs
+
+
+def test_functions_nested_without_end_get_an_answer() -> None:
+    outer = function_code("def f(a):\n def g(b): return b\n return g")
+    inner = outer
+    for _ in range(3000):
+        inner = outer.replace(co_consts=tuple(inner if isinstance(c, CodeType) else c for c in outer.co_consts))
+    result = decompile_frame(inner)
+    assert "functions are nested" in result.source and not result.bugs
+
+
+def test_an_expression_nested_without_end_gets_an_answer() -> None:
+    code = function_code("def f(a): return -a")
+    (minus,) = [raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == "UNARY_NEGATIVE"]
+    data = code.co_code
+    many = data[: minus.start] + data[minus.start : minus.after] * 5000 + data[minus.after :]
+    result = decompile_frame(code.replace(co_code=many))
+    assert not result.proved and not result.bugs
