@@ -79,7 +79,8 @@ def _describe(value: Any) -> str:
     """Return a text for a constant that, unlike its repr, differs wherever source text can differ."""
     if type(value) in (tuple, frozenset):
         items = [_describe(item) for item in value]
-        return type(value).__name__ + repr(items if type(value) is tuple else sorted(items))
+        # Not the repr of the list: it escapes the quotes of what is inside, twice as many at each level.
+        return f"{type(value).__name__}[{', '.join(items if type(value) is tuple else sorted(items))}]"
     if type(value) in (int, float, complex, str, bytes, bool, type(None), type(...)):
         return _number(value) if type(value) is int else repr(value)
     return f"<{type(value).__name__} at {id(value):#x}>"

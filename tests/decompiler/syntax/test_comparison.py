@@ -68,3 +68,11 @@ def test_a_dump_shows_the_whole_tree_but_not_where_it_came_from():
     assert s.dump(s.Return(s.BinOp(A, "+", s.Constant(1)), origin=7)) == (
         "Return(BinOp(Name('a'), '+', Constant(1)), '')"
     )
+
+
+def test_the_dump_of_a_constant_nested_deeply_is_as_long_as_the_constant():
+    """Found in a damaged file that took minutes: quotes of quotes were escaped."""
+    deep = ("text",)
+    for _ in range(100):
+        deep = (deep,)
+    assert len(s.dump(s.Constant(deep))) < 2000
