@@ -13,6 +13,7 @@ from build_tools import RETURN_NONE, called, const, flat, local, program, region
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build import Settings, build_statements
+from depyf.decompiler.bytecode.budget import Budget
 from depyf.decompiler.bytecode.microops import Handler, Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Both, Case, Simple
@@ -29,6 +30,10 @@ from depyf.decompiler.structure import (
     WithNode,
 )
 from depyf.decompiler.structure.case_patterns import Place
+
+
+def block(number: int) -> Block:
+    return Block(number, Budget(10))
 
 
 def if_node(then, orelse=(), test=None):
@@ -126,12 +131,12 @@ def test_what_follows_a_loop_without_end_is_reached_only_by_a_break():
 
 
 def test_try_with_its_clauses_and_finally():
-    inner = TryNode(Region(0, "except", Block(1), 0), 0)
+    inner = TryNode(Region(0, "except", block(1), 0), 0)
     inner.body = region(called("f"), Op("POP"))
-    clause = Clause([Op("LOAD_GLOBAL", "G")], store("x"), Block(1), 0)
+    clause = Clause([Op("LOAD_GLOBAL", "G")], store("x"), block(1), 0)
     clause.body = region(called("g"), Op("POP"), Op("POP_EXCEPT"))
     inner.clauses = [clause]
-    outer = TryNode(Region(1, "finally", Block(2), 0), 0)
+    outer = TryNode(Region(1, "finally", block(2), 0), 0)
     outer.body, outer.final = region(inner), region(called("h"), Op("POP"), Op("POP"), Op("POP"))
     handlers = [Handler(0, 0, False), Handler(0, 0, False)]
     assert text(outer, RETURN_NONE, handlers=handlers) == expected(
@@ -147,7 +152,7 @@ def test_try_with_its_clauses_and_finally():
 
 
 def test_with_takes_its_value_first():
-    node = WithNode(Region(0, "with", Block(1), 1), False, 0)
+    node = WithNode(Region(0, "with", block(1), 1), False, 0)
     node.body = region(store("x"), called("f"), Op("POP"))
     assert text(local("a"), Op("BEFORE_WITH"), node, RETURN_NONE) == "with a as x:\n    f()"
     node.body = region(Op("POP"), called("f"), Op("POP"))
@@ -160,8 +165,8 @@ def test_cases_of_a_match_are_one_statement():
     rest.become("sequence")
     rest.parts = [Place(), Place()]
     rest.parts[0].names, rest.parts[1].names, rest.star, rest.value = [store("x")], [store("y")], 1, (1, 1)
-    first = CaseNode(Case(value, None, True, Block(1), Block(2)), 0)
-    second = CaseNode(Case(rest, ([local("x")], Simple("true")), False, Block(3), Block(4)), 0)
+    first = CaseNode(Case(value, None, True, block(1), block(2)), 0)
+    second = CaseNode(Case(rest, ([local("x")], Simple("true")), False, block(3), block(4)), 0)
     first.body = region(Op("POP"), called("f"), Op("POP"))
     second.body = region(called("g"), Op("POP"))
     first.orelse = region(second)
@@ -177,7 +182,7 @@ def test_cases_of_a_match_are_one_statement():
 
 
 def test_blocks_in_any_order_become_a_state_machine():
-    start, end = Block(0), Block(1)
+    start, end = block(0), block(1)
     start.depth = end.depth = 0
     node = MachineNode(start, 0, True, 0)
     node.arms = [
