@@ -163,6 +163,8 @@ def build_class(
     frame: Frame, arguments: Sequence[Tuple[Value, bool]], named: Sequence[Tuple[Optional[str], Value]]
 ) -> None:
     """Push the class that LOAD_BUILD_CLASS's function makes of a body, a name, (base, is starred)s and keywords."""
+    if len(arguments) < 2:
+        raise Unstructured("a class without a body or a name")
     body, name = arguments[0][0], arguments[1][0]
     if not isinstance(body, FunctionValue) or body.refs or body.name is not None:
         raise Unstructured("a class whose body is not a function made for it")

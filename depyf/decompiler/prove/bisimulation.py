@@ -49,10 +49,10 @@ class Bisimulation:
         self.plan_b = b
         self.terms = terms
         size = a.size + b.size
-        self.steps_left = 60 * size + 20_000
+        self.steps_left = 40 * size + 2_000  # proofs of real functions need fewer than one for each op
         self.exact = exact
         self.same_slots = a.slots == b.slots
-        self.machine = Machine(terms, SPECIAL, 100 * size + 50_000, exact, by_value)
+        self.machine = Machine(terms, SPECIAL, 40 * size + 2_000, exact, by_value)
         self.correspondence = Correspondence(terms, same_code, by_value)
         self.joins = Joins(self.machine, self.correspondence)
         self.stored: Dict[Place, Pair] = {}

@@ -12,9 +12,9 @@ from decompile_tools import function_code
 from depyf.decompiler import decompile_frame
 from depyf.decompiler.bytecode import budget
 from depyf.decompiler.bytecode.budget import Budget, OverBudget
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode import decode
-from depyf.decompiler.decode.instructions import exception_ranges, raw_instructions
+from depyf.decompiler.decode.instructions import OPCODE_TABLES, exception_ranges, raw_instructions
 
 LOOP = function_code("def f(a):\n for b in a:\n  g(b)\n return a")
 TRY = function_code("def f(a):\n try:\n  a()\n finally:\n  try:\n   g()\n  except E:\n   h()")
@@ -155,3 +155,15 @@ def test_an_expression_nested_without_end_gets_an_answer() -> None:
     many = data[: minus.start] + data[minus.start : minus.after] * 5000 + data[minus.after :]
     result = decompile_frame(code.replace(co_code=many))
     assert not result.bugs
+
+
+def test_a_class_made_of_nothing_is_no_bug() -> None:
+    code = function_code("def f():\n return g()")
+    data = bytearray(code.co_code)
+    (load,) = [raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == "LOAD_GLOBAL"]
+    numbers = {name: number for number, name in OPCODE_TABLES[RUNNING_VERSION].OPNAMES.items()}
+    order = ["PUSH_NULL", "LOAD_BUILD_CLASS"] if RUNNING.null_is_first else ["LOAD_BUILD_CLASS", "PUSH_NULL"]
+    for place, name in enumerate([*order, *["NOP"] * ((load.after - load.start) // 2 - 2)]):
+        data[load.start + 2 * place] = numbers[name]
+        data[load.start + 2 * place + 1] = 0
+    assert not decompile_frame(code.replace(co_code=bytes(data))).bugs
