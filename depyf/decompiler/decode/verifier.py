@@ -40,7 +40,10 @@ def verify(
 
 
 # Where an inlined comprehension ends in an exception, these put its variables back: a handler around it finds them so.
-_CANNOT_RAISE = frozenset({"PUSH_EXC_INFO", "POP_EXCEPT", "POP_TOP", "SWAP", "COPY", "STORE_FAST", "NOP"})
+_CANNOT_RAISE = frozenset({
+    "PUSH_EXC_INFO", "POP_EXCEPT", "POP_TOP", "SWAP", "COPY", "STORE_FAST", "NOP", "LOAD_FAST_AND_CLEAR", "MAKE_CELL",
+    "LOAD_CONST", "END_FOR", "JUMP_FORWARD", "STORE_FAST_STORE_FAST",
+})  # fmt: skip
 
 
 class Verifier:

@@ -203,3 +203,23 @@ def test_what_the_compiler_emits_is_well_formed() -> None:
         code = work.pop()
         assert problem(code) is None, code
         work.extend(const for const in code.co_consts if isinstance(const, CodeType))
+
+
+def test_a_comprehension_in_an_except_clause_that_borrows_the_slot_of_a_cell_is_well_formed() -> None:
+    source = """
+    async def f():
+        try:
+            x
+        except* x:
+            match g:
+                case [] if x:
+                    def inner():
+                        nonlocal a
+                    from fake import a
+                case b:
+                    if [u for a in g]:
+                        pass
+        except* x:
+            g[a] = x
+    """
+    assert problem(function_code(source)) is None
