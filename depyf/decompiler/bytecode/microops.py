@@ -175,9 +175,13 @@ STRUCTURED: Dict[str, Tuple[int, int]] = {
 
 def parameters(code: CodeType) -> Tuple[str, ...]:
     """Return the names of all parameters, `*args` and `**kwargs` last."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & CO_VARARGS) + bool(code.co_flags & CO_VARKEYWORDS)
-    return code.co_varnames[:count]
+    return code.co_varnames[: parameter_count(code)]
+
+
+def parameter_count(code: CodeType) -> int:
+    """Return how many parameters there are, `*args` and `**kwargs` included."""
+    flags = code.co_flags
+    return code.co_argcount + code.co_kwonlyargcount + bool(flags & CO_VARARGS) + bool(flags & CO_VARKEYWORDS)
 
 
 def stack_effect(op: Op) -> Tuple[int, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import Dict, List, Optional, Tuple
 
+from depyf.decompiler.bytecode.code_flags import CO_COROUTINE, GENERATORS
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, Version, facts_for
@@ -34,10 +35,11 @@ def problem(code: CodeType, version: Optional[Version] = None) -> Optional[str]:
     return None
 
 
-def decode(code: CodeType, version: Optional[Version] = None) -> Program:
+def decode(code: CodeType, version: Optional[Version] = None, *, is_verified: bool = False) -> Program:
     """Return the micro-ops of `code`, which CPython `version` (default: the running one) compiled.
 
     Raises Malformed for code that is not well formed, and ValueError for opcodes that have no translation.
+    `is_verified`: it has been decoded before, and only what it reads and calls matters now, not what are cells.
     """
     version = version or RUNNING_VERSION
     facts = facts_for(version)
@@ -45,7 +47,7 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
     instructions = raw_instructions(code, version)
     ranges = exception_ranges(code)
-    translator = Translator(code, facts, verify(code, instructions, ranges, facts))
+    translator = Translator(code, facts, {} if is_verified else verify(code, instructions, ranges, facts))
     for raw in instructions:
         starts[raw.start] = len(translator.ops)
         try:
@@ -53,24 +55,29 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
         except IndexError:
             raise Malformed(f"{raw.opname} at {raw.offset} uses entry {raw.arg} of a shorter table") from None
     ops = translator.ops
-    starts[len(code.co_code)] = len(ops)
-    for op in ops:
-        if op.target >= 0:
-            op.target = starts[op.target]
-    handlers = _attach_handlers(ops, ranges, starts)
-    _cover_jumps(ops, translator.facts.branches_need_bool)
-    kinds = {op.kind for op in ops}
-    if "RETURN_GENERATOR" in kinds:
+    starts[instructions[-1].after] = len(ops)
+    for op in translator.jumps:
+        op.target = starts[op.target]
+    handlers = _attach_handlers(ops, ranges, starts) if ranges else []
+    if handlers:
+        _cover_jumps(ops, facts.branches_need_bool)
+    if code.co_flags & (CO_COROUTINE | GENERATORS):
         _drop_generator_start(ops)
-    if "INTRINSIC" in kinds:
         _drop_generator_handler(ops, handlers)
-    if "SEND" in kinds:
         _fold_send_loops(ops)
-    if "MAKE_FUNCTION" in kinds:
+    if CodeType in map(type, code.co_consts):
         _fold_closure_reads(ops)
     if FunctionType in code.co_consts:
         fold_function_calls(ops, _GONE)
+    if not translator.jumps and not handlers:
+        return Program(tuple(_straight(ops)), (), code, version)
     return _compact(ops, handlers, code, version)
+
+
+def _straight(ops: List[Op]) -> List[Op]:
+    """Return the ops of code without jumps and handlers up to its end, without the GONE ones."""
+    end = next(index for index, op in enumerate(ops) if op.kind in ENDS)
+    return [op for op in ops[: end + 1] if op.kind != _GONE]
 
 
 def _attach_handlers(ops: List[Op], ranges: List[ExceptionRange], starts: Dict[int, int]) -> List[Handler]:

@@ -31,6 +31,8 @@ class Operand(NamedTuple):
 class AbstractFrame:
     """The state where the verifier is now."""
 
+    __slots__ = ("depth", "floor", "has_changed", "held", "layout", "null_is_first", "slots", "special", "steps")
+
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.slots = Slots(layout.code, layout.facts)

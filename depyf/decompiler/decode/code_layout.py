@@ -42,6 +42,8 @@ class Handler:
 class Layout:
     """The instructions of a code object and how control moves between them. Raises Malformed."""
 
+    __slots__ = ("borders", "code", "facts", "handlers", "instructions", "landings", "targets")
+
     def __init__(
         self, code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts
     ) -> None:
@@ -52,8 +54,6 @@ class Layout:
         self.landings: Set[int] = set()  # indices that jumps and exceptions lead to
         self.borders: Set[int] = set()  # the landings, and where another handler is in charge
         self.handlers: List[Optional[Handler]] = []  # the handler of each instruction; empty without a table
-        if not instructions or instructions[-1].after != len(code.co_code):
-            raise Malformed("the code ends inside an instruction" if instructions else "there are no instructions")
         jumps = [index for index, raw in enumerate(instructions) if raw[2] in JUMPS]
         if not jumps and not ranges:
             return
@@ -86,7 +86,7 @@ class Layout:
 
     def _read_table(self, ranges: Sequence[ExceptionRange], starts: Dict[int, int]) -> None:
         size = len(self.instructions)
-        starts[len(self.code.co_code)] = size
+        starts[self.instructions[-1].after] = size
         self.handlers = [None] * size
         before = 0
         for entry in ranges:

@@ -38,7 +38,7 @@ class ExceptionRange(NamedTuple):
 
 
 def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
-    """Return all instructions of `code` in order."""
+    """Return all instructions of `code` in order. Raises Malformed if one is unknown or not whole."""
     known = _opcodes(version)
     found: List[Raw] = []
     make = tuple.__new__  # as Raw(...), in half the time
@@ -60,6 +60,8 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
         found.append(make(Raw, (offset, start, opname, arg, after)))
         offset = start = after
         extended = 0
+    if start != size or not found:
+        raise Malformed("the code ends inside an instruction" if found else "there are no instructions")
     return found
 
 

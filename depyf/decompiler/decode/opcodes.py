@@ -103,6 +103,7 @@ class Translator:
         self.code = code
         self.facts = facts
         self.ops: List[Op] = []
+        self.jumps: List[Op] = []  # those among them that have a target
         self.offset = 0
         self.consts, self.names = code.co_consts, code.co_names
         local = set(code.co_varnames) if code.co_cellvars else ()
@@ -153,7 +154,9 @@ class Translator:
 
     def jump(self, kind: str, target: int, arg: Any = None) -> None:
         """Append a jump; `target` is a byte offset until the whole code is translated."""
-        self.ops.append(Op(kind, arg, self.offset, target))
+        op = Op(kind, arg, self.offset, target)
+        self.ops.append(op)
+        self.jumps.append(op)
 
     def local(self, kind: str, slot: int) -> None:
         """Append an op on a local, cell or free variable; some act on the cell in the slot, not on a value."""

@@ -188,7 +188,7 @@ def _load_global(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 def _load_attr(frame: AbstractFrame, index: int, raw: Raw) -> None:
     frame.pop(raw, 1)
-    if raw[3] & 1 and frame.layout.facts.load_attr_has_method_bit:
+    if raw[3] & 1:
         _push_method(frame)
     else:
         frame.depth += 1
@@ -226,7 +226,13 @@ def _call_with(frame: AbstractFrame, raw: Raw, arguments: int) -> None:
 
 
 def _call(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    _call_with(frame, raw, raw[3])
+    place, special = frame.depth - raw[3] - 2, frame.special
+    if special is not None and special[0] == (place if frame.null_is_first else place + 1):
+        special = special[2]  # NULL, or a method's `self`, and all arguments are plain objects
+    if place < frame.floor or (special is not None and special[0] >= place):
+        _call_with(frame, raw, raw[3])
+    else:
+        frame.depth, frame.special = place + 1, special
 
 
 def _call_kw(frame: AbstractFrame, index: int, raw: Raw) -> None:

@@ -82,6 +82,9 @@ _CHOSEN: Dict[str, Dict[int, int]] = {
 
 
 def _fixed(pops: int, pushes: Tuple[int, ...], operands: Tuple[Operand, ...]) -> Rule:
+    if not operands and not pushes:
+        return lambda frame, index, raw: frame.pop(raw, pops)
+
     def rule(frame: AbstractFrame, index: int, raw: Raw) -> None:
         frame.check(raw, operands)
         frame.change(raw, pops, pushes)
@@ -97,11 +100,12 @@ def _chosen(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 @functools.lru_cache(maxsize=None)
-def rules_for(version: Version) -> Dict[str, Tuple[int, int, Rule]]:
+def rules_for(version: Version, locals_are_plain: bool) -> Dict[str, Tuple[int, int, Rule]]:
     """Return opcode -> (entries popped, change of the depth, what it does to a frame).
 
     Where all that an instruction does is to pop objects and to push one, the numbers suffice. For others the first is
     NEVER, and the function has to be called; it raises Malformed if the frame is not fit for the instruction.
+    `locals_are_plain`: no variable is a cell, and loads test for themselves whether there is a value.
     """
     facts = facts_for(version)
     operands = dict(_OPERANDS)
@@ -117,9 +121,12 @@ def rules_for(version: Version) -> Dict[str, Tuple[int, int, Rule]]:
         if not are_tracked and name not in operands and name not in CONTROL:
             found[name] = (pops, len(pushes) - pops, functions[name])
     if not facts.load_attr_has_method_bit:
-        found["LOAD_ATTR"] = (1, 0, functions["LOAD_ATTR"])
+        found["LOAD_ATTR"] = (1, 0, _fixed(1, (ANY,), ()))
     if not facts.branches_need_bool:
         found["COMPARE_OP"] = (2, -1, functions["COMPARE_OP"])
+    if locals_are_plain:
+        found["LOAD_FAST"] = (0, 1, functions["LOAD_FAST"])
+        found["STORE_FAST"] = (1, -1, functions["STORE_FAST"])
     return found
 
 

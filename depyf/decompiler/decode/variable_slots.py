@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Container, Dict, FrozenSet, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
-from depyf.decompiler.bytecode.microops import parameters
+from depyf.decompiler.bytecode.microops import parameter_count
 from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.decode.code_layout import fail
 from depyf.decompiler.decode.instructions import Raw
@@ -20,6 +20,8 @@ from depyf.decompiler.decode.stack_kinds import ANY, CELL, MAYBE_NULL, NO_CELL, 
 
 class Slots:
     """The slots of one code object: locals, then cells that are no locals, then free variables."""
+
+    __slots__ = ("at_entry", "cell_uses", "cells", "free", "must_be_bound", "names", "namesakes", "plain", "size")
 
     def __init__(self, code: CodeType, facts: PythonFacts) -> None:
         names, cells, free = code.co_varnames, code.co_cellvars, code.co_freevars
@@ -44,7 +46,7 @@ class Slots:
             self.namesakes = frozenset([slot for slot, name in enumerate(names) if name in shared.difference(cells)])
             self.cells = self.free.union([slot for slot, name in enumerate(own) if name in shared])
             self.plain = frozenset(range(self.size)) - self.cells
-        self.at_entry = self._at_entry(len(parameters(code))) if self.must_be_bound or self.cells else 0
+        self.at_entry = self._at_entry(parameter_count(code)) if self.must_be_bound or self.cells else 0
 
     def _at_entry(self, parameter_count: int) -> int:
         """Return the state at entry. Bits from 0 on: may be empty; from `size` on: a value; from twice that: a cell."""

@@ -49,10 +49,12 @@ _CANNOT_RAISE = frozenset({
 class Verifier:
     """Follows all paths of one code object; `states` are those where paths meet."""
 
+    __slots__ = ("frame", "layout", "rules", "states", "visits", "waiting")
+
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.frame = AbstractFrame(layout)
-        self.rules = rules_for(layout.facts.version)
+        self.rules = rules_for(layout.facts.version, not self.frame.slots.at_entry)
         self.states: Dict[int, State] = {}
         self.visits: Dict[int, int] = {}
         self.waiting: List[int] = []
@@ -85,22 +87,21 @@ class Verifier:
                 depth, held = frame.depth, frame.held
             raw = instructions[index]
             opname = raw[2]
-            if opname == "LOAD_FAST" and raw[3] in slots and not held >> raw[3] & 1:
+            pops, delta, rule = rules.get(opname, UNKNOWN)
+            if depth - pops >= guard:
+                depth += delta
+            elif opname == "LOAD_FAST" and raw[3] in slots and not held >> raw[3] & 1:
                 depth += 1
             elif opname == "STORE_FAST" and raw[3] in slots and depth > guard:
                 depth -= 1
                 held &= ~(1 << raw[3])
             else:
-                pops, delta, rule = rules.get(opname, UNKNOWN)
-                if depth - pops >= guard:
-                    depth += delta
-                else:
-                    frame.depth, frame.held = depth, held
-                    rule(frame, index, raw)
-                    if opname in CONTROL and not self.leave(index, raw):
-                        return
-                    guard = self.enter_handler(index + 1) if frame.has_changed else frame.guard()
-                    depth, held = frame.depth, frame.held
+                frame.depth, frame.held = depth, held
+                rule(frame, index, raw)
+                if opname in CONTROL and not self.leave(index, raw):
+                    return
+                guard = self.enter_handler(index + 1) if frame.has_changed else frame.guard()
+                depth, held = frame.depth, frame.held
             if depth > limit:
                 fail(raw, f"needs a stack of {depth}, and co_stacksize is {limit}")
         raise Malformed("control runs off the end of the code")

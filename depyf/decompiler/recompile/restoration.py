@@ -117,7 +117,7 @@ def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
 
 def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
     """Return the code with `()` as fromlist of imports that have it in the original, as Dynamo's own imports do."""
-    ops = decode(original).ops if opmap["IMPORT_NAME"] in original.co_code[::2] else ()
+    ops = decode(original, is_verified=True).ops if opmap["IMPORT_NAME"] in original.co_code[::2] else ()
     modules = {op.arg for names, op in zip(ops, ops[1:]) if op.kind == "IMPORT_NAME" and _is_empty_tuple(names)}
     if not modules:
         return code
