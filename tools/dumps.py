@@ -8,6 +8,8 @@
 OUT/<program>/ everything that it wrote, what it printed (`stdout`, `stderr`) and its exit status.  `compare` prints the
 files that differ byte for byte, each with the beginning of a unified diff, and exits with 1 if there are any.
 
+The programs are copies of what tests run, on purpose: both checkouts must run the same ones, whatever their tests are.
+
 Paths are part of what is compared.  So depyf and the programs are copied to one work folder, the same for every run,
 and the programs run there; a second `make` waits until the first is done.
 

@@ -131,7 +131,7 @@ def compared(base: Judgement, subject: Subject, one: Optional[CodeType], other: 
 
 
 def is_by_chance(subject: Subject, one: Optional[CodeType], other: CodeType, schedule: Schedule) -> bool:
-    """Return whether addresses decide what two codes do: the order of a set of functions, say."""
+    """Return whether addresses decide what two codes do, such as the order of a set of functions."""
     held: List[Any] = []
     for n in range(8):
         # Objects of many sizes, so that those of the next run have other addresses.

@@ -1,4 +1,4 @@
-"""`python -m depyf`: every command, and what it says of targets that are not there."""
+"""`python -m depyf`: every command, and its answers to targets that are not there."""
 
 import os
 import py_compile

@@ -1,4 +1,4 @@
-"""The example of the README, and what `inspect` and `debug` say of it."""
+"""The example of the README, and what `inspect` and `debug` print about it."""
 
 import torch
 

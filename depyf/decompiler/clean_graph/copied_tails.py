@@ -71,7 +71,7 @@ def _merge_ends_of_operators(graph: Graph) -> None:
     drops = [block for block in graph.blocks if _drops_kept(block)]
     if not drops:
         return
-    positions = positions_of(graph.program.code)
+    positions = _positions(graph.program)
     find_depths(graph)
     ends = [block for block in graph.blocks if block.ops and _is_end(block)]
     for block in drops:

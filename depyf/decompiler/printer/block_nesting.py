@@ -22,6 +22,8 @@ _TRIES = (s.Try, s.TryStar)
 
 def nests_too_many_blocks(tree: s.Module, text: str) -> bool:
     """Return whether a comprehension is inside more blocks than the compiler survives; `text` is that of the tree."""
+    if " for " not in text:
+        return False  # there is no comprehension
     can_nest = text.count(" for ") + 2 * text.count("try:") + text.count("while ") > MOST_BLOCKS
     if not can_nest and "with " not in text:
         return False

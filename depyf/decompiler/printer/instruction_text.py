@@ -15,7 +15,7 @@ from depyf.decompiler.decode.opcodes import BINARY_OPERATORS, COMPARISONS, CONVE
 from depyf.text.stable_repr import stable_repr
 
 MISSING = "<not there>"
-FUNCTION_PARTS = ("defaults", "kwdefaults", "annotations", "closure")  # the bits of MAKE_FUNCTION's argument
+_FUNCTION_ATTRIBUTES = ("defaults", "kwdefaults", "annotations", "closure")  # the bits of MAKE_FUNCTION's argument
 _TWO_LOCALS = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"})
 _NAME_SHIFTS = {"LOAD_GLOBAL": 1, "LOAD_ATTR": int(RUNNING.load_attr_has_method_bit), "LOAD_SUPER_ATTR": 2}
 _INPLACE = tuple([f"{operator}=" for operator in BINARY_OPERATORS])
@@ -91,7 +91,7 @@ def _meaning(opname: str, arg: int) -> str:
     elif opname == "CALL_INTRINSIC_2":
         words = INTRINSICS_2
     elif opname in ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"):
-        return ", ".join([part for bit, part in enumerate(FUNCTION_PARTS) if arg >> bit & 1]) or str(arg)
+        return ", ".join([part for bit, part in enumerate(_FUNCTION_ATTRIBUTES) if arg >> bit & 1]) or str(arg)
     elif opname in ("FORMAT_VALUE", "CONVERT_VALUE") and arg < 8:
         return ("!" + CONVERSIONS[arg & 3] if arg & 3 else "") + (":" if arg & 4 else "") or str(arg)
     if not words:

@@ -259,12 +259,6 @@ def _first_reads(program: Program) -> List[Tuple[str, Any]]:
     return found
 
 
-def _bound_names(program: Program) -> List[str]:
-    """Return the local names that may have a value, in the order of `locals()`."""
-    bound = {op.arg for op in program.ops if op.kind == "STORE_LOCAL"}.union(parameters(program.code))
-    return [name for name in program.code.co_varnames if name in bound]
-
-
 def _simulation(
     a: Program,
     b: Program,
@@ -280,7 +274,7 @@ def _simulation(
         own_names = frozenset()
         if set(a.code.co_varnames) != set(b.code.co_varnames):
             raise Unsupported("the frame looks at its local names, and they are not the same")
-        if _bound_names(a) != _bound_names(b):
+        if slots(a) != slots(b):
             raise Unsupported("the frame looks at its local names, and they are in another order")
     own_names = own_names.difference(parameters(a.code), a.code.co_cellvars, a.code.co_freevars)
     users = {*a.code.co_varnames, *a.code.co_cellvars, *a.code.co_freevars} - own_names

@@ -189,24 +189,18 @@ class Machine:
         return bool(side.pending)
 
     def before(self, side: Side, kind: str) -> List[int]:
-        """Return the stack before an op; before one that may take values out of containers, all that they hold."""
+        """Return the stack before an op; before one that may take values out of containers, all that it holds."""
         if kind not in _REWRITE:
             return side.stack[:]
         held: Dict[int, None] = {}
         for value in side.stack:
             collect(self.terms, side, value, held)
-        return [0, *held]
+        return list(held)
 
     def drop_changed(self, side: Side, before: List[int]) -> None:
-        """Add to the pending releases what a silent op took from the stack, `before` it, or from names."""
-        stack = side.stack
-        same = 0
-        while same < len(stack) and same < len(before) and stack[same] == before[same]:
-            same += 1
-        gone = [*side.released, *before[same:]]
-        side.released = []
-        if gone:
-            drop(self.terms, side, gone)
+        """Add to the pending releases what a silent op took from names, or from the stack, and nothing holds now."""
+        gone, side.released = [*side.released, *before], []
+        drop(self.terms, side, gone)
 
     def spend(self) -> None:
         """Count a jump and raise Unsupported when the budget is spent, so that silent loops end."""
