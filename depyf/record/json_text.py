@@ -1,21 +1,40 @@
 """Records as JSON text, with the separators of the manifest or of the journal.
 
-A record is written field by field under the names of its fields, but for those of `schema_1`.  Models have thousands of
-guards, for each of which the encoder would have to ask: their text is put together here, in half of the time.
+A record is written field by field under the names of its fields; a guard by its condition, a graph break and a skip
+with their reason on one line besides.  Models have thousands of guards, for each of which the encoder would have to
+ask: their text is put together here, in half of the time.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
-from depyf.record.records import FrameRecord, GuardRecord, Location
-from depyf.record.schema_1 import GUARD_FIELDS, WRITERS
+from depyf.record.records import FrameRecord, GraphBreak, GuardRecord, Location, SessionRecord, SkipRecord
+
+# What JSON holds of a guard, in this order.
+_GUARD_FIELDS = ("condition", "is_python", "expression", "kind", "location", "from_torch", "of_sizes")
+
+
+def _with_reason(record: Any) -> Dict[str, Any]:
+    return {"reason": record.reason, **vars(record)}
+
+
+def _without_index(record: SessionRecord) -> Dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name != "_index"}
+
+
+# class of a record -> what JSON holds of one; other records are saved field by field
+_WRITERS: Dict[type, Callable[[Any], Dict[str, Any]]] = {
+    GraphBreak: _with_reason,
+    SkipRecord: _with_reason,
+    SessionRecord: _without_index,
+}
 
 
 def saved(record: Any) -> Dict[str, Any]:
     """Return what JSON holds of one record other than a guard; records inside of it are left as they are."""
-    write = WRITERS.get(type(record))
+    write = _WRITERS.get(type(record))
     return vars(record) if write is None else write(record)
 
 
@@ -26,7 +45,7 @@ class JsonText:
         self._comma = comma
         self._separators = (comma, colon)
         self._encode = self._encoder(saved)
-        self._guard = self._form(GUARD_FIELDS)
+        self._guard = self._form(_GUARD_FIELDS)
         self._location = self._form(("file", "line", "function", "code"))
         self._no_guards = f'"guards"{colon}[]'
         self._guards = f'"guards"{colon}['

@@ -18,7 +18,7 @@ from depyf.record import vocabulary as words
 from depyf.record.guard_conditions import PROSE, GuardTest
 from depyf.record.vocabulary import Installed, SourceOrigin
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,41 @@ class Location:
     line: int
     function: str = ""  # name of the function the line is in, where known
     code: str = ""  # text of the line, where known
+
+
+@dataclass(frozen=True)
+class UserFile:
+    """A file of the user's program that compiled code stems from."""
+
+    file: str
+    digest: str  # of its text when it was compiled
+
+
+@dataclass(frozen=True)
+class LineLink:
+    """A line of a transformed code's file, and one of the user's lines that it stems from."""
+
+    line: int
+    user_file: str
+    user_line: int
+    found_by: str  # a word of the vocabulary: how the link is known
+
+
+@dataclass(frozen=True)
+class NodeSource:
+    """Nodes of a captured graph that stem from the same line, reached by the same calls."""
+
+    calls: Tuple[Location, ...]  # outermost first; the last one is the line itself
+    nodes: Tuple[str, ...]  # names; of a graph inside the graph with its name before: "cond_true_0.add"
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """What one kernel implements, as torch's provenance tracking has it."""
+
+    kernel: str  # name and number of the call, as in the comment before it: "cpp_fused_gelu_0:2"
+    nodes: Tuple[str, ...]  # of the post-grad graph; none where torch kept only the lines
+    calls: Tuple[Tuple[Location, ...], ...]  # the lines, each with the calls that led there, outermost first
 
 
 @dataclass(frozen=True)
@@ -204,6 +239,7 @@ class FrameRecord:
     bytecode_files: Tuple[str, ...] = ()
     from_cache: bool = False  # compiled before the session, and read from Dynamo's cache
     linked_to: str = ""  # of such a version: the file that an earlier session linked its code to
+    line_links: Tuple[LineLink, ...] = ()  # the user's lines that lines of the file stem from
 
 
 @dataclass(frozen=True)
@@ -218,6 +254,8 @@ class StageRecord:
     instead: Tuple[str, ...] = ()  # for code that does not run: the files whose code does
     made_for: str = ""  # of a kernel and its graph: "forward", "backward" or "inference", where Inductor prints it
     piece: Optional[int] = None  # where the backend split the graph and compiled each piece on its own: which one
+    execution: str = ""  # what was seen of its code running; empty where the backend does not run it
+    sources: Tuple[KernelSource, ...] = ()  # of a module of kernels, where torch's provenance tracking was on
 
 
 @dataclass(frozen=True)
@@ -232,6 +270,7 @@ class GraphRecord:
     candidates: Tuple[StageRecord, ...] = ()  # modules that autotuning tried and did not take, and lists of its choices
     without_frame: str = field(default="", metadata=PROSE)  # why no frame of the record calls it: it was exported ...
     lost: Tuple[str, ...] = ()  # stages of a graph that was read from Dynamo's cache of which torch kept no text
+    sources: Tuple[NodeSource, ...] = ()  # the lines that the nodes of the captured graph stem from
 
     @property
     def running_files(self) -> Tuple[str, ...]:
@@ -311,6 +350,7 @@ class SessionRecord:
     processes: Tuple[ProcessRecord, ...] = ()  # in the folder of a program of many processes: all of them
     differences: Tuple[RankDifference, ...] = ()  # ... and what its ranks did not do alike
     lost_files: Optional[LostFiles] = None
+    user_files: Tuple[UserFile, ...] = ()  # that the graphs stem from
 
     def function(self, key: str) -> FunctionRecord:
         """Return the function with that key; KeyError when there is none."""

@@ -60,8 +60,8 @@ def _lines(value: Any) -> str:
 def from_json(text: str) -> SessionRecord:
     """Return the record that `to_json` wrote.
 
-    Fields unknown to this version are ignored, missing ones get their default.  A text that is no record
-    raises RecordFormatError.
+    A manifest of schema 1 becomes a record of this schema.  Fields unknown to this version are ignored, missing ones
+    get their default.  A text that is no record raises RecordFormatError.
     """
     data = json.loads(text)
     if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
@@ -70,7 +70,7 @@ def from_json(text: str) -> SessionRecord:
         raise RecordFormatError(
             f"the manifest has schema {data['schema']}, this depyf reads up to {SCHEMA_VERSION}: update depyf"
         )
-    return build(SessionRecord, data)
+    return build(SessionRecord, {**data, "schema": SCHEMA_VERSION})
 
 
 def build(cls: Type[T], data: Dict[str, Any]) -> T:

@@ -1,7 +1,7 @@
-"""Schema 1 of the saved form, where it differs from the records: it holds a sentence, the record has fields.
+"""Read what schema 1 of the saved form holds as a sentence, where the record has fields.
 
-`WRITERS` makes what JSON holds of such a record; `READERS` recovers the record.  This is the one place that reads
-sentences of ours, because a manifest of schema 1 has nothing else: schema 2 will save the fields.
+`READERS` recovers the fields.  This is the one place that reads sentences of ours, because a manifest of schema 1 has
+nothing else; schema 2 saves the fields, but for those of guards, whose conditions are Python that other tools read.
 A sentence that does not give the same text again when it is spelled from the fields is kept as it is.
 """
 
@@ -38,47 +38,6 @@ from depyf.record.records import (
 Fields = Dict[str, Any]
 
 
-# ---------------------------------------------------------------- records -> JSON
-
-
-# What JSON holds of a guard, in this order; `json_text` writes it.
-GUARD_FIELDS = ("condition", "is_python", "expression", "kind", "location", "from_torch", "of_sizes")
-
-
-def _write_break(graph_break: GraphBreak) -> Fields:
-    fields = dict(vars(graph_break))
-    del fields["causes"]
-    return {"reason": graph_break.reason, **fields}
-
-
-def _write_skip(skip: SkipRecord) -> Fields:
-    fields = dict(vars(skip))
-    del fields["kind"], fields["detail"]
-    return {"kind": skip.kind, "reason": skip.reason, **fields}
-
-
-def _write_difference(difference: RankDifference) -> Fields:
-    return {name: value for name, value in vars(difference).items() if name != "version"}
-
-
-def _write_session(record: SessionRecord) -> Fields:
-    fields = {name: value for name, value in vars(record).items() if name not in ("_index", "lost_files")}
-    fields["problems"] = record.problem_lines
-    return fields
-
-
-# class of a record -> what JSON holds of one; other records are saved field by field
-WRITERS: Dict[type, Callable[[Any], Fields]] = {
-    GraphBreak: _write_break,
-    SkipRecord: _write_skip,
-    RankDifference: _write_difference,
-    SessionRecord: _write_session,
-}
-
-
-# ---------------------------------------------------------------- JSON -> records
-
-
 def _read_guard(fields: Fields) -> Fields:
     """Replace the condition by the test that it spells."""
     condition, is_python = fields.pop("condition"), fields.pop("is_python")
@@ -86,12 +45,22 @@ def _read_guard(fields: Fields) -> Fields:
     return {"test": test, **fields}
 
 
+def _required(reason: Optional[str]) -> str:
+    if reason is None:
+        raise KeyError("reason")
+    return reason
+
+
 def _read_break(fields: Fields) -> Fields:
-    return {"causes": tuple(fields.pop("reason").split(AND_THEN)), **fields}
+    reason = fields.pop("reason", None)
+    return fields if "causes" in fields else {"causes": tuple(_required(reason).split(AND_THEN)), **fields}
 
 
 def _read_skip(fields: Fields) -> Fields:
-    reason = fields.pop("reason")
+    reason = fields.pop("reason", None)
+    if "detail" in fields:
+        return fields
+    reason = _required(reason)
     return {"detail": None if reason == SKIP_KINDS.get(fields.get("kind", "")) else reason, **fields}
 
 
@@ -99,6 +68,8 @@ _VERSION = re.compile(r"\bin version (\d+) of ")
 
 
 def _read_difference(fields: Fields) -> Fields:
+    if "version" in fields:
+        return fields
     version = _VERSION.search(fields.get("text", "")) if fields.get("kind") in ("collectives", "graph") else None
     return {"version": None if version is None else int(version[1]), **fields}
 
@@ -107,6 +78,8 @@ _LOST_FILES = re.compile(r"(?:a file|(?P<number>\d+) files) could not be written
 
 
 def _read_session(fields: Fields) -> Fields:
+    if "lost_files" in fields:
+        return fields
     problems = fields.get("problems", ())
     lost = _LOST_FILES.match(problems[-1]) if problems else None
     if lost is None:
