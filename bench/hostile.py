@@ -38,7 +38,7 @@ from depyf.decompiler.decode.instructions import (  # noqa: E402
     opcode_widths,
     raw_instructions,
 )
-from depyf.decompiler.pipeline import decompile_frame  # noqa: E402
+from depyf.decompiler.pipeline import OUT_OF_MEMORY, decompile_frame  # noqa: E402
 
 TABLE = OPCODE_TABLES[RUNNING_VERSION]
 # Not those that only the interpreter writes: reading `co_code` of such code crashes in C.
@@ -223,7 +223,7 @@ def decompiled(code: CodeType, seconds: float) -> Outcome:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     kind = f"{'well formed' if well_formed else 'malformed'}, {result.verdict.grade.name} by {result.rung}"
-    if any("MemoryError" in bug or "RecursionError" in bug for bug in result.bugs):
+    if OUT_OF_MEMORY in result.verdict.reason:
         kind = "MEMORY"
     elif result.bugs:
         kind = f"BUG {result.bugs[0]}"[:110]
@@ -312,7 +312,8 @@ def main() -> None:
             following += 1
     for kind, count in counts.most_common():
         print(f"{count:7}  {kind}")
-    print(f"{sum(counts.values())} mutants, slowest {slowest:.2f} s")
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    print(f"{sum(counts.values())} mutants, slowest {slowest:.2f} s, memory at most {largest} MB")
 
 
 def note(outcome: Outcome, last: Any, counts: Any, shown: Any, options: argparse.Namespace) -> None:

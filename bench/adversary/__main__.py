@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import pathlib
+import resource
 import sys
 import time
 from typing import Dict, List, Set
@@ -48,7 +49,8 @@ def main() -> int:
     if file:
         file.close()
     print("\n".join(board.lines()))
-    print(f"{time.monotonic() - begin:.0f} s, Python {sys.version.split()[0]}")
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    print(f"{time.monotonic() - begin:.0f} s, memory at most {largest} MB, Python {sys.version.split()[0]}")
     if options.minimise and not options.mutants:
         show_smallest(options, board)
     return 1 if board.failures else 0

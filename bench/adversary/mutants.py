@@ -16,7 +16,8 @@ from bench.adversary.judgement import Judgement, compared, graded, same_bits, wi
 from bench.adversary.limits import CPU_SECONDS, Hang, in_child, limited, where
 from bench.adversary.random_functions import RandomFunction, compiles
 from bench.adversary.runs import Subject, codes_in, subject_of
-from depyf.decompiler.pipeline import decompile_frame
+from depyf.decompiler.attempt import Decompilation
+from depyf.decompiler.pipeline import OUT_OF_MEMORY, decompile_frame
 from depyf.decompiler.prove import Verdict, prove
 
 
@@ -62,16 +63,17 @@ def judged_code(subject: Subject, number: int, kind: str, chance: random.Random,
     if judgement.grade.startswith("PROVED") and not same_bits(subject.code, mutant):
         judgement = run_in_child(judgement, subject, None, mutant, count)
     yield judgement
-    recompiled: list[Optional[CodeType]] = []
+    results: list[Decompilation] = []
 
     def decompiled() -> Verdict:
-        result = decompile_frame(mutant)
-        recompiled.append(result.code)
-        return result.verdict
+        results.append(decompile_frame(mutant))
+        return results[0].verdict
 
     judgement = bounded(with_(start, mutation=f"text of {start.mutation}"), mutant, decompiled)
-    if recompiled and recompiled[0] is not None and not same_bits(mutant, recompiled[0]):
-        judgement = run_in_child(judgement, subject, mutant, recompiled[0], count)
+    if results and results[0].bugs:
+        judgement = with_(judgement, grade="CRASH", reason=results[0].bugs[0], bugs=results[0].bugs)
+    elif results and results[0].code is not None and not same_bits(mutant, results[0].code):
+        judgement = run_in_child(judgement, subject, mutant, results[0].code, count)
     yield judgement
 
 
@@ -86,6 +88,8 @@ def bounded(start: Judgement, code: CodeType, verdict_of: Callable[[], Verdict])
         fields = {"grade": "HANG", "reason": f"over {CPU_SECONDS:.0f} s of CPU"}
     except Exception as error:
         fields = {"grade": "CRASH", "reason": where(error)}
+    if "MemoryError" in fields["reason"] or OUT_OF_MEMORY in fields["reason"]:
+        fields = {"grade": "CRASH", "reason": "over 1 GB of memory"}
     return with_(start, **fields, seconds=time.process_time() - begin, instructions=size)
 
 

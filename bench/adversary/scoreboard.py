@@ -16,6 +16,7 @@ def judgement_of(saved: Dict[str, Any]) -> Judgement:
 
 
 CLASSES = 40  # to print of each section
+SMALL = 1000  # instructions that never take more than a second of CPU
 EXAMPLES = 3  # to print of each class of failing mutants
 
 
@@ -68,18 +69,20 @@ class Scoreboard:
         if self.bugs:
             lines += ["exceptions inside the stages:"]
             lines += [f"{count:8}  {name}" for name, count in self.bugs.most_common(20)]
-        for judgement in sorted(self.slow, key=lambda one: -one.seconds)[:10]:
-            size = judgement.instructions
-            lines.append(f"over 1 s of CPU: {judgement.number}, {judgement.seconds:.1f} s, {size} instructions")
+        for judgement in sorted(self.slow, key=lambda one: one.instructions)[:10]:
+            size, what = judgement.instructions, judgement.mutation[:100]
+            lines.append(f"over 1 s of CPU: {judgement.number}, {judgement.seconds:.1f} s, {size} instructions {what}")
         lines += section("FAILURES", self.failures)
         if self.has_mutants:
             lines += examples(self.failures)
         failed = sum(len(found) for found in self.failures.values())
         proved = 100 * self.counts["PROVED"] / total
+        small = sum(one.instructions <= SMALL for one in self.slow)
         lines.append(
             f"{self.total} judged: proved without assumption {proved:.2f} %, "
             f"not proved {100 * sum(len(found) for found in self.unproved.values()) / total:.2f} %, "
-            f"failures {failed}, over 1 s {len(self.slow)}, {self.total / max(self.seconds, 0.001):.0f} per CPU second"
+            f"failures {failed}, over 1 s {len(self.slow)}, of these up to {SMALL} instructions {small}, "
+            f"{self.total / max(self.seconds, 0.001):.0f} per CPU second"
         )
         return lines
 

@@ -37,6 +37,7 @@ RUNGS = (
 WITH_LISTINGS = Rung("listings inside", True, True)
 WITH_TEMPORARIES = Rung("temporaries", True, True, names_values=True)  # before all others, if it is asked for
 
+OUT_OF_MEMORY = "too large for the memory"
 EXPECTED = (Unstructured, Unspellable, CannotRecompile, SyntaxError)  # what a stage raises that has no form for a code
 
 
@@ -77,7 +78,7 @@ def decompile_frame(
             failures.add(rung.name, error)
             continue
         except (RecursionError, MemoryError) as error:
-            what = "nested too deeply" if isinstance(error, RecursionError) else "too large for the memory"
+            what = "nested too deeply" if isinstance(error, RecursionError) else OUT_OF_MEMORY
             failures.add(rung.name, what)
             continue
         except Exception as error:

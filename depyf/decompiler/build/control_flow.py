@@ -148,14 +148,14 @@ def op_before_with(frame: Frame, op: Op) -> None:
     (exit_method.node,) = take(frame, frame.stack.pop(), final=True)
     flush(frame)
     frame.stack.push(exit_method)
-    frame.stack.push(Slot(Pattern(1, -1, "with" if op.kind == "BEFORE_WITH" else "async with"), 0))
+    frame.stack.push(Slot(Pattern(1, -1, "entered" if op.kind == "BEFORE_WITH" else "entered async"), 0))
 
 
 def with_statement(frame: Frame, item: WithNode) -> Steps:
     """Write `with` or `async with`: the body stores or pops the value entered first."""
     stack = frame.stack
     slot = stack.values[-1]
-    if not isinstance(slot, Slot) or slot.pattern.source != ("async with" if item.is_async else "with"):
+    if not isinstance(slot, Slot) or slot.pattern.source != ("entered async" if item.is_async else "entered"):
         raise Unstructured("a with block without a manager")
     context = stack.values[-2].node
     flush(frame)

@@ -47,7 +47,7 @@ def lambda_over(names: Sequence[str]) -> s.Lambda:
 
 def is_entered(value: Value) -> bool:
     """Return whether a value is what an `async with` has entered and awaits."""
-    return isinstance(value, Slot) and value.pattern.source == "async with"
+    return isinstance(value, Slot) and value.pattern.source == "entered async"
 
 
 def keyword_nodes(names: Sequence[str], nodes: Sequence[s.Expression]) -> List[s.keyword]:

@@ -130,8 +130,9 @@ class Pattern:
         self.count = count
         self.star = star  # index of the starred target, or -1
         self.targets: List[s.Expression] = []
-        # "for", "with", "async with"; a Slot of an outer pattern; a Value that is used again; or what is unpacked:
-        # (expression, targets that it is stored to first, temporaries that it kills, offset).
+        # "for", "with"; "entered", "entered async" before the with statement begins; a Slot of an outer pattern; a
+        # Value that is used again; or what is unpacked: (expression, targets that it is stored to first, temporaries
+        # that it kills, offset).
         self.source = source
         self.is_done = False
         self.slots: List[Slot] = []

@@ -59,7 +59,7 @@ def op_unpack(frame: Frame, op: Op) -> None:
 
 def name_slots(frame: Frame, pattern: Pattern) -> None:
     """Give each element a temporary: unpacked values are used before they are stored."""
-    if pattern.targets or pattern.source in ("for", "with"):
+    if pattern.targets or isinstance(pattern.source, str):
         raise Unstructured("unpacked values are used while they are stored")
     outer = pattern.source
     if isinstance(outer, Slot):
@@ -80,6 +80,8 @@ def name_slots(frame: Frame, pattern: Pattern) -> None:
 def store_target(frame: Frame, slot: Slot, target: Optional[s.Expression]) -> None:
     """Give a slot its target; None drops the element."""
     pattern = slot.pattern
+    if pattern.source in ("entered", "entered async"):
+        raise Unstructured("a manager is entered without a with block")
     if target is None and pattern.source == "with":
         pattern.is_done = True
         return

@@ -1,7 +1,7 @@
 """The shape of generators and coroutines: decoding folds parts of it away, so it must be exactly what compilers emit.
 
-Three parts: how the generator object is made, the loops of `await` and `yield from`, and the handler that 3.12 puts
-around the whole body. What RESUME, YIELD_VALUE and the wrapping of an async generator's values state is checked, too.
+Two parts: the loops of `await` and `yield from`, and the handler that 3.12 puts around the whole body. What RESUME,
+YIELD_VALUE and the wrapping of an async generator's values state is checked, too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from depyf.decompiler.decode.instructions import Raw
 from depyf.decompiler.decode.opcodes import INTRINSICS_1
 
 _KINDS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
-_PREFIX = ("COPY_FREE_VARS", "MAKE_CELL", "NOP")
 _STOPITERATION_ERROR = INTRINSICS_1.index("STOPITERATION_ERROR")
 _ASYNC_GEN_WRAP = INTRINSICS_1.index("ASYNC_GEN_WRAP")
 _CANNOT_RAISE = ("NOP", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
@@ -28,13 +27,14 @@ def is_generator(layout: Layout) -> bool:
     return bool(layout.code.co_flags & _KINDS)
 
 
-def check_generator(layout: Layout) -> None:
-    """Raise Malformed where a generator or coroutine is not as compilers emit it."""
+def check_generator(layout: Layout, start: int) -> None:
+    """Raise Malformed where a generator or coroutine, whose RESUME is at `start`, is not as compilers emit it."""
     kinds = layout.code.co_flags & _KINDS
     if kinds & (kinds - 1):
         raise Malformed("the flags state several kinds of generator at once")
-    shape = GeneratorShape(layout)
-    shape.check_start()
+    if any(raw.opname == "RETURN_GENERATOR" for raw in layout.instructions[start:]):
+        raise Malformed("the generator is made twice")
+    shape = GeneratorShape(layout, start)
     stop = shape.stop_handler() if layout.facts.generators_wrapped_in_handler else None
     for index, raw in enumerate(layout.instructions):
         if raw.opname == "SEND":
@@ -48,27 +48,13 @@ def check_generator(layout: Layout) -> None:
 class GeneratorShape:
     """The checks of one generator or coroutine."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, body: int) -> None:
         self.layout = layout
-        self.body = 0  # index of the first instruction that the generator itself runs
+        self.body = body  # index of the first instruction that the generator itself runs
         self.sources: Dict[int, List[int]] = {}  # index of an instruction -> the jumps to it
         for jump, target in layout.targets.items():
             self.sources.setdefault(target, []).append(jump)
         self.ends: Dict[int, int] = {}  # END_SEND and CLEANUP_THROW of a checked loop -> its SEND
-
-    def check_start(self) -> None:
-        """Check that the generator object is made first, and once."""
-        layout, start = self.layout, 0
-        while layout.opname(start) in _PREFIX:
-            start += 1
-        first = [layout.opname(start + offset) for offset in range(3)]
-        if first != ["RETURN_GENERATOR", "POP_TOP", "RESUME"] or layout.instructions[start + 2].arg:
-            raise Malformed("the code is a generator's by its flags and does not begin like one")
-        self.body = start + 2
-        if any(landing < self.body for landing in layout.landings):
-            raise Malformed("a jump leads to where the generator is made")
-        if any(raw.opname == "RETURN_GENERATOR" for raw in layout.instructions[self.body :]):
-            raise Malformed("the generator is made twice")
 
     def stop_handler(self) -> Optional[int]:
         """Return the index of the handler that turns StopIteration into RuntimeError."""

@@ -15,6 +15,7 @@ from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, State, joined
 from depyf.decompiler.decode.code_layout import CONTROL, ENDS, Layout, fail
+from depyf.decompiler.decode.frame_start import check_start
 from depyf.decompiler.decode.generator_shape import check_generator, is_generator
 from depyf.decompiler.decode.instructions import ExceptionRange, Raw
 from depyf.decompiler.decode.opcodes import CellUses
@@ -32,8 +33,9 @@ def verify(
     Return which instructions on locals act on a cell that is in the slot.
     """
     layout = Layout(code, instructions, ranges, facts)
+    start = check_start(layout, is_generator(layout))
     if is_generator(layout):
-        check_generator(layout)
+        check_generator(layout, start)
     verifier = Verifier(layout)
     verifier.run()
     return verifier.frame.slots.cell_uses

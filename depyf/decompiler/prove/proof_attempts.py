@@ -68,7 +68,7 @@ class Proof:
     def verdict(self, a: CodeType, b: CodeType, program_a: Program | None, nested: bool) -> Verdict:
         """Return the verdict on one pair."""
         if a is b or identical(a, b):
-            why = None if program_a is not None or (a is b and nested) else _problem_inside(a)
+            why = _problem_of_identical(a, b, program_a)
             if why is not None:
                 return Verdict(Grade.UNPROVED, reason=f"not well formed: {why}")
             inner = tuple([pair for pair in zip(a.co_consts, b.co_consts) if isinstance(pair[0], CodeType)])
@@ -77,6 +77,9 @@ class Proof:
         difference = signature_difference(a, b, nested)
         if difference is not None:
             return Verdict(Grade.REFUTED, divergence=Divergence(-1, -1, *difference))
+        why = _problem_of_shared(a, b)
+        if why is not None:
+            return Verdict(Grade.UNPROVED, reason=f"not well formed: {why}")
         try:
             program_a, program_b = filled_one_by_one(program_a or decode(a), decode(b))
         except Malformed as error:
@@ -228,15 +231,30 @@ class _NestedDiffers(Exception):
         self.verdict = Verdict(inner.grade, divergence=found, reason=inner.reason and inside + inner.reason)
 
 
-def _problem_inside(code: CodeType) -> str | None:
-    """Return what is wrong with a code object or with one inside it, or None."""
-    work = [code]
+def _problem_of_identical(a: CodeType, b: CodeType, program_a: Program | None) -> str | None:
+    """Return what is wrong with two codes that agree in every bit, or with codes inside them; None if nothing is.
+
+    With `program_a`, `a` is verified, and `b` was compiled from text: inside it only code objects of `a` that it kept
+    are not.
+    """
+    work = [(a, b)]
     while work:
-        current = work.pop()
-        why = problem(current)
+        one, other = work.pop()
+        if program_a is None or (one is other and one is not a):
+            why = problem(one)
+            if why is not None:
+                return why if one is a else f"in {one.co_name}: {why}"
+        work.extend([pair for pair in zip(one.co_consts, other.co_consts) if isinstance(pair[0], CodeType)])
+    return None
+
+
+def _problem_of_shared(a: CodeType, b: CodeType) -> str | None:
+    """Return what is wrong with a code object inside `a` that `b` has kept, or None."""
+    kept = {id(const) for const in b.co_consts if isinstance(const, CodeType)}
+    for inner in [const for const in a.co_consts if id(const) in kept]:
+        why = _problem_of_identical(inner, inner, None)
         if why is not None:
-            return why if current is code else f"in {current.co_name}: {why}"
-        work.extend([const for const in current.co_consts if isinstance(const, CodeType)])
+            return f"in {inner.co_name}: {why}"
     return None
 
 

@@ -189,14 +189,6 @@ def test_a_reader_of_malformed_code_gets_its_instructions_and_the_reason() -> No
     ast.parse(result.source)
 
 
-def test_a_malformed_function_inside_does_not_hide_the_one_around_it() -> None:
-    code = function_code("def f(a):\n def g(b): return h(b)\n return g(a) + 1")
-    inner = next(const for const in code.co_consts if isinstance(const, types.CodeType))
-    bad = changed(inner, "CALL", arg=5)
-    result = decompile_frame(code.replace(co_consts=tuple(bad if c is inner else c for c in code.co_consts)))
-    assert result.rung == "listings inside" and "return g(a) + 1" in result.source
-
-
 def test_what_the_compiler_emits_is_well_formed() -> None:
     work = [compile(open(module.__file__, encoding="utf-8").read(), "m", "exec") for module in (ast, re, types)]
     while work:
@@ -223,3 +215,39 @@ def test_a_comprehension_in_an_except_clause_that_borrows_the_slot_of_a_cell_is_
             g[a] = x
     """
     assert problem(function_code(source)) is None
+
+
+@pytest.mark.parametrize("code", [CALL, GENERATOR, function_code("class K:\n def f(a): pass")])
+def test_a_frame_that_never_begins_is_not_proved(code: CodeType) -> None:
+    assert_is_unproved(code, changed(code, "RESUME", to="NOP"), "begin with RESUME")
+
+
+def test_an_instruction_before_the_frame_has_begun_is_not_proved() -> None:
+    code = function_code("def f(a):\n del a\n g()")
+    (resume,) = places(code, "RESUME")
+    data = code.co_code
+    swapped = data[: resume.start] + data[resume.after : resume.after + 2] + data[resume.start : resume.after]
+    assert_is_unproved(code, code.replace(co_code=swapped + data[resume.after + 2 :]), "begin with RESUME")
+
+
+def test_a_frame_without_its_free_variables_is_not_proved() -> None:
+    (inner,) = [const for const in function_code("def f(a): return lambda: g(a)").co_consts if type(const) is CodeType]
+    unread = changed(inner, "LOAD_DEREF", to="LOAD_CONST", arg=0)
+    assert_is_unproved(unread, changed(unread, "COPY_FREE_VARS", to="NOP", arg=0), "copy of its free variables")
+
+
+def test_a_jump_to_before_the_frame_has_begun_is_not_proved() -> None:
+    code = function_code("def f(a):\n lambda: a\n while True:\n  g()")
+    (back,) = [raw for raw in raw_instructions(code, RUNNING_VERSION) if "JUMP_BACKWARD" in raw.opname]
+    assert_is_unproved(code, changed(code, back.opname, arg=back.after // 2), "before the frame has begun")
+
+
+def test_a_function_inside_that_would_crash_is_not_proved_by_showing_its_instructions() -> None:
+    code = function_code("def f(a):\n def g(): return a + 1\n return g")
+    inside = tuple(changed(c, "BINARY_OP", to="PUSH_EXC_INFO") if type(c) is CodeType else c for c in code.co_consts)
+    bad = code.replace(co_consts=inside)
+    result = decompile_frame(bad)
+    assert not result.proved and "not well formed: in g: PUSH_EXC_INFO" in result.source
+    otherwise = function_code("def f(a):\n def g(): return a + 1\n g\n return g")
+    for other in (bad, otherwise.replace(co_consts=inside)):
+        assert prove(bad, other).grade is Grade.UNPROVED

@@ -167,3 +167,9 @@ def test_a_class_made_of_nothing_is_no_bug() -> None:
         data[load.start + 2 * place] = numbers[name]
         data[load.start + 2 * place + 1] = 0
     assert not decompile_frame(code.replace(co_code=bytes(data))).bugs
+
+
+@pytest.mark.parametrize("keyword", ["with", "async with"])
+def test_a_manager_that_is_entered_without_a_handler_is_no_bug(keyword: str) -> None:
+    code = function_code(f"async def f(a):\n {keyword} a:\n  g()\n {keyword} a as b:\n  g()")
+    assert not decompile_frame(code.replace(co_exceptiontable=b"")).bugs

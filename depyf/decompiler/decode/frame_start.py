@@ -1,0 +1,34 @@
+"""The start of a code object: what the interpreter does before the frame counts as begun.
+
+Free variables are copied, cells are made, a generator is made; then comes RESUME. Before it the frame is in no
+traceback and its variables are not read, so code without it, or with anything else before it, is not as compilers emit
+it.
+"""
+
+from __future__ import annotations
+
+from depyf.decompiler.bytecode.malformed import Malformed
+from depyf.decompiler.decode.code_layout import Layout, fail
+
+_BEFORE = ("COPY_FREE_VARS", "MAKE_CELL", "NOP")
+
+
+def check_start(layout: Layout, is_generator: bool) -> int:
+    """Return the index of the RESUME that begins the frame; raise Malformed if it is not where compilers put it."""
+    start, copies = 0, 0
+    while layout.opname(start) in _BEFORE:
+        copies += layout.opname(start) == "COPY_FREE_VARS"
+        start += 1
+    if copies != bool(layout.code.co_freevars):
+        raise Malformed("the code begins without a copy of its free variables, or with several")
+    if is_generator:
+        if layout.opname(start) != "RETURN_GENERATOR" or layout.opname(start + 1) != "POP_TOP":
+            raise Malformed("the code is a generator's by its flags and does not begin like one")
+        start += 2
+    elif layout.opname(start) == "RETURN_GENERATOR":
+        fail(layout.instructions[start], "is for generators only")
+    if layout.opname(start) != "RESUME" or layout.instructions[start].arg:
+        raise Malformed("the code does not begin with RESUME")
+    if start and any(landing < start for landing in layout.landings):
+        raise Malformed("a jump leads to before the frame has begun")
+    return start
