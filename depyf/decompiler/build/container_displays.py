@@ -189,10 +189,9 @@ def op_set_update(frame: Frame, op: Op) -> None:
     node = target.node
     constant = constant_items(value)
     if target.pending and target.refs == 1 and stack.pending[-1:] == [target] and isinstance(node, s.Set):
-        if constant:
+        if constant and isinstance(constant_of(value), frozenset):
             added = [constant_node(item, frame.scope.placeholders) for item in constant]
-            if isinstance(constant_of(value), frozenset):  # where it has too few elements, one was written twice
-                added += added[:1] * (LEAST_IN_CONSTANT_SET - len(added))
+            added += added[:1] * (LEAST_IN_CONSTANT_SET - len(added))  # where it has too few, one was written twice
             target.node = s.Set([*set_elements(node), *added])
             return
     if target.refs == 1 and target.pending and isinstance(node, s.Set):
@@ -235,7 +234,8 @@ def op_dict_update(frame: Frame, op: Op) -> None:
         stack.values[-op.arg] = merged = Value(target.node, op.offset)
         target.refs -= 1
         first, second = take(frame, target, value)
-        assert isinstance(first, s.Dict)
+        if not isinstance(first, s.Dict):
+            raise Unstructured("DICT_UPDATE on a dict that is in use")
         merged.node = s.Dict([*first.keys, None], [*first.values, second])
         merged.refs = 1
         stack.add_pending(merged)

@@ -6,7 +6,7 @@ A jump to the end becomes a copy of the end where that is short. Here all copies
 
 from __future__ import annotations
 
-from typing import List
+from typing import Dict, List, Tuple
 
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.flow.graph import Block, End, Graph, Jump
@@ -32,6 +32,19 @@ def merge_ends(graph: Graph) -> None:
     end.ops = [Op("CONST", None, offset), Op("RETURN", None, offset)]
     for block, start in found:
         _lead_to(block, start, end)
+    _merge_clause_ends([block for block, _ in found])
+
+
+def _merge_clause_ends(blocks: List[Block]) -> None:
+    """Make one block of those that only leave the same `except` clause."""
+    known: Dict[Tuple[int, ...], Block] = {}
+    for block in blocks:
+        handlers = {pred.handler for pred in block.preds}
+        if len(block.ops) == 1 and block.ops[0].kind == "POP_EXCEPT" and len(handlers) == 1:
+            one = known.setdefault((block.handler, *handlers), block)
+            if one is not block:
+                for pred in list(block.preds):
+                    pred.retarget(block, one)
 
 
 def _lead_to(block: Block, start: int, end: Block) -> None:

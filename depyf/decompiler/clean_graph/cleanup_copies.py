@@ -71,7 +71,7 @@ def _outside(graph: Graph, region: Region, block: Block) -> Block:
 
 def _continuation(graph: Graph, cursor: Cursor) -> Block:
     """Return a block that does what remains from `cursor` on."""
-    block, position = _skip_jumps(*cursor)
+    block, position = _skip_idle(*cursor)
     if position == 0:
         return block
     copy = _new_block(graph, block, block.regions, block.ops[position:])
@@ -137,7 +137,7 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Optional[Block]:
         seen.add(pair)
         (original, i), (copy, j), level = pair
         while True:
-            one, other = _skip_jumps(original, i), _skip_jumps(copy, j)
+            one, other = _skip_idle(original, i), _skip_idle(copy, j)
             if one != (original, i) or other != (copy, j):
                 work.append((one, other, level))
                 break
@@ -180,7 +180,7 @@ def _next_kinds(block: Block, position: int) -> Tuple[str, ...]:
     """Return the ops from here on, up to POP_EXCEPT; at most four."""
     kinds: List[str] = []
     while len(kinds) < 4 and kinds[-1:] != ["POP_EXCEPT"]:
-        block, position = _skip_jumps(block, position)
+        block, position = _skip_idle(block, position)
         if position == len(block.ops):
             break
         kinds.append(block.ops[position].kind)
@@ -192,7 +192,7 @@ def _same_end(a: Cursor, b: Cursor) -> bool:
     """Return whether two places are copies: they do the same until they return or raise, or are at the same place."""
     seen: Set[Tuple[Cursor, Cursor]] = set()
     while True:
-        (block, i), (other, j) = a, b = _skip_jumps(*a), _skip_jumps(*b)
+        (block, i), (other, j) = a, b = _skip_idle(*a), _skip_idle(*b)
         if a == b or (a, b) in seen:
             return True
         seen.add((a, b))
@@ -205,7 +205,10 @@ def _same_end(a: Cursor, b: Cursor) -> bool:
         a, b = (block, i + 1), (other, j + 1)
 
 
-def _skip_jumps(block: Block, position: int) -> Cursor:
+def _skip_idle(block: Block, position: int) -> Cursor:
+    """Return the place after a jump, and after dropped constants: the compiler leaves some in one copy alone."""
+    while [op.kind for op in block.ops[position : position + 2]] == ["CONST", "POP"]:
+        position += 2
     if position < len(block.ops) or not isinstance(block.term, Jump):
         return block, position
     return threaded(block.term.target), 0

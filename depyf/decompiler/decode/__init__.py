@@ -35,11 +35,10 @@ def problem(code: CodeType, version: Optional[Version] = None) -> Optional[str]:
     return None
 
 
-def decode(code: CodeType, version: Optional[Version] = None, *, is_verified: bool = False) -> Program:
+def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     """Return the micro-ops of `code`, which CPython `version` (default: the running one) compiled.
 
     Raises Malformed for code that is not well formed, and ValueError for opcodes that have no translation.
-    `is_verified`: it has been decoded before, and only what it reads and calls matters now, not what are cells.
     """
     version = version or RUNNING_VERSION
     facts = facts_for(version)
@@ -47,7 +46,7 @@ def decode(code: CodeType, version: Optional[Version] = None, *, is_verified: bo
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
     instructions = raw_instructions(code, version)
     ranges = exception_ranges(code)
-    translator = Translator(code, facts, {} if is_verified else verify(code, instructions, ranges, facts))
+    translator = Translator(code, facts, verify(code, instructions, ranges, facts))
     for raw in instructions:
         starts[raw.start] = len(translator.ops)
         try:

@@ -41,7 +41,7 @@ def join_chain(block: Block) -> bool:
         if not isinstance(inner, Branch) or more is not term.true:
             continue
         if not more.ops and isinstance(inner.test, Simple) and inner.test.kind == "none":
-            _spell_none_test(more, inner)
+            _spell_none_test(more, inner, clean.term.target)
         outcome = _if_first_is_false(inner.test)
         if outcome is None or not equivalent(inner.true if outcome else inner.false, clean.term.target):
             continue
@@ -133,11 +133,15 @@ def continues_chain(block: Block) -> bool:
     )
 
 
-def _spell_none_test(block: Block, term: Branch) -> None:
-    """Make the comparison of a branch on None explicit, for `... is None` at the end of a chained comparison."""
+def _spell_none_test(block: Block, term: Branch, if_false: Block) -> None:
+    """Make the comparison of a branch on None explicit, for `... is None` at the end of a chained comparison.
+
+    The comparison is spelled such that it is false where control continues at `if_false`.
+    """
     assert isinstance(term.test, Simple)
-    block.ops = [Op("CONST", None, block.offset), Op("IS", int(term.test.negate), block.offset)]
-    term.test = Simple("true")
+    is_negated = equivalent(term.true, if_false)
+    block.ops = [Op("CONST", None, block.offset), Op("IS", int(term.test.negate is not is_negated), block.offset)]
+    term.test = Simple("true", is_negated)
 
 
 def _if_first_is_false(test: Test) -> Optional[bool]:

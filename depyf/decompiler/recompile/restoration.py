@@ -13,10 +13,8 @@ from typing import Any, Collection, Dict, FrozenSet, Iterator, List, Optional, S
 
 from depyf.decompiler.bytecode.code_flags import FUTURE_FLAGS
 from depyf.decompiler.bytecode.constant_equality import constant_key
-from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
-from depyf.decompiler.decode import decode
-from depyf.decompiler.decode.instructions import raw_instructions
+from depyf.decompiler.decode.instructions import Raw, raw_instructions
 from depyf.decompiler.recompile.qualnames import with_class_qualname, with_prefix
 from depyf.decompiler.syntax.identifiers import shown_name
 
@@ -117,8 +115,12 @@ def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
 
 def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
     """Return the code with `()` as fromlist of imports that have it in the original, as Dynamo's own imports do."""
-    ops = decode(original, is_verified=True).ops if opmap["IMPORT_NAME"] in original.co_code[::2] else ()
-    modules = {op.arg for names, op in zip(ops, ops[1:]) if op.kind == "IMPORT_NAME" and _is_empty_tuple(names)}
+    theirs = raw_instructions(original, RUNNING_VERSION) if opmap["IMPORT_NAME"] in original.co_code[::2] else ()
+    modules = {
+        original.co_names[raw.arg]
+        for names, raw in zip(theirs, theirs[1:])
+        if raw.opname == "IMPORT_NAME" and _makes_empty_tuple(names, original)
+    }
     if not modules:
         return code
     data, consts = bytearray(code.co_code), (*code.co_consts, ())
@@ -131,8 +133,10 @@ def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
     return code.replace(co_code=bytes(data), co_consts=consts)
 
 
-def _is_empty_tuple(op: Op) -> bool:
-    return not op.arg if op.kind == "BUILD_TUPLE" else op.kind == "CONST" and type(op.arg) is tuple and not op.arg
+def _makes_empty_tuple(raw: Raw, code: CodeType) -> bool:
+    if raw.opname == "BUILD_TUPLE":
+        return not raw.arg
+    return raw.opname == "LOAD_CONST" and type(code.co_consts[raw.arg]) is tuple and not code.co_consts[raw.arg]
 
 
 def share_nested(code: CodeType, proved: Sequence[Tuple[CodeType, CodeType]]) -> CodeType:

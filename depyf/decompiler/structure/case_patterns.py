@@ -6,7 +6,7 @@ every test succeeds, with the subject and its parts as symbols, collects what wa
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 from depyf.decompiler.bytecode.microops import STORES, Op
 
@@ -76,6 +76,13 @@ def constant_of(entry: Any) -> Any:
     if isinstance(entry, Computed) and len(entry.ops) == 1 and entry.ops[0].kind == "CONST":
         return entry.ops[0].arg
     raise NoPattern("a constant was expected")
+
+
+def _keys_of(entry: Any) -> Tuple[Any, ...]:
+    keys = constant_of(entry)
+    if not isinstance(keys, tuple):
+        raise NoPattern("a tuple of keys was expected")
+    return keys
 
 
 def place_of(entry: Any) -> Place:
@@ -186,7 +193,7 @@ def _unpack(op: Op, stack: Stack) -> None:
             assert entry.place is not None
             parts = entry.place.parts
     elif isinstance(entry, Computed):
-        parts = [Taken("key", None) for _ in constant_of(entry)]
+        parts = [Taken("key", None) for _ in _keys_of(entry)]
     else:
         parts = place_of(entry).parts
     if len(parts) != op.arg:
@@ -207,7 +214,7 @@ def _unpack_ex(op: Op, stack: Stack) -> None:
 def _match_keys(op: Op, stack: Stack) -> None:
     keys, place = stack[-1], place_of(stack[-2])
     if isinstance(keys, Computed):
-        ops = [[Op("CONST", key, keys.ops[0].offset)] for key in constant_of(keys)]
+        ops = [[Op("CONST", key, keys.ops[0].offset)] for key in _keys_of(keys)]
     elif isinstance(keys, Taken) and keys.what == "keys":
         ops = keys.value
     else:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from decompile_tools import assert_same_text
+from decompile_tools import assert_proved, assert_same_text
 
 SAME_TEXT = {
+    "a choice as a test at the end of a class": """
+        def f():
+            class C:
+                try:
+                    a
+                except E:
+                    if b if c else d:
+                        x
+
+            return C
+    """,
     "chained comparisons in an or": """
         def f(a, b):
             if a == 1 == b or a == 2 == b or c:
@@ -137,3 +148,32 @@ SAME_TEXT = {
 @pytest.mark.parametrize("source", SAME_TEXT.values(), ids=SAME_TEXT.keys())
 def test_comes_back_as_written(source: str) -> None:
     assert_same_text(source)
+
+
+def test_a_constant_that_nothing_uses_in_one_copy_of_a_finally_body() -> None:
+    assert_proved("""
+        def f():
+            try:
+                g
+            finally:
+                b"y" if x else x
+    """)
+
+
+def test_an_import_beside_a_comprehension_over_a_cell() -> None:
+    assert_proved("""
+        def f():
+            {x for [v] in h if (v for a in z)}
+            import fake
+    """)
+
+
+def test_an_unpacked_number_in_an_except_clause() -> None:
+    assert_proved("""
+        def f():
+            try:
+                x
+            except* E as z:
+                c, d = ((c := x), 0.0)
+                c, [] = ((c := x), 0.0)
+    """)

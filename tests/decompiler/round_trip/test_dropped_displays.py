@@ -6,6 +6,13 @@ import pytest
 from decompile_tools import assert_proved, assert_same_text
 
 SAME_TEXT = {
+    "a set of what a constant tuple holds": """
+        def f():
+            {*((),)}
+            if {*((),)}:
+                x
+            return {*(1, 2)}
+    """,
     "a display that is only looked at, last in a clause": """
         def f():
             try:

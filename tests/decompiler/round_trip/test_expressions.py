@@ -14,6 +14,15 @@ import depyf
 from depyf.decompiler import DecompilationError, decompile_frame
 
 SAME_TEXT = {
+    "a chained comparison that ends with a test for None": """
+        def f(a, b):
+            if a < b is not None:
+                c
+            for v in a:
+                if a < b is None:
+                    yield (u for v in a if a < b is not None)
+            return [u for v in a if a < b is not None]
+    """,
     "an operator as the last statement of a loop": """
         def f(c):
             for d in c:
