@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING
 from depyf.version import __version__
 
 if TYPE_CHECKING:
-    from depyf.decompiler import decompile
+    from depyf.decompiler import Decompiler, decompile
     from depyf.torch_hooks.entry_points.bytecode_log import install, uninstall
     from depyf.torch_hooks.entry_points.debug import debug
     from depyf.torch_hooks.entry_points.inspection import inspect
     from depyf.torch_hooks.entry_points.prepare_debug import prepare_debug
 
-__all__ = ["__version__", "debug", "decompile", "inspect", "install", "prepare_debug", "uninstall"]
+__all__ = ["Decompiler", "__version__", "debug", "decompile", "inspect", "install", "prepare_debug", "uninstall"]
 
 # public name -> the module that defines it
 _HOMES = {
     "decompile": "depyf.decompiler",
+    "Decompiler": "depyf.decompiler",
     "prepare_debug": "depyf.torch_hooks.entry_points.prepare_debug",
     "debug": "depyf.torch_hooks.entry_points.debug",
     "inspect": "depyf.torch_hooks.entry_points.inspection",
@@ -37,7 +38,7 @@ _HOMES = {
 }
 
 # submodules that `import depyf` alone makes reachable, as it always did
-_SUBMODULES = ("decompiler", "explain", "optimization", "utils")
+_SUBMODULES = ("code_transform", "decompiler", "explain", "optimization", "utils")
 
 
 def __getattr__(name: str) -> object:

@@ -9,7 +9,7 @@ import platform
 import sys
 from typing import Any, List, Optional
 
-from depyf.decompiler import DecompilationError, decompilation_of, decompile
+from depyf.decompiler import DecompilationError, decompilation_of, decompile, source_with_note
 from depyf.decompiler.code_search import NotFound, code_of_file, code_of_module, nested
 from depyf.decompiler.decode.coverage import coverage
 from depyf.errors import UserError
@@ -48,7 +48,7 @@ def run_decompile(options: argparse.Namespace) -> int:
         return _fail(error, 2)
     except (MemoryError, RecursionError) as error:
         return _fail(f"{options.target} needs more memory or deeper calls than there are ({type(error).__name__})", 2)
-    status = _print(result.source)
+    status = _print(source_with_note(thing, result))
     if status or not result.shows_instructions:
         return status
     if result.proved:

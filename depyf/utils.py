@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
-from functools import partial
-from types import CodeType, MethodType
-from typing import Any
+from types import CodeType
+
+from depyf.decompiler import get_code_owner
+
+__all__ = [
+    "collect_all_code_objects",
+    "decompile_ensure",
+    "get_code_owner",
+    "get_function_signature",
+    "safe_create_directory",
+]
 
 
 def decompile_ensure(fn: CodeType, overwite_fn_name: str | None = None) -> str:
@@ -13,30 +21,35 @@ def decompile_ensure(fn: CodeType, overwite_fn_name: str | None = None) -> str:
 
     `overwite_fn_name` (spelled as callers spell it) is the name to give the function in the text.
     """
-    from depyf.decompiler import DecompilationError, decompile
+    from depyf.decompiler import DecompilationError, Decompiler
     from depyf.decompiler.printer.listing import annotated_disassembly
 
-    code = fn if overwite_fn_name is None else fn.replace(co_name=overwite_fn_name)
+    code = Decompiler(fn).code
     try:
-        return decompile(code)
+        return Decompiler(code).decompile(overwite_fn_name=overwite_fn_name)
     except DecompilationError:
-        return annotated_disassembly(code, {})[0]
+        named = code if overwite_fn_name is None else code.replace(co_name=overwite_fn_name)
+        return annotated_disassembly(named, {})[0]
 
 
-def get_code_owner(fn: Any) -> Any:
-    """Return the function whose `__code__` can be replaced so that calling `fn` runs the new code.
+def get_function_signature(code_obj: CodeType, overwite_fn_name: str | None = None) -> str:
+    """Return the line that starts a definition with the parameters of a code object: `def f(a, /, b, *, c):`.
 
-    That is the function behind a bound method, a partial or a wrapper of torch.compile, or `fn` itself.
+    A code object has no default values, so the line has none. `overwite_fn_name` (spelled as callers spell it) is the
+    name to give the function; without one, a lambda is called `function_lambda`.
     """
-    while True:
-        if isinstance(fn, MethodType):
-            fn = fn.__func__
-        elif isinstance(fn, partial):
-            fn = fn.func
-        elif callable(getattr(fn, "_torchdynamo_orig_callable", None)):
-            fn = fn._torchdynamo_orig_callable
-        else:
-            return fn
+    from depyf.decompiler.printer.listing import signature_line
+
+    return signature_line(code_obj if overwite_fn_name is None else code_obj.replace(co_name=overwite_fn_name)) + "\n"
+
+
+def collect_all_code_objects(code: CodeType) -> list[CodeType]:
+    """Return a code object and all that are nested in it, each before those inside it, in the order of the source."""
+    found, work = [], [code]
+    while work:
+        found.append(work.pop())
+        work.extend(const for const in reversed(found[-1].co_consts) if isinstance(const, CodeType))
+    return found
 
 
 def safe_create_directory(path: str) -> None:

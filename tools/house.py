@@ -71,6 +71,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.decompiler.bytecode",
         "depyf.decompiler.pyc",
     ),
+    "depyf.decompiler.callables": ("depyf.text", "depyf.decompiler.code_search"),
     "depyf.decompiler.attempt": (
         *_GRAPH,
         "depyf.code_generator",
@@ -119,6 +120,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.explain": ("depyf.errors", "depyf.torch_hooks.*"),
     "depyf.optimization": ("depyf.torch_hooks.entry_points",),
     "depyf.utils": ("depyf.errors", "depyf.decompiler.*"),
+    "depyf.code_transform": ("depyf.text", "depyf.decompiler.*", "depyf.utils"),
     "depyf.__main__": ("depyf.errors", "depyf.text", "depyf.decompiler.*", "depyf.torch_hooks.entry_points"),
     "depyf": ("depyf.version", "depyf.decompiler.*", "depyf.torch_hooks.*"),
 }

@@ -6,12 +6,14 @@ all rooms of the decompiler, asks the torch side how to recognise Dynamo's code.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.attempt import Decompilation
 from depyf.decompiler.attempt.stage_order import print_tree
+from depyf.decompiler.callables import Behind, behind, note_on_wrapper
 from depyf.decompiler.code_search import code_of, path_to_class
 from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Assumption, Divergence, Grade, Verdict
@@ -31,6 +33,8 @@ __all__ = [
     "decompilation_of",
     "decompile",
     "decompile_frame",
+    "get_code_owner",
+    "source_with_note",
 ]
 
 
@@ -41,14 +45,20 @@ class DecompilationError(UserError):
 def decompile(thing: Any, *, strict: bool = False) -> str:
     """Return source text for a function, method, class, module, code object, or path of a `.py` or `.pyc` file.
 
+    Of any other object that can be called it is the first Python function that a call runs: the one inside a
+    `functools.partial`, an `lru_cache` or a class method, the `__call__` of an object, the `forward` of a torch module;
+    of a property, its functions one after another. What the standard library and torch wrap around a function is
+    skipped, also what `torch.compile` returns. Any other wrapper is a function like others: it is shown itself, below a
+    comment that names what it wraps.
+
     The text is proved equal to the bytecode; where that fails, a comment at its top states so and why. A text that is
     proved may still not be self-contained: code that no compiler made can hold objects that no source can spell, and
     a default value can be such an object; `__constant_0` stands for it then, and comments at the top describe it.
     A function inside for which there is no source is shown as instructions, and the comments state that, too.
     With `strict`, either is a DecompilationError instead: the text can be run as it is, given the globals that it
     names; a method that calls `super()` is inside a function then that takes the class. Raises TypeError for what has
-    no Python bytecode, and UserError, in one line, for a file that cannot be read; a `.pyc` file need not be trusted,
-    nothing in it is run.
+    no Python bytecode, such as a function written in C, and UserError, in one line, for a file that cannot be read; a
+    `.pyc` file need not be trusted, nothing in it is run.
     """
     result = decompilation_of(thing, stands_alone=strict)
     if strict and not result.proved:
@@ -56,7 +66,12 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     if strict and result.stand_ins:
         what = "; ".join(result.stand_ins)
         raise DecompilationError(f"{_name(thing)} has values that no source can spell: {what}")
-    return result.source
+    return source_with_note(thing, result)
+
+
+def source_with_note(thing: Any, result: Decompilation) -> str:
+    """Return the text of a result for `thing`, below a comment where `thing` is a wrapper around something else."""
+    return note_on_wrapper(_behind(thing)) + result.source
 
 
 def decompilation_of(thing: Any, *, stands_alone: bool = False) -> Decompilation:
@@ -64,11 +79,38 @@ def decompilation_of(thing: Any, *, stands_alone: bool = False) -> Decompilation
 
     `stands_alone`: the text will be run as it is (see `decompile_frame`).
     """
+    results = [_decompilation_of(one, stands_alone) for one in _behind(thing).things]
+    return results[0] if len(results) == 1 else _one_after_another(results)
+
+
+def _decompilation_of(thing: Any, stands_alone: bool) -> Decompilation:
     code, function, class_path = _found(thing)
     statement = _class_statement(class_path) if class_path is not None else None
     if statement is not None:
         return statement
     return decompile_frame(code, generator=MAYBE_DYNAMO, function=function, stands_alone=stands_alone)
+
+
+def _one_after_another(results: List[Decompilation]) -> Decompilation:
+    """Return one result for several functions: all their texts, and the verdict on the first that is least certain."""
+    worst = min(results, key=lambda result: (result.proved, not result.shows_instructions))
+    return replace(
+        worst,
+        source="\n".join([result.source for result in results]),
+        code=None,
+        lines=(),
+        stand_ins=tuple(dict.fromkeys(what for result in results for what in result.stand_ins)),
+        tree=None,
+    )
+
+
+def get_code_owner(thing: Any) -> Any:
+    """Return the function whose `__code__` can be replaced so that calling `thing` runs the new code.
+
+    Every wrapper is skipped, whoever wrote it; `thing` itself where there is none, or more than one function.
+    """
+    owners = _behind(thing, through_wrappers=True).things
+    return owners[0] if len(owners) == 1 else thing
 
 
 class _Found(NamedTuple):
@@ -81,12 +123,23 @@ class _Found(NamedTuple):
 
 def _found(thing: Any) -> _Found:
     """Find the code of a thing; an object whose own attributes raise has none."""
-    try:
-        thing = original_function(thing)
-        function = getattr(thing, "__func__", thing)
+    with _attributes_may_raise(thing):
         path = path_to_class(thing) if isinstance(thing, type) else None
         code = path[-1] if path is not None else code_of(thing)
-        return _Found(code, function if isinstance(function, FunctionType) else None, path)
+        return _Found(code, thing if isinstance(thing, FunctionType) else None, path)
+
+
+def _behind(thing: Any, through_wrappers: bool = False) -> Behind:
+    """Find what is behind a thing that can be called; an object whose own attributes raise has nothing."""
+    with _attributes_may_raise(thing):
+        return behind(thing, original_function, through_wrappers=through_wrappers)
+
+
+@contextmanager
+def _attributes_may_raise(thing: Any) -> Iterator[None]:
+    """Raise TypeError for whatever the attributes of a thing raise."""
+    try:
+        yield
     except (UserError, TypeError, MemoryError):
         raise
     except Exception as error:
@@ -97,7 +150,7 @@ def _found(thing: Any) -> _Found:
 
 
 def _name(thing: Any) -> str:
-    return _found(thing).code.co_name
+    return _found(_behind(thing).things[0]).code.co_name
 
 
 def _class_statement(path: Tuple[CodeType, ...]) -> Optional[Decompilation]:
@@ -118,7 +171,7 @@ class Decompiler:
     """Decompile one code object."""
 
     def __init__(self, code: Any) -> None:
-        self.code = code_of(original_function(code))
+        self.code = _found(_behind(code).things[0]).code
 
     def decompile(
         self, indentation: int = 4, temp_prefix: str = "__temp_", overwite_fn_name: Optional[str] = None
@@ -126,12 +179,10 @@ class Decompiler:
         """Return source text; see the function `decompile`.
 
         `indentation` and `temp_prefix` are accepted and have no effect: texts are indented by four, and temporaries
-        are named after their values.
+        are named after their values. `overwite_fn_name` (spelled as callers spell it) is the name of the function in
+        the text; a lambda becomes a function of that name.
         """
-        text = decompile(self.code)
-        if overwite_fn_name is not None:
-            text = text.replace(f"def {self.code.co_name}(", f"def {overwite_fn_name}(", 1)
-        return text
+        return decompile(self.code if overwite_fn_name is None else self.code.replace(co_name=overwite_fn_name))
 
     @staticmethod
     def supported_opnames() -> List[str]:

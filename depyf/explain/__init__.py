@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
+
+# submodules that `import depyf` alone makes reachable, as it always did
+_SUBMODULES = ("enable_debugging", "enhance_logging", "global_variables", "utils")
+
+
+def __getattr__(name: str) -> object:
+    """Import a submodule on first use (PEP 562)."""
+    if name in _SUBMODULES:
+        return importlib.import_module("depyf.explain." + name)
+    raise AttributeError("module 'depyf.explain' has no attribute " + repr(name))
 
 
 def dump_src(fn: Any, module: Any = None) -> str:

@@ -54,6 +54,17 @@ def test_public_names_are_there(name):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
+        ("depyf", "Decompiler"),
+        ("depyf.code_transform", "ExceptionTableEntry"),
+        ("depyf.code_transform", "Instruction"),
+        ("depyf.code_transform", "add_indentation"),
+        ("depyf.code_transform", "convert_instruction"),
+        ("depyf.code_transform", "fix_irregular_code"),
+        ("depyf.code_transform", "nop_instruction"),
+        ("depyf.code_transform", "nop_unreachable_bytecode"),
+        ("depyf.code_transform", "parse_exception_table"),
+        ("depyf.code_transform", "propagate_line_nums"),
+        ("depyf.code_transform", "remove_indentation"),
         ("depyf.decompiler", "Decompiler"),
         ("depyf.decompiler", "decompile"),
         ("depyf.decompiler", "DecompilationError"),
@@ -64,6 +75,10 @@ def test_public_names_are_there(name):
         ("depyf.explain.global_variables", "data"),
         ("depyf.explain.utils", "get_current_compiled_fn_name"),
         ("depyf.explain.utils", "write_code_to_file_template"),
+        ("depyf.explain.enhance_logging", "install"),
+        ("depyf.explain.enhance_logging", "uninstall"),
+        ("depyf.utils", "collect_all_code_objects"),
+        ("depyf.utils", "get_function_signature"),
         ("depyf.utils", "decompile_ensure"),
         ("depyf.utils", "get_code_owner"),
         ("depyf.utils", "safe_create_directory"),
@@ -74,25 +89,13 @@ def test_names_of_the_drop_in_surface_are_there(module, name):
 
 
 def test_submodules_are_reachable_from_the_package_alone():
-    program = "import depyf; depyf.decompiler; depyf.explain; depyf.optimization; depyf.utils; print('ok')"
-    assert run(program) == "ok\n"
+    program = "import depyf; depyf.decompiler; depyf.explain; depyf.optimization; depyf.utils; depyf.code_transform"
+    assert run(program + "; depyf.explain.utils; depyf.explain.global_variables; print('ok')") == "ok\n"
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         depyf.no_such_name
-
-
-def test_code_owner_of_methods_and_partials_is_the_function():
-    from functools import partial
-
-    class A:
-        def method(self):
-            return 1
-
-    assert depyf.utils.get_code_owner(A().method) is A.method
-    assert depyf.utils.get_code_owner(partial(A.method, None)) is A.method
-    assert depyf.utils.get_code_owner(A.method) is A.method
 
 
 def test_decompile_ensure_gives_valid_python_under_the_requested_name():

@@ -98,11 +98,15 @@ def _opcodes(version: Version) -> Dict[int, Tuple[str, int]]:
 
 
 def exception_ranges(code: CodeType) -> List[ExceptionRange]:
-    """Return the exception table (3.11 and newer; format: Objects/exception_handling_notes.txt in CPython).
+    """Return the exception table (3.11 and newer); see `read_exception_table`."""
+    return read_exception_table(getattr(code, "co_exceptiontable", b""))
+
+
+def read_exception_table(data: bytes) -> List[ExceptionRange]:
+    """Return the ranges of an exception table (format: Objects/exception_handling_notes.txt in CPython).
 
     Raises Malformed where the interpreter would read beyond the table, or take the middle of an entry for its start.
     """
-    data = getattr(code, "co_exceptiontable", b"")
     ranges, position = [], 0
 
     def varint(position: int, start_bit: int) -> Tuple[int, int]:

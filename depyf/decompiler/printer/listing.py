@@ -27,7 +27,7 @@ def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: st
     show. Names and constants are shown without addresses, so that two runs give the same text.
     """
     text: List[str] = ["# Not source: " + printable(" ".join(reason.split()))] if reason else []
-    text.append(_signature(code))
+    text.append(signature_line(code))
     first = code.co_consts[0] if code.co_consts else None
     if isinstance(first, str) and code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<"):
         text.append(f"    {first!r}")
@@ -52,7 +52,7 @@ def instructions_as_text(code: CodeType, renames: Mapping[str, str]) -> List[str
     return [DOCSTRING, *[text for _, text in InstructionTexts(code, renames)]]
 
 
-def _signature(code: CodeType) -> str:
+def signature_line(code: CodeType) -> str:
     """Return a `def` line with the parameters of the code; names that no source can spell get a stand-in."""
     names: List[str] = []
     taken: Set[str] = set()

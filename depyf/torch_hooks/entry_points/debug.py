@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bdb
 import os
+import stat
+import struct
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,12 @@ from typing import Any, ContextManager, Iterator
 
 from depyf.errors import UserError
 from depyf.record.saved_form import RecordFormatError, from_json
+
+try:
+    import fcntl
+    import termios
+except ImportError:  # not a POSIX system
+    fcntl = termios = None  # type: ignore[assignment]
 
 # Targets of PYTHONBREAKPOINT that read from the terminal; any other is called without further checks.
 _TERMINAL_DEBUGGERS = (
@@ -33,8 +41,9 @@ def debug() -> Iterator[None]:
         with depyf.debug():                 # pauses here: set breakpoints in those files, then continue
             program()                       # ... and they are hit
 
-    PYTHONBREAKPOINT, pdb and an attached IDE are honoured.  Where nobody could answer (no terminal, no
-    debugger) this prints so to stderr and continues.  Inside, cached code runs, and what has no cached code runs
+    PYTHONBREAKPOINT, pdb and an attached IDE are honoured; commands for pdb may also come from a file or a pipe
+    (`python program.py < commands`).  Where nobody could answer (no terminal, no debugger, nothing to read on
+    stdin) this prints so to stderr and continues.  Inside, cached code runs, and what has no cached code runs
     eagerly: a new shape compiles nothing.  UserError when called inside `prepare_debug` or without torch.
     """
     _refuse_inside_prepare_debug()
@@ -52,15 +61,15 @@ def debug() -> Iterator[None]:
 def can_pause() -> bool:
     """Return whether `breakpoint()` would reach someone who can answer.
 
-    The default `breakpoint()` reads commands from stdin: without a terminal there it would wait for ever or
-    fail at the end of input.
+    The default `breakpoint()` reads commands from stdin: without a terminal or commands there it would wait for
+    ever or fail at the end of input.
     """
     if sys.breakpointhook is not sys.__breakpointhook__:
         return True  # an attached IDE, or the program itself, has its own way to pause
     target = os.environ.get("PYTHONBREAKPOINT", "")
     if target not in _TERMINAL_DEBUGGERS:
         return True  # a debugger of the user's choice
-    return _debugger_attached() or _terminal_answers()
+    return _debugger_attached() or _terminal_answers() or _commands_wait()
 
 
 def _debugger_attached() -> bool:
@@ -91,6 +100,21 @@ def _terminal_answers() -> bool:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except (AttributeError, OSError, ValueError):
         return True  # a terminal that does not control this process, so that there is no background
+
+
+def _commands_wait() -> bool:
+    """Return whether stdin is a file or a pipe from which something can be read now, without reading it."""
+    try:
+        descriptor = sys.stdin.fileno()
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode):
+            return os.lseek(descriptor, 0, os.SEEK_CUR) < found.st_size
+        if fcntl is None or not (stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode)):
+            return False
+        (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, struct.pack("i", 0)))
+    except (AttributeError, OSError, ValueError):  # there is no stdin, it is closed, or it is no file of the system's
+        return False
+    return bool(count > 0)
 
 
 def _pause() -> None:

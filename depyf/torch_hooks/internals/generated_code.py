@@ -31,15 +31,33 @@ def short_name(name: str) -> str:
 
 
 def original_function(thing: Any) -> Any:
-    """Return the function that torch.compile was given, for what it returned; any other thing as it is.
+    """Return what torch put a wrapper around: the function that torch.compile was given, the `forward` of a module.
 
-    functools.wraps copies the attribute to wrappers of the user's: only a function of torch's own is one.
+    Any other thing is returned as it is. functools.wraps copies the attributes to wrappers of the user's: only a
+    function of torch's own is one.
     """
-    home = getattr(thing, "__globals__", {}).get("__name__", "") if isinstance(thing, FunctionType) else ""
-    inner = getattr(thing, "_torchdynamo_orig_callable", None)
-    if inner is not None and str(home).split(".")[0] == "torch":
-        return inner
-    return thing
+    if isinstance(thing, FunctionType):
+        attributes = thing.__dict__ if _is_of_torch(thing) else {}
+        return _first_of(attributes.get("_torchdynamo_orig_callable"), attributes.get("__wrapped__"), thing)
+    call = next((vars(cls)["__call__"] for cls in type(thing).__mro__ if "__call__" in vars(cls)), None)
+    if not isinstance(call, FunctionType) or call.__globals__.get("__name__") not in _MODULE_CALLS:
+        return thing
+    modules = thing.__dict__.get("_modules")
+    original = modules.get("_orig_mod") if isinstance(modules, dict) else None  # what torch.compile(module) was given
+    return _first_of(original, thing.__dict__.get("forward"), type(thing).forward)
+
+
+# Where torch defines the `__call__` of its modules, of compiled ones and of graphs.
+_MODULE_CALLS = ("torch.nn.modules.module", "torch._dynamo.eval_frame", "torch.fx.graph_module")
+
+
+def _first_of(*values: Any) -> Any:
+    """Return the first that is not None: an empty Sequential is false."""
+    return next(value for value in values if value is not None)
+
+
+def _is_of_torch(function: FunctionType) -> bool:
+    return str(function.__globals__.get("__name__", "")).split(".")[0] == "torch"
 
 
 # A frame that Dynamo transformed, or a resume function, while it is being compiled.

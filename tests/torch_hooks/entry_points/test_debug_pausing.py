@@ -128,6 +128,37 @@ def test_without_a_terminal_the_program_continues_and_a_new_shape_compiles_nothi
     assert done.stdout == "compiled inside: 0\ncompiled after: 1\n"
 
 
+COMMANDS = """
+import torch, depyf
+@torch.compile(backend="eager")
+def f(x):
+    return x + 1
+f(torch.ones(3))
+with depyf.debug():
+    f(torch.ones(3))
+print("the end")
+"""
+
+
+@pytest.mark.parametrize("kind", ["a file", "a pipe"])
+def test_commands_for_the_debugger_may_come_from_a_file_or_a_pipe(kind, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "commands").write_text("p 6 * 7\nc\n")
+    with open(tmp_path / "commands") as file:
+        done = run(COMMANDS, timeout=120, **({"stdin": file} if kind == "a file" else {"input": file.read()}))
+    assert done.returncode == 0, done.stderr
+    assert "depyf is paused" in done.stdout and "42" in done.stdout and done.stdout.endswith("the end\n")
+
+
+def test_a_file_that_was_read_to_its_end_has_no_commands(monkeypatch, tmp_path):
+    (tmp_path / "read").write_text("c\n")
+    with open(tmp_path / "read") as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert debug.can_pause()
+        file.read()
+        assert not debug.can_pause()
+
+
 def test_an_exception_of_the_program_passes_and_compiling_works_again():
     torch = pytest.importorskip("torch")
     import depyf
