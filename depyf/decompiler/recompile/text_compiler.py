@@ -11,11 +11,11 @@ from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Seq
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_NESTED, FUTURE_FLAGS
-from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
 from depyf.decompiler.decode import decode
-from depyf.decompiler.decode.instructions import Raw, raw_instructions
 from depyf.decompiler.printer import SyntaxLimits, print_source
 from depyf.decompiler.recompile.cells import with_cells
+from depyf.decompiler.recompile.module_context import module_context
 from depyf.decompiler.recompile.restoration import CannotRecompile, Restorer, stand_in, with_empty_fromlists
 from depyf.text.quiet_compile import compile_quietly
 
@@ -53,27 +53,24 @@ def compile_like(
         body = [s.FunctionDef("__around__", s.arguments(), [*global_statement(body, original), empty, *body])]
         if shown is not None and not has_scope and not constants:
             shown = _indented_in(s.Module(body), tree, shown)
-    is_printed = shown is not None
-    if RUNNING.super_calls_are_fused and original.co_name != "<module>" and _has_plain_super(original):
-        body = [s.Expr(s.Name("super")), *body]  # the compiler does not fuse calls in a module that names `super`
-        is_printed = False
     width = None if print_width is None else print_width + (4 if wrapped and not has_scope else 0)
-    text = shown or ""
-    if not is_printed or constants:
+    text = shown
+    if text is None or constants:
         text = print_source(
             _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
         ).text
     # Not `annotations`: the text spells string annotations as strings, or has the `from __future__` import itself.
     flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
     depth = 0 if original.co_name == "<module>" else 1 + wrapped + is_generic
-    code = _compiled(text, filename, mode, flags, depth)
+    around = module_context(original, {real: name for name, real in names.items()}) if depth and mode == "exec" else ""
+    code = _compiled(text + around, filename, mode, flags, depth)
     free = [_shown(name, names) for name in original.co_freevars if name not in code.co_freevars]
     cells = [_shown(name, names) for name in original.co_cellvars if keeps_cells and name not in code.co_cellvars]
     if depth and (free or cells):
         capturing = _with_capture(body, wrapped, free, cells)
         tree = _with_stand_ins(s.Module(capturing), constants)
         text = print_source(tree, features=SyntaxLimits.of(RUNNING_VERSION), width=width).text
-        code = _compiled(text, filename, mode, flags, depth)
+        code = _compiled(text + around, filename, mode, flags, depth)
     shift = shown_line - code.co_firstlineno
     stand_ins = {stand_in(name): value for name, value in constants.items()}
     prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
@@ -144,27 +141,6 @@ def global_statement(body: Sequence[s.Statement], original: CodeType) -> List[s.
                 return [s.Global([definition.name])]
         work.extend(const for const in code.co_consts if isinstance(const, CodeType))
     return []
-
-
-def _has_plain_super(code: CodeType) -> bool:
-    """Return whether calls of `super` in the code, nested code included, are not fused with the attribute read."""
-    work = [code]
-    calls = False
-    while work:
-        current = work.pop()
-        work.extend(const for const in current.co_consts if isinstance(const, CodeType))
-        if "super" in current.co_names:  # code generators may leave the name there unused
-            raws = raw_instructions(current, RUNNING_VERSION)
-            if any(raw.opname == "LOAD_SUPER_ATTR" for raw in raws):
-                return False
-            calls = calls or any(_loads_super(current, raw) for raw in raws)
-    return calls
-
-
-def _loads_super(code: CodeType, raw: Raw) -> bool:
-    if raw.opname == "LOAD_NAME":
-        return code.co_names[raw.arg] == "super"
-    return raw.opname == "LOAD_GLOBAL" and code.co_names[raw.arg >> 1] == "super"
 
 
 def _shown(name: str, names: Mapping[str, str]) -> str:

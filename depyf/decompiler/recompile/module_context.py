@@ -1,0 +1,108 @@
+"""The module around a definition, as far as the bytecode shows it: what it imports, and whether it names `super`.
+
+The compiler reads a module's own names before it writes the code of any function in it, and calls of attributes depend
+on them: `x.f()` is no method call where the module imports `x`, and `super().f()` is not fused where it names `super`.
+Statements at the end of the text that is compiled, and not shown, make the compiler write the very same instructions.
+"""
+
+from __future__ import annotations
+
+import functools
+import keyword
+import re
+from opcode import opmap
+from types import CodeType
+from typing import Iterator, Mapping, Pattern, Set
+
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
+from depyf.decompiler.decode.instructions import Raw, opcode_widths, raw_instructions
+
+
+def module_context(code: CodeType, shown: Mapping[str, str]) -> str:
+    """Return the statements that the compiler needs behind the text of `code`; empty for most code.
+
+    `shown`: name in the code -> name in the text, where they differ. They are a guess, which the proof checks.
+    """
+    names = {shown.get(name, name) for name in _imported_names(code)}
+    text = "".join([f"import {name}\n" for name in sorted(names) if _can_be_imported(name)])
+    if RUNNING.super_calls_are_fused and _has_plain_super(code):
+        text += "super\n"
+    return text
+
+
+def _can_be_imported(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"
+
+
+def _imported_names(code: CodeType) -> Set[str]:
+    """Return the globals of which attributes are called, none of them as methods."""
+    codes = list(_with_nested(code))
+    found = {name for one in codes for name in _globals_at(_plain_call(), one)}
+    if found:
+        found -= {name for one in codes for name in _globals_at(_method_call(), one)}
+    return found
+
+
+def _with_nested(code: CodeType) -> Iterator[CodeType]:
+    work = [code]
+    while work:
+        current = work.pop()
+        yield current
+        work.extend([const for const in current.co_consts if isinstance(const, CodeType)])
+
+
+def _globals_at(pattern: Pattern[bytes], code: CodeType) -> Iterator[str]:
+    """Yield the name of each LOAD_GLOBAL where the pattern matches."""
+    data, names = code.co_code, code.co_names
+    for found in pattern.finditer(data):
+        start = found.start()
+        if not start % 2 and data[start + 1] >> 1 < len(names):
+            yield names[data[start + 1] >> 1]
+
+
+_EVEN, _ODD = (b"[%s]" % re.escape(bytes(range(first, 256, 2))) for first in (0, 1))
+
+
+@functools.lru_cache(maxsize=None)
+def _plain_call() -> Pattern[bytes]:
+    """Return a pattern of the bytes that load a global and its attribute to call it, and not as a method."""
+    attribute = _EVEN if RUNNING.load_attr_has_method_bit else b"."
+    if RUNNING.null_is_first:
+        return _pattern(_instruction("LOAD_GLOBAL", _ODD), _instruction("LOAD_ATTR", attribute))
+    return _pattern(_instruction("LOAD_GLOBAL", _EVEN), _instruction("LOAD_ATTR", attribute), _instruction("PUSH_NULL"))
+
+
+@functools.lru_cache(maxsize=None)
+def _method_call() -> Pattern[bytes]:
+    """Return a pattern of the bytes that load a global and its method."""
+    has_bit = RUNNING.load_attr_has_method_bit
+    method = _instruction("LOAD_ATTR", _ODD) if has_bit else _instruction("LOAD_METHOD")
+    return _pattern(_instruction("LOAD_GLOBAL", _EVEN), method)
+
+
+def _pattern(*instructions: bytes) -> Pattern[bytes]:
+    """Return a pattern of instructions one after the other, wherever they begin: half of the bytes are arguments."""
+    return re.compile(b"(?=%s)" % b"".join(instructions), re.DOTALL)
+
+
+def _instruction(opname: str, argument: bytes = b".") -> bytes:
+    opcode = opmap[opname]
+    return re.escape(bytes([opcode])) + argument + b".{%d}" % (opcode_widths(RUNNING_VERSION)[opcode] - 2)
+
+
+def _has_plain_super(code: CodeType) -> bool:
+    """Return whether calls of `super` in the code, nested code included, are not fused with the attribute read."""
+    calls = False
+    for current in _with_nested(code):
+        if "super" in current.co_names:  # code generators may leave the name there unused
+            raws = raw_instructions(current, RUNNING_VERSION)
+            if any(raw.opname == "LOAD_SUPER_ATTR" for raw in raws):
+                return False
+            calls = calls or any(_loads_super(current, raw) for raw in raws)
+    return calls
+
+
+def _loads_super(code: CodeType, raw: Raw) -> bool:
+    if raw.opname == "LOAD_NAME":
+        return code.co_names[raw.arg] == "super"
+    return raw.opname == "LOAD_GLOBAL" and code.co_names[raw.arg >> 1] == "super"
