@@ -41,7 +41,7 @@ class Upcoming:
             if op.kind in ("UNPACK", "UNPACK_EX") and above == 0:
                 count += stack_effect(op)[1] - 1
                 continue
-            if above < depth_needed(op) or op.kind in ("POP", "SWAP", "COPY"):
+            if above < depth_needed(op) or op.kind == "POP":
                 return False
             popped, pushed = stack_effect(op)
             above += pushed - popped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from decompile_tools import assert_proved
+from decompile_tools import assert_proved, assert_same_text
 
 PROVED = {
     "comprehensions that store to attributes and items": """
@@ -379,3 +379,13 @@ PROVED = {
 @pytest.mark.parametrize("source", PROVED.values(), ids=PROVED.keys())
 def test_is_proved(source: str) -> None:
     assert_proved(source)
+
+
+def test_an_asynchronous_comprehension_as_an_operand() -> None:
+    assert_same_text("""
+        async def f(x, y):
+            with y:
+                v = x or [u async for u in g]
+                w = x if y else (u async for u in g)
+                return g(x in y in {u async for u in g})
+    """)

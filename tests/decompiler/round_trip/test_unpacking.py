@@ -41,6 +41,10 @@ def test_is_proved(source: str) -> None:
 
 
 SAME_TEXT = {
+    "a method called in a target": """
+        def f():
+            c, z[a.q()] = g, d in b
+    """,
     "several values go to one variable": """
         def f(b):
             with g:
