@@ -55,7 +55,7 @@ class LineLink:
     line: int
     user_file: str
     user_line: int
-    found_by: str  # a word of the vocabulary: how the link is known
+    found_by: str  # how the link is known: "proof", "bytecode" or "resume"
 
 
 @dataclass(frozen=True)

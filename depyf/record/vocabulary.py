@@ -30,6 +30,12 @@ PROVED_GRADES = (PROVED, PROVED_UNDER)
 
 DISASSEMBLY: Final = "disassembly"
 
+# -- LineLink.found_by: how it is known that a line of transformed code stems from a line of the user's
+
+BY_PROOF: Final = "proof"  # the proof matched an operation on the line with an instruction that Dynamo copied
+BY_BYTECODE: Final = "bytecode"  # the statement does nothing observable; it was written for such an instruction
+BY_RESUME: Final = "resume"  # the line calls the resume function that continues after the user's line
+
 # -- StageRecord.stage: the stages of torch's that other modules name; `graphs.stages` has the table of all
 
 CAPTURED_GRAPH: Final = "Captured_Graph"

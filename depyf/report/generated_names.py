@@ -34,7 +34,7 @@ _TERMS = (
     ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
 )
 _OCCURS = {
-    "x = x": re.compile(r"^ *(?P<name>[^\W\d]\w*) = (?P=name)$", re.MULTILINE),
+    "x = x": re.compile(r"^ *(?P<name>[^\W\d]\w*) = (?P=name)(?:  #.*)?$", re.MULTILINE),
     "__resume_at_ of a closure": re.compile(r"\b__resume_at_\w+\(\(lambda: .*\)\.__closure__\)"),
 }
 

@@ -18,6 +18,7 @@ _SHORT = 4000  # characters; compiling less costs no more than comparing lines
 _DIGITS = str.maketrans("23456789", "11111111")
 # What continues in the next line, or means something else in another place: such texts are left alone.
 _ODD = ('"""', "'''", "\\\n", "\r", "\f", "yield", "await")
+_COMMENT = "  # "  # where one begins behind code, unless inside a string
 _FIRST_WORD = re.compile(r"\s*([^\W\d]\w*)")
 _BRACKETS = re.compile(r"[][(){}]")
 
@@ -41,6 +42,11 @@ class LineShapes:
             body = shape.lstrip(" ")
             if not body or body[0] == "#":
                 continue
+            if _COMMENT in shape:  # its brackets are none of the code's
+                shape = shape[: shape.index(_COMMENT)]
+                body = shape.lstrip(" ")
+                if shape.count("'") % 2 or shape.count('"') % 2:
+                    return text, []
             own = shape[: len(shape) - len(body)]
             if depth == 0:
                 known = True if shape in self._whole else complete.get(shape)

@@ -71,3 +71,17 @@ def test_randomly_cut_and_mixed_texts_are_judged_as_by_the_compiler():
         wrong += not expected
         assert is_module(changed) == expected, changed[max(0, start - 100) : start + 100]
     assert 50 < wrong < 290
+
+
+@pytest.mark.parametrize("comment", ["x = (", "x = )", "it's", 'say "', "] and }", "f(a[0], {"])
+def test_comments_behind_code_count_as_no_code(comment):
+    call = (
+        "    value_{} = function(  # user.py:{}: {}\n        argument_{},\n    )\n    other_{} = {}  # user.py:{}: {}\n"
+    )
+    lines = [call.format(n, n, comment, n, n, n, n, comment) for n in range(120)]
+    text = "def f():\n" + "".join(lines)
+    assert is_module(text)
+    thin, _ = LineShapes().thinned(text)
+    compile(thin, "thin", "exec")
+    broken = text.replace("other_77 = 77", "other_77 = 77)")
+    assert not is_module(broken)

@@ -21,6 +21,7 @@ class Decompilation:
     lines: Tuple[Tuple[int, int], ...]  # (offset in the input code, line in source), sorted
     bugs: Tuple[str, ...] = ()  # unexpected exceptions inside the stages: worth a report
     stand_ins: Tuple[str, ...] = ()  # what the names are that stand in the text for constants without a spelling
+    origins: Tuple[int, ...] = ()  # line in source -> offset that the statement beginning there was written for, or -1
     tree: Optional[s.Module] = field(default=None, repr=False, compare=False)  # what `source` was printed from
 
     @property

@@ -1,19 +1,54 @@
-"""Matched lines: the lines of the text that the instructions of the original code belong to."""
+"""Matched lines: which line of the text each instruction of the original code belongs to.
+
+The proof pairs the operations that a program can observe: an offset in the original code with one in the recompiled
+code, whose line table has the line of the text. So these lines are as right as the proof, whatever the stages did to
+the program; no stage has to carry positions along. Statements that do nothing observable (`x = y`) are in no pair: for
+them the builder records the instruction that it writes each for, and `silent_lines` reads that.
+"""
 
 from __future__ import annotations
 
+import re
 from types import CodeType
 from typing import Dict, Tuple
 
+from depyf.decompiler.attempt.decompilation import Decompilation
 from depyf.decompiler.prove import Verdict
 
+Lines = Tuple[Tuple[int, int], ...]
 
-def matched_lines(recompiled: CodeType, verdict: Verdict) -> Tuple[Tuple[int, int], ...]:
+
+def matched_lines(recompiled: CodeType, verdict: Verdict) -> Lines:
     """Return (offset in the original, line of the text) for the operations that the proof matched, sorted."""
     line_at: Dict[int, int] = {}
     for start, end, line in recompiled.co_lines():
         if line is not None:
             for offset in range(start, end, 2):
                 line_at[offset] = line
-    found = {a: line_at[b] for a, b in verdict.pairs if b in line_at}
-    return tuple(sorted(found.items()))
+    return tuple(sorted({(a, line_at[b]) for a, b in verdict.pairs if b in line_at}))
+
+
+def silent_lines(result: Decompilation) -> Lines:
+    """Return (offset in the original, line of the text) for the other statements of the code itself, by line.
+
+    Statements inside nested functions are left out, as those have code of their own; and so are those for which the
+    builder records an instruction of the statement before or below them, like `break` and `try`.
+    """
+    if result.code is None:
+        return ()
+    matched = {line for _, line in result.lines}
+    own = {line for _, _, line in result.code.co_lines() if line is not None} - matched
+    text = result.source.split("\n")
+    origins = result.origins
+    found = [(origins[line - 1], line) for line in sorted(own) if 0 < line <= len(origins)]
+    return tuple([(offset, line) for offset, line in found if offset >= 0 and _is_written_for(text[line - 1])])
+
+
+_HAS_NO_OWN = re.compile(
+    r"\s*(?:@|(?:def|class|async|for|while|try|except|else|finally|with|match|case|break|continue)\b)"
+)
+
+
+def _is_written_for(line: str) -> bool:
+    """Return whether a statement that begins so was written for the instruction that is recorded for it."""
+    return _HAS_NO_OWN.match(line) is None

@@ -130,7 +130,16 @@ class Attempt:
             recompiled = share_nested(recompiled, verdict.nested)
         lines = matched_lines(recompiled, verdict)
         kept = recompiled if verdict.holds else None
-        return Decompilation(printed.text, kept, verdict, self.rung.name, lines, tree=tree, stand_ins=stand_ins)
+        return Decompilation(
+            printed.text,
+            kept,
+            verdict,
+            self.rung.name,
+            lines,
+            tree=tree,
+            stand_ins=stand_ins,
+            origins=printed.origins,
+        )
 
     def unproved_inside(self) -> List[str]:
         """Return a note for each function inside that is shown as instructions."""

@@ -37,5 +37,5 @@ class Output:
         if are_ours and isinstance(last, s.Delete) and last.targets is self.own_targets:
             self.own_targets.extend(targets)
         else:
-            self.body.append(s.Delete(targets, origin=self.offset))
+            self.body.append(s.Delete(targets, origin=-1 if are_ours else self.offset))
             self.own_targets = targets if are_ours else []

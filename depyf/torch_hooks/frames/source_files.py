@@ -25,7 +25,7 @@ _UNREADABLE = (OSError, TypeError, ValueError, SyntaxError, tokenize.TokenError)
 
 def definition_of(code: CodeType) -> str:
     """Return the text of a function that is a plain definition in its file; empty where `text_of` is needed."""
-    lines = _lines_of(code.co_filename)
+    lines = lines_of_file(code.co_filename)
     first = code.co_firstlineno - 1
     if not 0 <= first < len(lines):
         return ""
@@ -40,7 +40,8 @@ def definition_of(code: CodeType) -> str:
     return text if (is_whole and found[2] == code.co_name) or python_source.is_module(text) else ""
 
 
-def _lines_of(file: str) -> List[str]:
+def lines_of_file(file: str) -> List[str]:
+    """Return the lines of a source file, or of a notebook's cell; none where it cannot be read."""
     try:
         return linecache.getlines(file)
     except ValueError:  # no file has that name

@@ -8,7 +8,7 @@ from typing import Dict, List, Tuple
 
 from depyf.decompiler.recompile.relabelling import relabel
 from depyf.problems import Problems
-from depyf.record.records import FrameRecord, GuardRecord
+from depyf.record.records import FrameRecord, GuardRecord, LineLink
 from depyf.record.vocabulary import RELABELLED, REPLACED, UNTOUCHED, Installed
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
@@ -16,6 +16,8 @@ from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.frames.bytecode_files import dump_code
 from depyf.torch_hooks.frames.decompiled_text import Decompiled, decompile_or_list, fits
 from depyf.torch_hooks.frames.functions import Functions, resume_parameters
+from depyf.torch_hooks.frames.line_comments import ShortPaths, UserSource, with_comments
+from depyf.torch_hooks.frames.line_links import copied_positions, line_links
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import Renames
 
@@ -36,6 +38,7 @@ class Frames:
         self._problems = problems
         self._log_bytecode = log_bytecode
         self._renames = Renames()
+        self._short_paths = ShortPaths()
         self.records: List[FrameRecord] = list(earlier)
         # compile id -> the newest frame with it: after a reset Dynamo counts from the start again
         self._places = {frame.compile_id: place for place, frame in enumerate(earlier)}
@@ -59,6 +62,7 @@ class Frames:
         with self._problems.shield("looking up the resume functions of a frame"):
             hints = dict(resume_parameters(code, new_code))
         result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
+        source, links = self._with_user_lines(code, new_code, result)
         installed: Installed
         is_original = new_code is code  # another program's hook may return it
         if (
@@ -77,22 +81,34 @@ class Frames:
             function=key,
             index=index,
             file=name,
-            source=result.source,
+            source=source,
             installed=installed,
             grade=result.grade,
             assumptions=result.assumptions,
             divergence=result.divergence,
             rung=result.rung,
             from_cache=not is_new,
+            line_links=links,
             linked_to=new_code.co_filename if not is_new and new_code.co_filename != code.co_filename else "",
         )
-        self._folder.write(name, result.source + _notes(record, code))
+        self._folder.write(name, source + _notes(record, code))
         self._places[compile_id] = len(self.records)
         self.records.append(record)
         if self._log_bytecode:
             with self._problems.shield("writing bytecode files"):
                 self._write_bytecode(code, new_code, result, renames)
         return to_run
+
+    def _with_user_lines(
+        self, code: CodeType, new_code: CodeType, result: Decompiled
+    ) -> Tuple[str, Tuple[LineLink, ...]]:
+        """Return the text with the user's line beside each that stems from one, and the links as data."""
+        with self._problems.shield("finding the user's lines of a frame"):
+            copied = copied_positions(code, new_code)
+            links = line_links(code, new_code, copied, result)
+            source = UserSource(code, copied.values())
+            return with_comments(result.source, links, source, self._short_paths), links
+        return result.source, ()
 
     def _write_bytecode(self, code: CodeType, new_code: CodeType, result: Decompiled, renames: Dict[str, str]) -> None:
         record = self.records[-1]

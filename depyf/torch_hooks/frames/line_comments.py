@@ -1,0 +1,154 @@
+"""Line comments: the user's line behind each line of transformed code that stems from one.
+
+    w = deep(z, d)  # err.py:13: w = deep(z, d)
+    return __resume_at_96_6([], [], w)  # after err.py:13: w = deep(z, d)
+
+Tracebacks, log records and debuggers show the line of the transformed code, and so both. A comment at the end of a line
+moves nothing: the code was compiled from the text without it, and has the same lines and columns. The printer breaks
+lines inside brackets only, and the only strings that it writes over several lines are docstrings, which have no
+instructions: so a comment never ends up inside a string.
+
+The source may have changed since the code was compiled, or be that of something else. Where a position does not cut
+whole tokens out of the line, or the line has names that the code has not, the comment has the place alone.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from types import CodeType
+from typing import Dict, FrozenSet, Iterable, Iterator, List, Sequence, Set, Tuple
+
+from depyf.decompiler.bytecode.location_table import Position
+from depyf.record.records import LineLink
+from depyf.record.vocabulary import BY_RESUME
+from depyf.text.python_source import printable
+from depyf.text.quoted_strings import without_strings
+from depyf.torch_hooks.frames.source_files import lines_of_file
+
+WIDTH = 120  # columns of a line with its comment, as far as the code leaves room
+_FEWEST = 12  # columns of the user's source: fewer are no help
+_ELLIPSIS = "..."
+
+
+class ShortPaths:
+    """Base names of files; of two files with one base name, the second gets as many folders as it takes."""
+
+    def __init__(self) -> None:
+        self._shown: Dict[str, str] = {}
+        self._taken: Set[str] = set()
+
+    def of(self, file: str) -> str:
+        """Return the end of the path `file` that stands for it and for no other file asked for before."""
+        if file not in self._shown:
+            parts = file.replace("\\", "/").split("/")
+            count = 2 if parts[-1] == "__init__.py" else 1  # every package has one
+            while "/".join(parts[-count:]) in self._taken and count < len(parts):
+                count += 1
+            self._shown[file] = "/".join(parts[-count:])
+            self._taken.add(self._shown[file])
+        return self._shown[file]
+
+
+def with_comments(text: str, links: Sequence[LineLink], source: UserSource, paths: ShortPaths) -> str:
+    """Return `text` with a comment at the end of each line that has links; it compiles to the same code."""
+    if not links:
+        return text
+    by_line: Dict[int, List[LineLink]] = {}
+    for link in links:
+        by_line.setdefault(link.line, []).append(link)
+    lines = text.split("\n")
+    for number, linked in by_line.items():
+        line = lines[number - 1]
+        if not line.endswith("\\") and '"""' not in line and "'''" not in line:
+            lines[number - 1] = f"{line}  {_comment(linked, source, paths, WIDTH - len(line) - 2)}"
+    return "\n".join(lines)
+
+
+def _comment(links: Sequence[LineLink], source: UserSource, paths: ShortPaths, width: int) -> str:
+    """Return the comment of one line: at most `width` columns where the place alone is no longer."""
+    numbers = sorted({link.user_line for link in links})
+    after = "after " if all(link.found_by == BY_RESUME for link in links) else ""
+    place = f"# {after}{paths.of(links[0].user_file)}:{_ranges(numbers)}"
+    code = source.line(numbers[0])
+    room = width - len(place) - 2
+    if len(code) > room:
+        code = code[: room - len(_ELLIPSIS)].rstrip() + _ELLIPSIS if room >= _FEWEST + len(_ELLIPSIS) else ""
+    return printable(f"{place}: {code}" if code else place)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return line numbers as a reader writes them: 3, 5-7."""
+    runs: List[Tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return ", ".join([str(first) if first == last else f"{first}-{last}" for first, last in runs])
+
+
+class UserSource:
+    """The source lines of one code object, as far as they are still those that it was compiled from."""
+
+    def __init__(self, code: CodeType, positions: Iterable[Position]) -> None:
+        self._code = code
+        self._positions = frozenset(positions)
+        self._names: FrozenSet[str] = frozenset()
+
+    def line(self, number: int) -> str:
+        """Return a line without its indentation; empty where it cannot be read or is not the code's."""
+        lines = lines_of_file(self._code.co_filename)
+        if not 0 < number <= len(lines):
+            return ""
+        text = lines[number - 1].rstrip("\r\n")
+        pieces = [_piece(text, position) for position in self._positions if position[0] == number]
+        if not all(piece is not None and self._knows(piece) for piece in pieces):
+            return ""
+        return text.strip().replace("\t", " ")
+
+    def _knows(self, piece: str) -> bool:
+        """Return whether the code has all names in a piece of source; mangled ones count."""
+        if not piece.isascii():
+            return True  # identifiers are normalised, so the code may spell them in another way
+        if not self._names:
+            self._names = frozenset(_names_in(self._code))
+        code, *_ = _QUOTE.split(without_strings(piece), maxsplit=1)  # a string may end in a later line
+        unknown = set(_NAME.findall(code)) - self._names - _KEYWORDS
+        return all(name.startswith("__") and any(one.endswith(name) for one in self._names) for name in unknown)
+
+
+_QUOTE = re.compile("['\"]")
+_KEYWORDS = frozenset(keyword.kwlist) | {"__debug__"}
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*|(?<=[\w)\]]\.)[A-Za-z_]\w*")
+
+
+def _piece(text: str, position: Position) -> str | None:
+    """Return what a position cuts out of its first line; None where it does not cut at the borders of words."""
+    _, last, start, end = position
+    if start is None or end is None:
+        return text  # the code has no columns
+    data = text.encode()
+    stop = end if last == position[0] else len(data)
+    if not start < stop <= len(data):
+        return None
+    before, piece = data[:start].decode(errors="replace"), data[start:stop].decode(errors="replace")
+    after = data[stop:].decode(errors="replace")
+    if piece != piece.strip() or _is_word(before[-1:] + piece[:1]) or _is_word(piece[-1:] + after[:1]):
+        return None
+    return piece
+
+
+def _is_word(pair: str) -> bool:
+    return len(pair) == 2 and (pair[0].isalnum() or pair[0] == "_") and (pair[1].isalnum() or pair[1] == "_")
+
+
+def _names_in(code: CodeType) -> Iterator[str]:
+    """Yield every name of a code object and of those inside it: of variables, attributes and keyword arguments."""
+    for name in (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars):
+        yield from name.split(".")
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
+        elif isinstance(constant, tuple):
+            yield from [name for name in constant if isinstance(name, str)]
