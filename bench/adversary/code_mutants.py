@@ -8,8 +8,12 @@ import random
 from types import CodeType
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.decode.instructions import opcode_widths
+
 Mutation = Callable[[CodeType, random.Random], Optional[CodeType]]
-NAMES = [name for name in opcode.opname if not name.startswith("<") and "INSTRUMENTED" not in name]
+WIDTHS = opcode_widths(RUNNING_VERSION)  # without the opcodes that only the interpreter writes
+NAMES = [opcode.opname[number] for number in WIDTHS if number]
 
 
 def places(code: CodeType) -> List[int]:
@@ -21,7 +25,17 @@ def with_bytes(code: CodeType, at: int, *new: int) -> CodeType:
     """Return the code with some bytes changed."""
     changed = bytearray(code.co_code)
     changed[at : at + len(new)] = bytes(new)
-    return code.replace(co_code=bytes(changed))
+    return with_code(code, bytes(changed))
+
+
+def with_code(code: CodeType, data: bytes) -> CodeType:
+    """Return the code with other instructions; ValueError if the interpreter crashes when it only reads them."""
+    at = 0
+    while at < len(data):
+        at += WIDTHS.get(data[at], len(data) + 1)
+    if at != len(data):
+        raise ValueError("an opcode of the interpreter's own, or inline caches that are cut off")
+    return code.replace(co_code=data)
 
 
 def other_argument(code: CodeType, chance: random.Random) -> Optional[CodeType]:
@@ -94,7 +108,7 @@ def other_fields(code: CodeType, chance: random.Random) -> Optional[CodeType]:
         return code.replace(co_names=code.co_names[:-1]) if code.co_names else None
     if way == 3:
         return code.replace(co_consts=code.co_consts[:-1]) if code.co_consts else None
-    return code.replace(co_code=code.co_code[: -2 * chance.randint(1, 3)])
+    return with_code(code, code.co_code[: -2 * chance.randint(1, 3)])
 
 
 # ---------------------------------------------------------------- exception tables

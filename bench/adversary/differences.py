@@ -38,6 +38,8 @@ NAMED: Dict[str, FrozenSet[str]] = {
         {NAMES_IN_TRACEBACK, EARLIER, LATER_AFTER_EXCEPTION, AT_MISSING_NAME, ORDER_AFTER_EXCEPTION}
     ),
     "TUPLES_BY_VALUE": frozenset(),
+    # What is no cell crashes the function that is made over it; the type of functions raises TypeError.
+    "CLOSURES_ARE_CELLS": frozenset({OPERATIONS, EXCEPTION, CRASH}),
     "RELEASE_ORDER": frozenset(
         {ORDER, ORDER_AT_RETURN, ORDER_AFTER_EXCEPTION, AT_RETURN, MISSING_NAME, AT_MISSING_NAME}
     ),

@@ -9,7 +9,7 @@ from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, comprehen
 from depyf.decompiler.build.container_displays import op_build_set, op_list_append, op_map_add, op_set_add
 from depyf.decompiler.build.effects import emit, event, silent, take
 from depyf.decompiler.build.function_bodies import mentions, rebinds, uncaptured_cells
-from depyf.decompiler.build.provisional_nodes import resolve
+from depyf.decompiler.build.provisional_nodes import resolve, spell_assertion_errors
 from depyf.decompiler.build.rebinding import before_rebinding
 from depyf.decompiler.build.region_walk import trampoline, walk
 from depyf.decompiler.build.scope import Settings
@@ -130,4 +130,7 @@ def comprehension_of(
 def collecting_loops(frame: Frame, tree: Any) -> List[s.Statement]:
     """Return the statements that compute a comprehension."""
     trampoline(walk(frame, tree))
-    return resolve(frame.output.body, frame.scope.placeholders)
+    body = resolve(frame.output.body, frame.scope.placeholders)
+    if any(op.kind == "LOAD_ASSERTION_ERROR" for op in frame.scope.program.ops):
+        spell_assertion_errors(body, frame.scope.placeholders)
+    return body

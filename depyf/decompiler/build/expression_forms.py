@@ -181,7 +181,8 @@ def constant_items(value: Value) -> Optional[Sequence[Any]]:
 
 def set_elements(node: s.Expression) -> List[s.Expression]:
     """Return the elements of a set display, without the `*()` that spells an empty one."""
-    assert isinstance(node, s.Set)
+    if not isinstance(node, s.Set):
+        raise Unstructured("SET_UPDATE on a set that is in use")
     first = node.elts[0] if len(node.elts) == 1 else None
     if isinstance(first, s.Starred) and isinstance(first.value, s.Tuple) and not first.value.elts:
         return []

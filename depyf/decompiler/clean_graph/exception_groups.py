@@ -124,6 +124,8 @@ def _region_of_body(match: Block, region: Region) -> Optional[Region]:
 def _rewrite_exits(graph: Graph, clause: _Clause, after: Block) -> None:
     """Lead the ways out of a clause's body to what comes after the statement."""
     match, region = clause.match, clause.region
+    if not match.ops:
+        raise Unstructured("an except* clause that neither names nor drops what it caught")
     name = match.ops[0]
     leave = graph.new_block(match.offset, match.handler, match.line)
     leave.regions = match.regions

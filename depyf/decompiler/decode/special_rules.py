@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, Iterator, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
@@ -262,9 +262,9 @@ def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
     following = frame.layout.instructions[index + 1 : index + 2]
     if sets_after and code.co_freevars and [(other.opname, other.arg) for other in following] != [_CLOSURE]:
         fail(raw, f"gives {code.co_name} no closure")
+    frame.change(raw, 1, ())
     if not sets_after:
         _check_closure(frame, index - 2, raw, code, bool(raw.arg & 8))
-    frame.change(raw, 1, ())
     for flag, kind in ((8, CELL), (4, ANY), (2, DICT), (1, ANY)):
         if raw.arg & flag:
             frame.check(raw, (Operand(1, kind, False),))
@@ -279,6 +279,8 @@ def _check_closure(frame: AbstractFrame, before: int, raw: Raw, code: CodeType, 
     """Check that a function gets as many cells as its code has free variables; `before` is where the tuple is made."""
     if has_closure != bool(code.co_freevars):
         fail(raw, f"gives {code.co_name} {'a' if has_closure else 'no'} closure")
+    if has_closure and frame.kind_at(2 if frame.layout.facts.function_attributes_are_set_after else 1) == CELL:
+        fail(raw, f"gives {code.co_name} a cell for its closure, which is a tuple of cells")
     if has_closure and frame.layout.opname(before) == "BUILD_TUPLE":
         count = frame.layout.instructions[before].arg
         if count != len(code.co_freevars):
@@ -388,8 +390,25 @@ def _reraise(frame: AbstractFrame, index: int, raw: Raw) -> None:
     frame.pop(raw, 1)
 
 
+# What these push is never an iterator.
+_NO_ITERATORS = frozenset({
+    "BUILD_TUPLE", "BUILD_STRING", "BUILD_SLICE", "LIST_TO_TUPLE", "UNARY_NOT", "IS_OP", "CONTAINS_OP",
+    "LOAD_ASSERTION_ERROR",
+})  # fmt: skip
+
+
 def _for_iter(frame: AbstractFrame, index: int, raw: Raw) -> None:
     frame.check(raw, (Operand(1, ITERATOR, False),))
+    index -= 1
+    while frame.layout.opname(index) == "NOP":
+        index -= 1
+    before = frame.layout.instructions[index]
+    if before.opname in _NO_ITERATORS:
+        fail(raw, f"loops over what {before.opname} made, which is no iterator")
+    if before.opname == "LOAD_CONST":
+        constant = frame.layout.code.co_consts[before.arg : before.arg + 1]
+        if constant and not isinstance(constant[0], Iterator):
+            fail(raw, "loops over a constant, which is no iterator")
 
 
 def _only_in_generators(frame: AbstractFrame, index: int, raw: Raw) -> None:

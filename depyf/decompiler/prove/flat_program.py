@@ -54,6 +54,7 @@ class Plan:
         "kinds",
         "labels",
         "offsets",
+        "reads_are_events",
         "renewed",
         "run",
         "size",
@@ -66,6 +67,7 @@ class Plan:
         self.code: CodeType = program.code
         self.size = len(ops)
         self.slots = slots(program)
+        self.reads_are_events = False  # of globals and shared cells, everywhere
         self.renewed: FrozenSet[str] = frozenset()  # variables that either code gives a new cell; set by the caller
         self.run: List[int] = []
         self.arg: List[Any] = []
@@ -84,9 +86,10 @@ class Plan:
 
 def slots(program: Program) -> Tuple[str, ...]:
     """Return the variables that may have a value, in the order in which the frame gives up their values at its end."""
-    bound = {op.arg for op in program.ops if op.kind == "STORE_LOCAL"}.union(parameters(program.code))
-    names = [name for name in program.code.co_varnames if name in bound]
-    return (*names, *[name for name in program.code.co_cellvars if name not in names])
+    code = program.code
+    bound = {op.arg for op in program.ops if op.kind == "STORE_LOCAL"}.union(parameters(code), code.co_cellvars)
+    names = [name for name in code.co_varnames if name in bound]
+    return (*names, *[name for name in code.co_cellvars if name not in names])
 
 
 def make_plan(
@@ -95,13 +98,16 @@ def make_plan(
     temps: Callable[[str], bool],
     installed: Callable[[str], bool],
     specials: Collection[str],
+    reads_are_events: bool = False,
 ) -> Plan:
     """Prepare `program`.
 
     `temps` tests for names that a generator invented, `installed` for globals that are assumed constant;
-    `specials` are the kinds of op that have a function of their own.
+    `specials` are the kinds of op that have a function of their own. `reads_are_events`: reads of globals and shared
+    cells are, everywhere: it matters in which order values die if one raises.
     """
     plan = Plan(program)
+    plan.reads_are_events = reads_are_events
     run, arg = plan.run, plan.arg
     const = terms.const
     constants: Dict[int, int] = {}
@@ -195,7 +201,7 @@ def _global_read(plan: Plan, op: Op, terms: Terms, installed: Callable[[str], bo
     if installed(name):
         plan.run.append(CONST_OP)
         plan.arg.append(terms.installed(name))
-    elif op.handler >= 0:
+    elif op.handler >= 0 or plan.reads_are_events:
         # Under a handler it matters when a read may raise, so the read is an event.
         plan.run.append(PLAIN_EVENT)
         plan.arg.append((("LOAD_GLOBAL", name), 0, 0, 1, GLOBAL))

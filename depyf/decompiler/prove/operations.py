@@ -95,7 +95,7 @@ def _is_shared_cell(plan: Plan, side: Side, name: str) -> bool:
 def _load_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     name = plan.arg[side.pc]
     if _is_shared_cell(plan, side, name):
-        if plan.handlers[side.pc] is not None:
+        if plan.handlers[side.pc] is not None or plan.reads_are_events:
             return plain(side, ("LOAD_CELL", name), 0, 0, 1, GLOBAL)
         return replace(side, 0, m.read_shared(side, pair, "cell " + name))
     value = side.locals.get(name, UNBOUND)

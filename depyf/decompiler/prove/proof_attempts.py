@@ -6,7 +6,7 @@ Each attempt is one bisimulation (bisimulation.py). Attempts that need an assump
 from __future__ import annotations
 
 from dataclasses import replace
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from depyf.decompiler.analysis.local_name_access import sees_local_names
@@ -179,6 +179,8 @@ class Proof:
             # Instructions that no machine could run, such as a pop from an empty stack: not proved, not an error.
             return Verdict(Grade.UNPROVED, reason=f"cannot be followed: {error!r}")
         assumed |= simulation.assumed
+        if FunctionType in b.code.co_consts and FunctionType not in a.code.co_consts:
+            assumed.add(Assumption.CLOSURES_ARE_CELLS)  # MAKE_FUNCTION takes anything, and the type tests it
         assumptions = tuple([assumption for assumption in Assumption if assumption in assumed])
         grade = Grade.PROVED_UNDER if assumptions else Grade.PROVED
         return Verdict(grade, assumptions, pairs=tuple(sorted(simulation.matched)), nested=tuple(same))
@@ -304,8 +306,9 @@ def _simulation(
     def is_constant(name: str) -> bool:
         return constant is not None and name in read_by_original and constant(name)
 
-    plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL)
-    plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL)
+    ends_differ = exact and slots(a) != slots(b)
+    plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL, ends_differ)
+    plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL, ends_differ)
     renewed = frozenset([op.arg for op in (*a.ops, *b.ops) if op.kind in ("SAVE_CELL", "RENEW_CELL")])
     plan_a.renewed = plan_b.renewed = renewed
     return Bisimulation(plan_a, plan_b, terms, same_code, exact, by_value)

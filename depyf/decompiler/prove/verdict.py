@@ -34,6 +34,9 @@ class Assumption(enum.Enum):
         "nothing depends on what the variables of a comprehension hold after an exception has left it"
     )
     TUPLES_BY_VALUE = "nothing asks whether two equal tuples that the frame makes are one object"
+    CLOSURES_ARE_CELLS = (
+        "the closures that functions are made with, where they come from elsewhere, are tuples of cells"
+    )
     RELEASE_ORDER = (
         "between the same two operations, or as the frame ends, values may be released, and missing globals noticed, "
         "in another order"

@@ -85,6 +85,16 @@ def _keys_of(entry: Any) -> Tuple[Any, ...]:
     return keys
 
 
+MOST_PARTS = 1000  # of one pattern
+
+
+def _count(value: Any) -> int:
+    """Return a number of parts, from an argument or a constant that may be anything."""
+    if type(value) is not int or not 0 <= value <= MOST_PARTS:
+        raise NoPattern("a number of parts was expected")
+    return value
+
+
 def place_of(entry: Any) -> Place:
     """Return the place on the stack."""
     if not isinstance(entry, Place):
@@ -151,7 +161,8 @@ def _get_len(op: Op, stack: Stack) -> None:
 def _compare(op: Op, stack: Stack) -> None:
     right, left = stack.pop(), stack.pop()
     if isinstance(left, Taken) and left.what == "length" and op.arg in ("==", ">="):
-        stack.append(Taken("test", left.place, ("length" if op.arg == "==" else "at least", constant_of(right))))
+        length = _count(constant_of(right))
+        stack.append(Taken("test", left.place, ("length" if op.arg == "==" else "at least", length)))
     elif isinstance(left, Place) and isinstance(right, Computed) and op.arg == "==":
         stack.append(Taken("test", left, ("value", right.ops)))
     else:
@@ -170,7 +181,7 @@ def _binary(op: Op, stack: Stack) -> None:
     right, left = stack.pop(), stack.pop()
     if op.arg != "-" or not isinstance(left, Taken) or left.what != "length":
         raise NoPattern("arithmetic in a pattern")
-    stack.append(Taken("index", left.place, -constant_of(right)))
+    stack.append(Taken("index", left.place, -_count(constant_of(right))))
 
 
 def _subscr(op: Op, stack: Stack) -> None:
@@ -226,7 +237,10 @@ def _match_class(op: Op, stack: Stack) -> None:
     names, cls, place = stack.pop(), stack.pop(), place_of(stack.pop())
     if not isinstance(cls, Computed):
         raise NoPattern("a class of an unknown form")
-    stack.append(Taken("attributes", place, (cls.ops, op.arg, constant_of(names))))
+    attributes = constant_of(names)
+    if not isinstance(attributes, tuple) or not all(isinstance(name, str) for name in attributes):
+        raise NoPattern("a tuple of names was expected")
+    stack.append(Taken("attributes", place, (cls.ops, _count(op.arg), attributes)))
 
 
 def _build_map(op: Op, stack: Stack) -> None:

@@ -15,7 +15,7 @@ from depyf.decompiler import Grade, decompile_frame
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode import problem
 from depyf.decompiler.decode.instructions import OPCODE_TABLES, Raw, raw_instructions
-from depyf.decompiler.prove import prove
+from depyf.decompiler.prove import Assumption, prove
 
 CALL = function_code("def f(a): return g(a)")
 CHAIN = function_code("def f(a):\n b = c = a\n return b + c")
@@ -24,6 +24,8 @@ TRY = function_code("def f(a):\n try:\n  return a.b\n except E as e:\n  raise G 
 LOOP = function_code("def f(a):\n for b in a:\n  g(b)")
 WITH = function_code("def f(a):\n with a:\n  g()")
 GENERATOR = function_code("def f(a):\n yield a\n g()")
+# 3.13 loads cells as locals.
+CLOSURE = "LOAD_CLOSURE" if RUNNING_VERSION < (3, 13) else "LOAD_FAST"
 NUMBERS = {name: number for number, name in OPCODE_TABLES[RUNNING_VERSION].OPNAMES.items()}
 
 
@@ -251,3 +253,21 @@ def test_a_function_inside_that_would_crash_is_not_proved_by_showing_its_instruc
     otherwise = function_code("def f(a):\n def g(): return a + 1\n g\n return g")
     for other in (bad, otherwise.replace(co_consts=inside)):
         assert prove(bad, other).grade is Grade.UNPROVED
+
+
+def test_a_function_with_a_cell_for_its_closure_is_not_proved() -> None:
+    code = function_code("def f(a): return lambda: a")
+    assert_is_unproved(code, changed(code, "BUILD_TUPLE", to="NOP"), "a cell for its closure")
+
+
+@pytest.mark.parametrize("over", ["(a, a)", "not a", "77", "f'{a}b'"])
+def test_a_loop_over_what_is_surely_no_iterator_is_not_proved(over: str) -> None:
+    code = function_code(f"def f(a):\n for b in {over}:\n  g(b)")
+    assert_is_unproved(code, changed(code, "GET_ITER", to="NOP"), "FOR_ITER at .* (is no|on an) iterator")
+
+
+def test_a_function_over_what_may_be_no_cell_is_proved_only_if_closures_are_cells() -> None:
+    code = function_code("def f(a, b):\n def g(): return a\n return g")
+    other = changed(code, CLOSURE, to="LOAD_FAST", arg=1)
+    result = decompile_frame(other)
+    assert result.proved and Assumption.CLOSURES_ARE_CELLS in result.verdict.assumptions, result.source

@@ -173,3 +173,43 @@ def test_a_class_made_of_nothing_is_no_bug() -> None:
 def test_a_manager_that_is_entered_without_a_handler_is_no_bug(keyword: str) -> None:
     code = function_code(f"async def f(a):\n {keyword} a:\n  g()\n {keyword} a as b:\n  g()")
     assert not decompile_frame(code.replace(co_exceptiontable=b"")).bugs
+
+
+@pytest.mark.parametrize("other", ["a", 10**9, (1,), -1, None])
+def test_a_pattern_of_a_length_that_is_no_small_number_is_no_bug(other: object) -> None:
+    for pattern in ("[1, 2, 3]", "[1, 2, *_, 3]", "[_, _, *_]"):
+        code = function_code(f"def f(a):\n match a:\n  case {pattern}: return g")
+        for number in (2, 3):
+            changed = code.replace(co_consts=tuple(other if const == number else const for const in code.co_consts))
+            assert not decompile_frame(changed).bugs
+
+
+def test_a_pattern_of_a_class_with_strange_attributes_is_no_bug() -> None:
+    code = function_code("def f(a):\n match a:\n  case K(b=1): return g")
+    for other in (7, ("b", 2), "b"):
+        strange = code.replace(co_consts=tuple(other if const == ("b",) else const for const in code.co_consts))
+        assert not decompile_frame(strange).bugs
+    (match,) = [raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == "MATCH_CLASS"]
+    (many,) = [number for number, name in OPCODE_TABLES[RUNNING_VERSION].OPNAMES.items() if name == "EXTENDED_ARG"]
+    data = code.co_code[: match.start] + bytes([many, 255] * 3) + code.co_code[match.start :]
+    assert not decompile_frame(code.replace(co_code=data)).bugs
+
+
+def replaced(code: CodeType, opname: str, new: str, which: int = 0) -> CodeType:
+    numbers = {name: number for number, name in OPCODE_TABLES[RUNNING_VERSION].OPNAMES.items()}
+    raw = [raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == opname][which]
+    return code.replace(co_code=code.co_code[: raw.offset] + bytes([numbers[new]]) + code.co_code[raw.offset + 1 :])
+
+
+def test_an_assertion_error_in_a_comprehension_is_no_bug() -> None:
+    code = function_code("def f(a): return {g(b) for b in a}")
+    inside = tuple(replaced(c, "LOAD_FAST", "LOAD_ASSERTION_ERROR", 1) if type(c) is CodeType else c for c in code.co_consts)
+    assert not decompile_frame(code.replace(co_consts=inside)).bugs
+
+
+def test_an_except_star_clause_that_keeps_what_it_caught_is_no_bug() -> None:
+    code = function_code("def f(a):\n try:\n  a()\n except* E:\n  g()")
+    pops = [raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == "POP_TOP"]
+    branch = "POP_JUMP_FORWARD_IF_FALSE" if RUNNING_VERSION[:2] == (3, 11) else "POP_JUMP_IF_FALSE"
+    for which in range(len(pops)):
+        assert not decompile_frame(replaced(code, "POP_TOP", branch, which)).bugs

@@ -124,3 +124,17 @@ def test_a_cell_that_only_dropped_code_made_dies_last_because_the_text_makes_it_
     found = decompile_frame(function_code("def f():\n    c = g()\n    z = m()\n    if 0:\n        lambda: c\n"))
     assert found.verdict.assumptions == ()
     assert "lambda: c" in found.source
+
+
+def test_variables_that_die_in_another_order_when_a_global_is_missing_are_not_proved_exactly() -> None:
+    code = function_code("def f(a):\n b = g()\n c = h()\n m\n b = c = None")
+    other = function_code("def f(a):\n (c := 0) if False else 0\n b = g()\n c = h()\n m\n b = c = None")
+    verdict = prove(code, other)
+    assert other.co_varnames == ("a", "c", "b") and verdict.assumptions == (Assumption.RELEASE_ORDER,), verdict
+
+
+def test_a_cell_that_has_the_slot_of_a_local_dies_in_the_order_of_that_slot() -> None:
+    code = function_code("def f(a, **d):\n d = g()\n b = h()\n return lambda: d")
+    local = code.replace(co_flags=code.co_flags & ~0x8)  # `d` is no parameter any more, and keeps its slot
+    result = decompile_frame(local)
+    assert result.proved and Assumption.RELEASE_ORDER in result.verdict.assumptions, result.source
