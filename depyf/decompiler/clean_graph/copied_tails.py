@@ -12,7 +12,7 @@ from typing import Any, Dict, Hashable, List, Optional, Tuple
 from depyf.decompiler.analysis.program_answers import answered_once
 from depyf.decompiler.bytecode.constant_equality import constant_key, same_op
 from depyf.decompiler.bytecode.location_table import positions_of
-from depyf.decompiler.bytecode.microops import Op, Program, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import STORES, Op, Program, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, thread_jumps
 from depyf.decompiler.flow.stack_depths import depth_after, find_depths
 
@@ -269,7 +269,14 @@ def _common(blocks: List[Block], positions: List[Any]) -> int:
         if any(_key(block.ops[-1 - size], positions, to_the_column=False) != first for block in blocks[1:]):
             break
         size += 1
+    while size > 1 and any(_splits_walrus(block.ops, len(block.ops) - size) for block in blocks):
+        size -= 1
     return size
+
+
+def _splits_walrus(ops: List[Op], position: int) -> bool:
+    """Return whether the op here stores the copy that the op before it makes: the two are one expression."""
+    return position > 0 and ops[position].kind in STORES and ops[position - 1].kind == "COPY"
 
 
 def _fitting(blocks: List[Block], size: int) -> int:

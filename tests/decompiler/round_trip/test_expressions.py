@@ -14,6 +14,12 @@ import depyf
 from depyf.decompiler import DecompilationError, decompile_frame
 
 SAME_TEXT = {
+    "one name that both sides of a choice bind": """
+        def f(g, h):
+            a = (z := h) if g else (z := 's')
+            a((y := 'x') if g else (y := 's'))
+            return (z := 1) if g else (z := 2)
+    """,
     "a chained comparison that ends with a test for None": """
         def f(a, b):
             if a < b is not None:
