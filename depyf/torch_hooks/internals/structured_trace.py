@@ -1,20 +1,24 @@
 """Torch's structured trace as a stream of typed events, with no environment variable and no file.
 
 Torch builds the events whenever its trace logger has a handler, and hands them to the handlers in the thread
-that compiles.  So one handler of ours is enough; removing it restores the state before.
+that compiles.  So one handler of ours is enough; removing it restores the state before.  Kinds that are not read never
+reach the receiver, whether torch formats them for somebody else or not (`unread_events`).
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any, Callable, Dict
+from typing import AbstractSet, Any, Callable, Dict
 
 from depyf.problems import Problems
 from depyf.record import compile_ids
 from depyf.signal_handler_errors import is_from_signal_handler
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
+from depyf.torch_hooks.internals.unread_events import UnreadEvents
+
+START_EVENT = "dynamo_start"  # Dynamo starts on a frame
 
 # Keys of the metadata that describe the context of an event; the remaining key is the event.
 _CONTEXT = frozenset(
@@ -35,10 +39,6 @@ _CONTEXT = frozenset(
 )
 
 
-# Events that come by the hundred for every parameter of a model, and that are not used.
-_UNUSED = frozenset(("describe_storage", "describe_tensor", "describe_source", "chromium_event", "str"))
-
-
 @dataclass(frozen=True)
 class TraceEvent:
     """One event of the structured trace."""
@@ -53,10 +53,14 @@ class TraceEvent:
 class TraceHandler(logging.Handler):
     """Passes each event to `receive`; an exception there is recorded and does not reach torch."""
 
-    def __init__(self, receive: Callable[[TraceEvent], None], problems: Problems) -> None:
+    def __init__(
+        self, receive: Callable[[TraceEvent], None], problems: Problems, read: AbstractSet[str], logger: logging.Logger
+    ) -> None:
         super().__init__()
         self._receive = receive
         self._problems = problems
+        self._read = read | {old for old, new in private_hooks.RENAMED_EVENTS.items() if new in read}
+        self.unread = UnreadEvents(logger, self, self._read)
 
     def createLock(self) -> None:
         """Set no lock: `receive` has its own, and two locks taken in two orders could deadlock."""
@@ -69,8 +73,10 @@ class TraceHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            event = read_event(getattr(record, "metadata", None), getattr(record, "payload", None))
+            event = read_event(getattr(record, "metadata", None), getattr(record, "payload", None), self._read)
             if event is not None:
+                if event.kind == START_EVENT:  # modules that raise events may have been imported since the last one
+                    self.unread.stop()
                 self._receive(event)
         except Exception as error:
             if is_from_signal_handler(error):
@@ -78,13 +84,11 @@ class TraceHandler(logging.Handler):
             self._problems.add_exception("reading torch's structured trace", error)
 
 
-def read_event(metadata: Any, payload: Any) -> TraceEvent | None:
-    """Return the event that torch logged; None for a record that is no event, and for events that are not used."""
+def read_event(metadata: Any, payload: Any, read: AbstractSet[str] | None = None) -> TraceEvent | None:
+    """Return the event that torch logged; None for a record that is no event, and for kinds not in `read`."""
     if not isinstance(metadata, dict):
         return None
     for kind in metadata:
-        if kind in _UNUSED:
-            return None
         if kind not in _CONTEXT:
             break
     else:
@@ -92,23 +96,31 @@ def read_event(metadata: Any, payload: Any) -> TraceEvent | None:
     data = metadata[kind] if isinstance(metadata[kind], dict) else {}
     if kind == "artifact":
         kind = str(data.get("name", "artifact"))
+    if read is not None and kind not in read:
+        return None
     kind = private_hooks.RENAMED_EVENTS.get(str(kind), str(kind))
     text = payload if isinstance(payload, str) else ""
     return TraceEvent(kind, compile_ids.from_metadata(metadata), int(metadata.get("attempt") or 0), data, text)
 
 
-def attach(receive: Callable[[TraceEvent], None], problems: Problems) -> Callable[[], None]:
-    """Pass events to `receive`; returns the function that stops it.  Without a trace logger this does nothing."""
+def attach(receive: Callable[[TraceEvent], None], problems: Problems, read: AbstractSet[str]) -> Callable[[], None]:
+    """Pass events of the kinds in `read` to `receive`; returns the function that stops it.
+
+    Without a trace logger this does nothing.
+    """
     logger = private_hooks.find("trace_logger")
     if logger is None:
         return lambda: None
-    handler = TraceHandler(receive, problems)
+    handler = TraceHandler(receive, problems, read, logger)
     handler.handle = with_dynamo_disabled(handler.handle)  # type: ignore[method-assign]
     logger.addHandler(handler)
     before = logger.disabled
     stop_watching = _stay_switched_on()
+    with problems.shield("leaving out events that are not read"):
+        handler.unread.stop()
 
     def detach() -> None:
+        handler.unread.resume()
         logger.removeHandler(handler)
         stop_watching()
         logger.disabled = before

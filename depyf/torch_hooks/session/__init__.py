@@ -14,6 +14,7 @@ This is all the state of depyf that is global to a process:
     functools.lru_cache                    on functions from text to text or record, and on the versions: caches
 
 What torch and Python make global is changed while a context is entered, and restored when it is left: the bytecode
-hooks, a handler on the trace logger, a start callback, `add_skip_reason`, `lazy_format_graph_code`, Inductor's
-`get_algorithm_selector_cache`, and an atexit function. Handlers for forks (`os.register_at_fork`) stay.
+hooks, a handler on the trace logger and its `addHandler`, the function that raises trace events, a start callback,
+`add_skip_reason`, `lazy_format_graph_code`, Inductor's `get_algorithm_selector_cache`, and an atexit function. Handlers
+for forks (`os.register_at_fork`) stay.
 """

@@ -15,8 +15,8 @@ from depyf.torch_hooks.graphs import autotuning
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, GRAPH_EVENTS
 from depyf.torch_hooks.internals import structured_trace
-from depyf.torch_hooks.internals.structured_trace import TraceEvent
-from depyf.torch_hooks.session.recording import START_EVENT, Recording
+from depyf.torch_hooks.internals.structured_trace import START_EVENT, TraceEvent
+from depyf.torch_hooks.session.recording import Recording
 from depyf.torch_hooks.session.registration import Registration
 
 
@@ -37,7 +37,7 @@ class Capture:
         """Put the hooks in place; `opened_by` is the module that enters the context."""
         with self.problems.shield("listening to why Dynamo skips frames"):
             self.recording.skips.begin()
-        self._registration.start(opened_by)
+        self._registration.start(opened_by, self.recording.read_kinds)
 
     def stop(self) -> None:
         """Remove all hooks."""

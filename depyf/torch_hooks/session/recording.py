@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from types import CodeType
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Tuple
 
 from depyf.record import compile_ids
 from depyf.record.records import FrameRecord, LostFiles, ResumeCall, SessionRecord
@@ -41,11 +41,10 @@ from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
-from depyf.torch_hooks.internals.structured_trace import TraceEvent
+from depyf.torch_hooks.internals.structured_trace import START_EVENT, TraceEvent
 from depyf.torch_hooks.session.journal_writer import Journal
 from depyf.torch_hooks.session.software_versions import versions
 
-START_EVENT = "dynamo_start"
 _RECOMPILE_EVENT = "recompile_reasons"
 
 
@@ -85,6 +84,11 @@ class Recording:
         child = Recording(self.folder.for_child(), SessionRecord(), self._log_bytecode, self.loose_fx)
         child.is_forked = True
         return child
+
+    @property
+    def read_kinds(self) -> FrozenSet[str]:
+        """The kinds of events that are read; torch need not format others."""
+        return frozenset((START_EVENT, *self._handlers))
 
     @property
     def is_empty(self) -> bool:

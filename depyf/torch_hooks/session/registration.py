@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, List, Protocol
+from typing import AbstractSet, Any, Callable, List, Protocol
 
 from depyf.problems import Problems
 from depyf.torch_hooks.frames import skip_listener
@@ -38,14 +38,17 @@ class Registration:
         self._move_to_place: Callable[[], None] = lambda: None
         self._has_autotuning = False
 
-    def start(self, opened_by: str) -> None:
-        """Put the hooks in place; `opened_by` is the module that enters the context."""
+    def start(self, opened_by: str, read_kinds: AbstractSet[str]) -> None:
+        """Put the hooks in place; `opened_by` is the module that enters the context.
+
+        `read_kinds` are the kinds of events of torch's structured trace that are read.
+        """
         callbacks, problems = self._callbacks, self._callbacks.problems
         with problems.shield("registering the bytecode hook"):
             detach, self._move_to_place = hook_order.attach(callbacks.on_bytecode, opened_by)
             self._detach.append(detach)
         with problems.shield("listening to torch's structured trace"):
-            self._detach.append(structured_trace.attach(callbacks.on_event, problems))
+            self._detach.append(structured_trace.attach(callbacks.on_event, problems, read_kinds))
         with problems.shield("listening to the stages of custom backends"):
             self._detach.append(custom_stages.attach(callbacks.on_custom_stage))
         with problems.shield("listening to why Dynamo skips frames"):

@@ -1,0 +1,234 @@
+"""Measure where the CPU time that `prepare_debug` adds to a compilation goes, part by part.
+
+    python bench/parts.py [--backend eager|aot_eager|inductor] [--layers 64] [--rounds 9] [--no-parts]
+
+The model has `--layers` blocks and one graph break. One process imports torch and depyf and compiles a small model.
+Each measurement is a fork of it, plain and with depyf in turn, so all start in the same state. Prints the medians of
+the CPU time of both, the difference, and for each part the CPU time while it is the innermost one on the stack:
+
+    events     torch builds an event of its structured trace, which it does only where somebody listens
+    handler    depyf receives one
+    hook       depyf's bytecode hook, less what follows
+    decompile, guards, graphs, files, journal, manifest, full_code, functions    what the names say
+    enter, exit                             entering and leaving the context, less the other parts
+    import     modules that are imported meanwhile
+    collect    garbage collections, by generation; those of the plain run are printed beside them
+
+`--no-parts` measures without the clocks of the parts, which take a few percent themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from typing import Any, Callable, Dict, List
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# part -> the functions in which it happens: module, and name in it
+PLACES = {
+    "handler": [("depyf.torch_hooks.internals.structured_trace", "TraceHandler.emit")],
+    "hook": [
+        ("depyf.torch_hooks.session.capture", "Capture.on_bytecode"),
+        ("depyf.torch_hooks.session.capture", "Capture.on_custom_stage"),
+        ("depyf.torch_hooks.session.capture", "Capture.on_skip"),
+    ],
+    "decompile": [("depyf.decompiler.pipeline", "decompile_frame")],
+    "guards": [
+        ("depyf.torch_hooks.guards.guard_tree", "describe_guards"),
+        ("depyf.torch_hooks.guards.failed_guards", "failed_guards"),
+    ],
+    "graphs": [
+        ("depyf.torch_hooks.graphs.graph_files", "Graphs.add"),
+        ("depyf.torch_hooks.graphs.linking", "link"),
+        ("depyf.torch_hooks.graphs.recovered_graphs", "recover"),
+    ],
+    "files": [("depyf.torch_hooks.disk.folder", "OutputFolder.write_bytes")],
+    "journal": [("depyf.torch_hooks.disk.folder", "OutputFolder.append_all")],
+    "manifest": [("depyf.record.saved_form", "to_json")],
+    "full_code": [("depyf.report.full_code", "render")],
+    "functions": [("depyf.torch_hooks.frames.functions", "Functions.key_of")],
+    "enter": [("depyf.torch_hooks.entry_points.prepare_debug", "prepare_debug.__enter__")],
+    "exit": [("depyf.torch_hooks.entry_points.prepare_debug", "prepare_debug.__exit__")],
+    "events": [("torch._logging._internal", "trace_structured"), ("torch._logging._internal", "dtrace_structured")],
+    "import": [("importlib._bootstrap", "_find_and_load")],
+}
+
+
+class Clock:
+    """CPU time of this process by part: that of the innermost part on the stack."""
+
+    def __init__(self) -> None:
+        self.parts: Dict[str, float] = {}
+        self.calls: Dict[str, int] = {}
+        self._stack: List[str] = []
+        self._since = 0.0
+
+    def push(self, part: str) -> None:
+        """Enter a part."""
+        now = time.process_time()
+        if self._stack:
+            self.parts[self._stack[-1]] = self.parts.get(self._stack[-1], 0.0) + now - self._since
+        self._stack.append(part)
+        self.calls[part] = self.calls.get(part, 0) + 1
+        self._since = time.process_time()
+
+    def pop(self) -> None:
+        """Leave it."""
+        now = time.process_time()
+        part = self._stack.pop()
+        self.parts[part] = self.parts.get(part, 0.0) + now - self._since
+        self._since = time.process_time()
+
+    def at_collection(self, phase: str, info: Dict[str, int]) -> None:
+        """Count a garbage collection as a part of its own."""
+        if phase == "start":
+            self.push(f"collect {info['generation']}")
+        else:
+            self.pop()
+
+    def timed(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
+        """Return `function` as a part."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.push(part)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.pop()
+
+        return run
+
+    def watch(self, part: str, module: str, name: str) -> None:
+        """Count the time in a function as that part, wherever a module has bound it."""
+        owner: Any = importlib.import_module(module)
+        *parents, last = name.split(".")
+        for parent in parents:
+            owner = getattr(owner, parent)
+        function = getattr(owner, last)
+        timed = self.timed(function, part)
+        setattr(owner, last, timed)
+        for other in list(sys.modules.values()) if not parents else ():
+            if getattr(other, "__dict__", {}).get(last) is function:
+                setattr(other, last, timed)
+
+
+def model(layers: int) -> Any:
+    """Return a module of that many blocks with a graph break in the middle."""
+    import torch
+
+    class Block(torch.nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.a, self.b = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
+            self.n = torch.nn.LayerNorm(width)
+
+        def forward(self, x: Any) -> Any:
+            return x + self.b(torch.nn.functional.gelu(self.a(self.n(x))))
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks = torch.nn.ModuleList(Block(16) for _ in range(layers))
+
+        def forward(self, x: Any) -> Any:
+            for block in self.blocks[: layers // 2]:
+                x = block(x)
+            if x.sum() > 1e9:
+                x = x - 1
+            for block in self.blocks[layers // 2 :]:
+                x = block(x)
+            return x
+
+    torch.manual_seed(0)
+    return Model()
+
+
+def measure(options: argparse.Namespace, compiled: Any, argument: Any, on: bool) -> Dict[str, Any]:
+    """Compile in this process, with or without depyf."""
+    import depyf
+
+    folder, clock = tempfile.mkdtemp(), Clock()
+    if options.parts:
+        gc.callbacks.append(clock.at_collection)
+        for part, places in PLACES.items() if on else ():
+            for module, name in places:
+                clock.watch(part, module, name)
+    begin = os.times()
+    if on:
+        with depyf.prepare_debug(folder):
+            compiled(argument)
+    else:
+        compiled(argument)
+    end = os.times()
+    shutil.rmtree(folder, ignore_errors=True)
+    return {"total": sum(end[:4]) - sum(begin[:4]), "parts": clock.parts, "calls": clock.calls}
+
+
+def fork(options: argparse.Namespace, compiled: Any, argument: Any, on: bool) -> Dict[str, Any]:
+    """Measure in a fork of this process."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        with os.fdopen(writer, "w") as stream:
+            json.dump(measure(options, compiled, argument, on), stream)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        text = stream.read()
+    os.waitpid(child, 0)
+    result: Dict[str, Any] = json.loads(text)
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--backend", default="eager", help="backend of torch.compile")
+    parser.add_argument("--layers", type=int, default=64, help="blocks of the model")
+    parser.add_argument("--rounds", type=int, default=9, help="measurements with and without depyf")
+    parser.add_argument("--no-parts", dest="parts", action="store_false", help="measure the sum only")
+    options = parser.parse_args()
+    os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
+    import torch
+
+    torch.set_num_threads(1)
+    argument = torch.randn(4, 16)
+    with torch.no_grad():
+        torch.compile(model(2), backend=options.backend)(argument)
+        import depyf  # noqa: F401
+
+        compiled = torch.compile(model(options.layers), backend=options.backend)
+        seen: Dict[bool, List[Dict[str, Any]]] = {True: [], False: []}
+        for _ in range(options.rounds):
+            for on in (True, False):
+                seen[on].append(fork(options, compiled, argument, on))
+    off, on_ = (statistics.median(run["total"] for run in seen[on]) for on in (False, True))
+    print(
+        f"{options.backend}, {options.layers} layers: plain {off:.3f} s, with depyf {on_:.3f} s, {on_ / off - 1:+.3f}"
+    )
+    plain = {
+        part: statistics.median(run["parts"].get(part, 0) for run in seen[False]) for part in seen[False][0]["parts"]
+    }
+    rows = []
+    for part in sorted({part for run in seen[True] for part in run["parts"]}):
+        seconds = statistics.median(run["parts"].get(part, 0.0) for run in seen[True])
+        calls = statistics.median(run["calls"].get(part, 0) for run in seen[True])
+        rows.append((seconds - plain.get(part, 0.0), part, seconds, calls))
+    for above, part, seconds, calls in sorted(rows, reverse=True):
+        beside = f", {plain[part] * 1000:.1f} without depyf" if part in plain else ""
+        print(f"{above / off:+7.3f}  {part:12} {seconds * 1000:7.1f} ms in {calls:5.0f} calls{beside}")
+    print(f"{(on_ - off - sum(row[0] for row in rows)) / off:+7.3f}  the rest")
+
+
+if __name__ == "__main__":
+    main()
