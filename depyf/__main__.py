@@ -1,4 +1,4 @@
-"""`python -m depyf`: decompile code, list the supported opcodes, complete the folder of a killed program."""
+"""`python -m depyf`: decompile code, ask which lines belong together, complete the folder of a killed program."""
 
 from __future__ import annotations
 
@@ -96,11 +96,36 @@ def run_finish(options: argparse.Namespace) -> int:
     return 0
 
 
+def run_where(options: argparse.Namespace) -> int:
+    """Print what was made of a line, or what a line or a kernel stems from; return 1 where nothing is known of it."""
+    from depyf.line_table import folders, questions
+    from depyf.report import where
+
+    try:
+        tables = folders.read_tables(options.folder)
+        return _print(where.render(questions.ask(options.place, tables)))
+    except questions.NoAnswer as error:
+        return _fail(error, 1)
+    except UserError as error:
+        return _fail(error, 2)
+
+
+def run_lines(options: argparse.Namespace) -> int:
+    """Print the whole table of lines of a folder as JSON."""
+    from depyf.line_table import folders
+    from depyf.report import where
+
+    try:
+        return _print(where.render_table(folders.read_tables(options.folder)))
+    except UserError as error:
+        return _fail(error, 2)
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m depyf",
-        description="Decompile Python code, list the supported opcodes, or complete what a killed program left.",
+        description="Decompile Python code, or ask about the folder that prepare_debug wrote.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
     text = commands.add_parser("decompile", help="print the source text of a file, module, class or function")
@@ -109,6 +134,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     text.set_defaults(run=run_decompile)
     opcodes = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
     opcodes.set_defaults(run=run_coverage)
+    where = commands.add_parser(
+        "where", help="print what became of a line: transformed code, nodes of graphs, kernels; or where one stems from"
+    )
+    where.add_argument("place", help="FILE:LINE of the program or of a file in the folder, or the name of a kernel")
+    where.add_argument("folder", help="the folder that prepare_debug was given")
+    where.set_defaults(run=run_where)
+    lines = commands.add_parser("lines", help="print all links that `where` answers from, as JSON")
+    lines.add_argument("folder", help="the folder that prepare_debug was given")
+    lines.set_defaults(run=run_lines)
     rest = commands.add_parser(
         "finish", help="complete the folder of a program that was killed or hangs, and compare its ranks"
     )

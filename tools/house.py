@@ -81,7 +81,8 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     ),
     "depyf.decompiler.pipeline": ("depyf.code_generator", "depyf.signal_handler_errors", "depyf.decompiler.*"),
     "depyf.record": ("depyf.text",),
-    "depyf.report": ("depyf.problems", "depyf.record", "depyf.text"),
+    "depyf.line_table": ("depyf.errors", "depyf.record"),
+    "depyf.report": ("depyf.problems", "depyf.record", "depyf.line_table", "depyf.text"),
     "depyf.torch_hooks": (),
     "depyf.torch_hooks.internals": (
         "depyf.signal_handler_errors",
@@ -121,7 +122,14 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.optimization": ("depyf.torch_hooks.entry_points",),
     "depyf.utils": ("depyf.errors", "depyf.decompiler.*"),
     "depyf.code_transform": ("depyf.text", "depyf.decompiler.*", "depyf.utils"),
-    "depyf.__main__": ("depyf.errors", "depyf.text", "depyf.decompiler.*", "depyf.torch_hooks.entry_points"),
+    "depyf.__main__": (
+        "depyf.errors",
+        "depyf.text",
+        "depyf.decompiler.*",
+        "depyf.line_table",
+        "depyf.report",
+        "depyf.torch_hooks.entry_points",
+    ),
     "depyf": ("depyf.version", "depyf.decompiler.*", "depyf.torch_hooks.*"),
 }
 

@@ -42,7 +42,9 @@ CAPTURED_GRAPH: Final = "Captured_Graph"
 JOINT_GRAPH: Final = "Joint_graph"
 FORWARD_GRAPH: Final = "Forward_graph"
 BACKWARD_GRAPH: Final = "Backward_graph"
+POST_GRAD: Final = "AFTER_POST_GRAD"  # the graph of which kernels are made
 KERNEL: Final = "kernel"  # a module of kernels that runs
+TRANSFORMED_CODE: Final = "transformed code"  # of a frame; no stage of a graph, but of the table of lines
 CANDIDATE: Final = "candidate"  # a module that autotuning tried and did not take
 AUTOTUNING: Final = "autotuning"  # the list of what autotuning tried for one operation
 
@@ -65,3 +67,11 @@ SKIP_LIST: Final = "skip list"
 FAILED: Final = "failed"
 SUPPRESSED_ERROR: Final = "suppressed error"
 OTHER: Final = "other"
+
+# -- how a link between a line of the user's and one of depyf's files is known; transformed code: `LineLink.found_by`
+
+BY_STACK: Final = "the stack of the node"  # that Dynamo recorded when it captured the graph
+BY_COMMENT: Final = "the comment above the node"  # of torch's, in the text of the graph
+BY_SOURCE_NODES: Final = "the source nodes above the kernel"  # a comment of Inductor's
+BY_PROVENANCE: Final = "torch's provenance tracking"
+BY_GRAPH_CALL: Final = "the call of the graph"  # the line of transformed code that calls the graph with the node

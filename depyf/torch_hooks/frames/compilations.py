@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from depyf.record.records import GraphBreak, Location, SkipRecord
+from depyf.record.records import GraphBreak, Location, NodeSource, SkipRecord
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
 from depyf.torch_hooks.graphs.graph_files import GraphEvent
@@ -41,6 +41,7 @@ class Compilation:
     failures: Tuple[Failure, ...] = ()  # guards of earlier versions that failed
     guard_text: str = ""
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame
+    sources: Tuple[NodeSource, ...] = ()  # the user's lines that the nodes of the captured graph stem from
     graph: CompiledGraph | None = None
     graph_global: str = ""  # the name that the frame calls the graph by, with its random id
     failure: Tuple[str, str] | None = None  # the exception that ended it: its type, and its text without the stack

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import List, Set, Tuple
 
-from depyf.record.records import GraphRecord, StageRecord
+from depyf.record.records import GraphRecord, KernelSource, NodeSource, StageRecord
 from depyf.record.vocabulary import (
     BACKWARD_GRAPH,
     FORWARD_GRAPH,
@@ -35,6 +35,7 @@ class GraphFile:
     runs: bool = False
     linked: bool = False
     interpreted: bool = False  # whether it runs node by node: breakpoints in the file are not hit
+    sources: Tuple[KernelSource, ...] = ()  # of a module of kernels, where torch's provenance tracking is on
     same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
     forwards: List[CodeType] | None = None  # code of each `forward` in the text, once it was compiled
     running: Set[int] = field(default_factory=set)  # which of them run, as far as seen
@@ -62,6 +63,7 @@ class CompiledGraph:
     without_frame: str = ""  # why no frame calls it
     counts: Counter[str] = field(default_factory=Counter)  # kind of trace event -> how many came
     lost: Tuple[str, ...] = ()  # stages of a graph compiled before the session that torch did not keep
+    sources: Tuple[NodeSource, ...] = ()  # the user's lines that its nodes stem from
 
     def skipped(self) -> Tuple[str, ...]:
         """Return the stages that did not run because a cache had the result."""
@@ -91,12 +93,23 @@ class CompiledGraph:
             tuple(map(self._file_record, self.candidates)),
             self.without_frame,
             self.lost,
+            self.sources,
         )
 
     def _file_record(self, file: GraphFile) -> StageRecord:
         instead = (file.same_as,) if file.same_as else () if file.runs else self.running(file)
         piece = file.piece if self.pieces.count > 1 else None
-        return StageRecord(file.stage, file.index, file.name, file.runs, file.linked, instead, file.made_for, piece)
+        return StageRecord(
+            file.stage,
+            file.index,
+            file.name,
+            file.runs,
+            file.linked,
+            instead,
+            file.made_for,
+            piece,
+            sources=file.sources,
+        )
 
 
 def _is_made_of(running: GraphFile, source: GraphFile) -> bool:

@@ -15,6 +15,7 @@ from depyf.record.vocabulary import (
     MADE_FOR_BACKWARD,
     MADE_FOR_FORWARD,
     MADE_FOR_INFERENCE,
+    POST_GRAD,
 )
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.disk.folder import OutputFolder
@@ -26,10 +27,10 @@ from depyf.torch_hooks.graphs.first_lines import first_line
 from depyf.torch_hooks.graphs.generated_functions import forwards_in
 from depyf.torch_hooks.graphs.graph_text import as_python, with_plain_class_names
 from depyf.torch_hooks.graphs.kernel_modules import aot_id, read_module
+from depyf.torch_hooks.graphs.provenance import PROVENANCE_EVENTS, with_artifact
 from depyf.torch_hooks.graphs.stages import (
     INFERENCE_EVENT,
     KERNEL_EVENT,
-    POST_GRAD,
     POST_GRAD_EVENT,
     PROGRAM_EVENT,
     SPLIT_PIECE_EVENT,
@@ -97,6 +98,10 @@ class Graphs:
             self.add_kernel(graph, module_file, read_module(module_file) or event.payload)
         elif event.kind == PROGRAM_EVENT:
             self._add_program(graph, event)
+        elif event.kind in PROVENANCE_EVENTS:
+            kernel = graph.newest_kernel
+            if kernel is not None:
+                kernel.sources = with_artifact(kernel.sources, event.kind, event.payload, kernel.text)
         elif event.kind in STAGE_OF_EVENT:
             piece = graph.pieces.of_stage(event.kind)
             if event.kind == SPLIT_PIECE_EVENT:

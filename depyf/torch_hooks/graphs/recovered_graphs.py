@@ -16,12 +16,14 @@ from depyf.record.vocabulary import (
     JOINT_GRAPH,
     MADE_FOR_BACKWARD,
     MADE_FOR_FORWARD,
+    POST_GRAD,
 )
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
 from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.kernel_modules import aot_id, read_kernels
+from depyf.torch_hooks.graphs.node_sources import sources_of
 from depyf.torch_hooks.graphs.reachability import ReachableCode
-from depyf.torch_hooks.graphs.stages import POST_GRAD, PRE_GRAD, STAGE_NAMES
+from depyf.torch_hooks.graphs.stages import PRE_GRAD, STAGE_NAMES
 
 
 def recover(graphs: Graphs, graph: CompiledGraph, entry: Any) -> None:
@@ -48,6 +50,8 @@ def _add_stages(graphs: Graphs, graph: CompiledGraph, modules: List[Any]) -> Non
         key, text = (_stage_of(module), _operations(module)), _readable(module)
         if len(text) > len(texts.get(key, "")):
             texts[key] = text
+        if key[0] == CAPTURED_GRAPH:
+            graph.sources = sources_of(module)
     for (stage, _), text in texts.items():
         graphs.add_stage(graph, stage, text)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Tuple
 
-from depyf.record.vocabulary import BACKWARD_GRAPH, CAPTURED_GRAPH, FORWARD_GRAPH, JOINT_GRAPH
+from depyf.record.vocabulary import BACKWARD_GRAPH, CAPTURED_GRAPH, FORWARD_GRAPH, JOINT_GRAPH, POST_GRAD
+from depyf.torch_hooks.graphs.provenance import PROVENANCE_EVENTS
 
 # Kinds of events in torch's structured trace that other modules name.
 CAPTURED_EVENT = "dynamo_output_graph"
@@ -21,7 +22,7 @@ SPLIT_PIECE_EVENT = "optimize_ddp_split_child"
 KERNEL_EVENT = "inductor_output_code"
 PROGRAM_EVENT = "graph_dump"  # code in another language that AOTInductor made
 
-PRE_GRAD, POST_GRAD = "BEFORE_PRE_GRAD", "AFTER_POST_GRAD"
+PRE_GRAD = "BEFORE_PRE_GRAD"
 
 
 @dataclass(frozen=True)
@@ -58,4 +59,4 @@ CACHE_HIT = "aotautograd_cache_hit"
 CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))
 
 FILE_EVENTS = frozenset(STAGE_OF_EVENT) | {KERNEL_EVENT, PROGRAM_EVENT}  # each becomes a file of its graph
-GRAPH_EVENTS = FILE_EVENTS | CACHE_LOOKUPS  # all that are about one graph
+GRAPH_EVENTS = FILE_EVENTS | CACHE_LOOKUPS | PROVENANCE_EVENTS  # all that are about one graph

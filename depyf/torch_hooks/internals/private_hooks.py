@@ -156,6 +156,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "no files for stages announced through this module",
     ),
     PrivateHook(
+        "captured_graph_formatter",
+        "torch._dynamo.output_graph",
+        "lazy_format_graph_code",
+        "each graph that Dynamo captures, while its nodes have the stacks of the user's lines",
+        "2.0 and newer (2.13 checked)",
+        "a node leads to its innermost line alone, not to the lines that called the function around it",
+    ),
+    PrivateHook(
         "cache_entries",
         "torch._dynamo.eval_frame",
         "_debug_get_cache_entry_list",

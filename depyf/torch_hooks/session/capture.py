@@ -94,6 +94,12 @@ class Capture:
             if not self._is_over:
                 self.recording.add_autotuned(autotuning.read(timings, operation, choices))
 
+    def on_captured(self, graph_module: Any) -> None:
+        """Record where the nodes of a graph stem from that Dynamo has captured."""
+        with self.problems.shield("reading the lines that a graph stems from"), self._lock:
+            if not self._is_over:
+                self.recording.add_captured(graph_module)
+
     def on_custom_stage(self, stage: CustomStage) -> None:
         """Record a stage that a custom backend announces, of the graph that it compiles now."""
         with self.problems.shield("writing a stage of a custom backend"), self._lock:

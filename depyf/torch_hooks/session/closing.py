@@ -60,6 +60,8 @@ def complete(recording: Recording) -> None:
         recording.skips.finish(recording.frames.records)
     with problems.shield("counting versions that were compiled before the session"):
         recording.functions.count_earlier(recording.frames.records)
+    with problems.shield("reading the files of the functions"):
+        recording.user_files.add(function.file for function in recording.functions.records)
     with problems.shield("finishing the graph files"):
         recording.graphs.finish()
     if recording.loose_fx is not None:

@@ -28,11 +28,13 @@ from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.graph_breaks import read_graph_break
 from depyf.torch_hooks.frames.skips import Skips
 from depyf.torch_hooks.frames.transformed_code import Frames
+from depyf.torch_hooks.frames.user_files import UserFiles
 from depyf.torch_hooks.graphs import linking
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.graph_files import GraphEvent, Graphs
 from depyf.torch_hooks.graphs.loose_fx import LooseFx
+from depyf.torch_hooks.graphs.node_sources import sources_of
 from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs
 from depyf.torch_hooks.graphs.stages import CAPTURED_EVENT, GRAPH_EVENTS
 from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
@@ -62,6 +64,7 @@ class Recording:
         self.frames = Frames(folder, self.functions, self.problems, log_bytecode, earlier.frames)
         self.graphs = Graphs(folder, self.problems, earlier.graphs)
         self.orphans = OrphanGraphs(self.graphs)
+        self.user_files = UserFiles(earlier.user_files)
         self.compilations = Compilations()
         self.skips = Skips(self.functions, self.compilations)
         self.seconds: Dict[str, float] = {}  # what took depyf how long
@@ -144,6 +147,12 @@ class Recording:
         """Add a stage of a custom backend to the graph that is compiled now."""
         self._add_to_graph(self.compilations.of(self._current_compile_id()), stage)
 
+    def add_captured(self, graph_module: Any) -> None:
+        """Record the user's lines that the nodes of a graph stem from, which Dynamo has just captured."""
+        compilation = self.compilations.of(self._current_compile_id(), captured=True)
+        compilation.sources = sources_of(graph_module)
+        self.user_files.add(place.file for source in compilation.sources for place in source.calls)
+
     def _add_trace_stage(self, compilation: Compilation, event: TraceEvent) -> None:
         self._add_to_graph(compilation, event)
         if compilation.graph is not None:
@@ -161,6 +170,7 @@ class Recording:
         if compilation.graph is None:
             return
         compilation.graph.is_held = True
+        compilation.graph.sources = compilation.sources
         for event in compilation.take_waiting():
             with self.problems.shield("writing a graph"):
                 self.graphs.add(compilation.graph, event)
@@ -288,6 +298,7 @@ class Recording:
             if self.problems.files_lost
             else None,
             skipped_frames=self.skips.records,
+            user_files=self.user_files.records,
         )
 
     def timings(self) -> Dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import AbstractSet, Any, Callable, List, Protocol
 
 from depyf.problems import Problems
 from depyf.torch_hooks.frames import skip_listener
-from depyf.torch_hooks.graphs import autotuning, custom_stages
+from depyf.torch_hooks.graphs import autotuning, custom_stages, node_sources
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.internals import hook_order, structured_trace
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
@@ -23,6 +23,8 @@ class Callbacks(Protocol):
     def on_event(self, event: TraceEvent) -> None: ...
 
     def on_skip(self, reason: str, code: CodeType, entry: bool) -> None: ...
+
+    def on_captured(self, graph_module: Any) -> None: ...
 
     def on_custom_stage(self, stage: CustomStage) -> None: ...
 
@@ -51,6 +53,8 @@ class Registration:
             self._detach.append(structured_trace.attach(callbacks.on_event, problems, read_kinds))
         with problems.shield("listening to the stages of custom backends"):
             self._detach.append(custom_stages.attach(callbacks.on_custom_stage))
+        with problems.shield("listening to the graphs that Dynamo captures"):
+            self._detach.append(node_sources.attach(callbacks.on_captured))
         with problems.shield("listening to why Dynamo skips frames"):
             self._detach.append(skip_listener.attach(callbacks.on_skip))
 

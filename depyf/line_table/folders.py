@@ -1,0 +1,62 @@
+"""Read the folders that a program left: its own, or those of each of its processes, with their tables."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from dataclasses import dataclass
+from typing import List, Tuple
+
+from depyf.errors import UserError
+from depyf.line_table.table import LineTable, build
+from depyf.record.records import SessionRecord
+from depyf.record.saved_form import from_json
+
+_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class FolderTable:
+    """One folder of files, its record and its table."""
+
+    path: str  # as it was given, with the folder of a process behind it
+    record: SessionRecord
+    table: LineTable
+
+
+def read_tables(folder: str) -> Tuple[FolderTable, ...]:
+    """Return the tables of a folder that `prepare_debug` was given; UserError where it is none."""
+    linecache.checkcache()  # of sources that have changed since this process last read them
+    top = _read_record(folder)
+    paths = [os.path.join(folder, one.folder) for one in top.processes if one.folder != "."]
+    records = [(folder, top), *[(path, _read_record(path)) for path in paths if os.path.isdir(path)]]
+    return tuple([FolderTable(path, record, _table(path, record)) for path, record in records])
+
+
+def _read_record(folder: str) -> SessionRecord:
+    try:
+        with open(os.path.join(folder, _MANIFEST), encoding="utf-8") as stream:
+            return from_json(stream.read())
+    except FileNotFoundError:
+        what = "has no manifest.json" if os.path.isdir(folder) else "is no folder"
+        hint = "give the folder that prepare_debug was given; after a program was killed, run `finish` on it first"
+        raise UserError(f"{folder} {what}: {hint}") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{os.path.join(folder, _MANIFEST)} cannot be read: {error}") from error
+
+
+def _table(folder: str, record: SessionRecord) -> LineTable:
+    return build(record, lambda name: _read_text(os.path.join(folder, name)), linecache.getline)
+
+
+def _read_text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def source_lines(file: str) -> List[str]:
+    """Return the lines of a file of the user's; none where it is not here."""
+    return linecache.getlines(file)

@@ -1,0 +1,67 @@
+"""Read the text of a graph at some stage: on which line each node is, and which line of the user's it stems from.
+
+Torch prints the user's line as a comment above the nodes that stem from it:
+
+    # File: model.py:13 in forward, code: z = torch.exp(-z * z)
+    neg: "f32[4, 8]" = torch.ops.aten.neg.default(sin)
+    mul_3: "f32[4, 8]" = torch.ops.aten.mul.Tensor(neg, sin)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import List, Optional, Tuple
+
+from depyf.record.records import Location
+
+_FILE = re.compile(r"# (?:.* )?File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: ?(?P<code>.*)$")
+_NO_STACK = "No stacktrace found for following nodes"
+_CLASS = re.compile(r"(?P<indent> *)class (?P<name>\w+)\(")
+_NODE = re.compile(r' +(?P<name>[A-Za-z_]\w*)(?:: "[^"]*"| ?: [^=]+?)? = (?P<value>.*)$')
+# x += y;  iadd: "f32[4]" = x;  x = None
+_CHANGED = re.compile(r' +[^;]*;  (?P<name>[A-Za-z_]\w*)(?:: "[^"]*"| ?: [^=]+?)? = [A-Za-z_]\w*\b')
+_OPERATION = re.compile(r"torch\.ops\.\w+\.(?P<name>\w+)")
+
+
+@dataclass(frozen=True)
+class NodeLine:
+    """A node in the text of a graph."""
+
+    line: int  # of the text, from 1
+    name: str  # of a graph inside the graph with its name before: "cond_true_0.add"
+    place: Optional[Location]  # the user's line; None where torch has none
+    operation: str = ""  # "mm" of torch.ops.aten.mm.default
+
+
+def read_graph(text: str) -> Tuple[NodeLine, ...]:
+    """Return the nodes of a graph's text, without its inputs, in the order of the lines."""
+    found: List[NodeLine] = []
+    classes: List[Tuple[int, str]] = []
+    place: Optional[Location] = None
+    has_comment = False  # inputs come before the first one
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.lstrip()
+        if stripped.startswith("#"):
+            comment = _FILE.search(line)
+            if comment is not None:
+                place = Location(comment["file"], int(comment["line"]), comment["function"], comment["code"].strip())
+            elif _NO_STACK in line:
+                place = None
+            else:
+                continue
+            has_comment = True
+        elif stripped.startswith("class "):
+            opened = _CLASS.match(line)
+            if opened is not None:
+                indent = len(opened["indent"])
+                classes = [*[one for one in classes if one[0] < indent], (indent, opened["name"])]
+                has_comment = False
+        elif has_comment and " = " in line:
+            node = _NODE.match(line) or _CHANGED.match(line)
+            if node is not None:
+                prefix = "".join([f"{name}." for _, name in classes[1:]])
+                operation = _OPERATION.search(line)
+                name = operation["name"] if operation is not None else ""
+                found.append(NodeLine(number, prefix + node["name"], place, name))
+    return tuple(found)

@@ -1,0 +1,59 @@
+"""The text of a graph gives each node its line: a node that is overlooked leads nowhere."""
+
+from __future__ import annotations
+
+from depyf.line_table.graph_lines import read_graph
+
+TEXT = """\
+# __compiled_fn_1, Captured_Graph: this code runs.
+class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4]", s77: "Sym(s77)"):
+        l_x_ = L_x_
+
+        # File: /a b/model.py:13 in forward, code: z = torch.exp(-x), "in f, code: 3"
+        neg: "f32[4]" = -l_x_
+        exp = torch.exp(neg);  neg = None
+
+        # Annotation: {'stage': 1} recompute: MUST_SAVE File: /a b/model.py:14 in forward, code: z += 1
+        exp += 1;  iadd: "f32[4]" = exp;  exp = None
+        iadd[0] = 2;  setitem = iadd;  setitem = None
+
+        # No stacktrace found for following nodes
+        cond_true_0 = self.cond_true_0
+
+        # File: /a b/model.py:15 in <lambda>, code: lambda: cond(z)
+        cond = torch.ops.higher_order.cond(iadd, cond_true_0, (s77,));  iadd = cond_true_0 = None
+        sym : int = torch.ops.aten.sym_size.int(cond, 0)
+        return (cond, sym)
+
+    class cond_true_0(torch.nn.Module):
+        def forward(self, l_x_: "f32[4]"):
+            # File: /a b/model.py:20 in yes, code: return x.sin()
+            sin: "f32[4]" = l_x_.sin();  l_x_ = None
+            return (sin,)
+"""
+
+
+def test_every_node_has_its_line_and_the_line_of_the_user_that_it_stems_from():
+    found = [(node.line, node.name, node.place and node.place.line) for node in read_graph(TEXT)]
+    assert found == [
+        (7, "neg", 13),
+        (8, "exp", 13),
+        (11, "iadd", 14),
+        (12, "setitem", 14),
+        (15, "cond_true_0", None),
+        (18, "cond", 15),
+        (19, "sym", 15),
+        (25, "cond_true_0.sin", 20),
+    ]
+
+
+def test_a_place_has_the_file_the_function_and_the_code():
+    first = read_graph(TEXT)[0].place
+    assert (first.file, first.function) == ("/a b/model.py", "forward")
+    assert first.code == 'z = torch.exp(-x), "in f, code: 3"'
+    assert [node.operation for node in read_graph(TEXT)][-2] == "sym_size"
+
+
+def test_a_text_that_is_no_graph_has_no_nodes():
+    assert read_graph("") == read_graph("# only = a comment\nx = 1\n") == ()
