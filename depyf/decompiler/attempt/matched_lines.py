@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from types import CodeType
-from typing import Dict, Tuple
+from typing import Dict, Sequence, Tuple
 
-from depyf.decompiler.attempt.decompilation import Decompilation
 from depyf.decompiler.prove import Verdict
 
 Lines = Tuple[Tuple[int, int], ...]
@@ -28,18 +27,15 @@ def matched_lines(recompiled: CodeType, verdict: Verdict) -> Lines:
     return tuple(sorted({(a, line_at[b]) for a, b in verdict.pairs if b in line_at}))
 
 
-def silent_lines(result: Decompilation) -> Lines:
+def silent_lines(source: str, recompiled: CodeType, matched: Lines, origins: Sequence[int]) -> Lines:
     """Return (offset in the original, line of the text) for the other statements of the code itself, by line.
 
-    Statements inside nested functions are left out, as those have code of their own; and so are those for which the
-    builder records an instruction of the statement before or below them, like `break` and `try`.
+    The arguments are what `Decompilation` holds. Statements inside nested functions are left out, as those have code of
+    their own; and so are those for which the builder records an instruction of the statement before or below them, like
+    `break` and `try`.
     """
-    if result.code is None:
-        return ()
-    matched = {line for _, line in result.lines}
-    own = {line for _, _, line in result.code.co_lines() if line is not None} - matched
-    text = result.source.split("\n")
-    origins = result.origins
+    own = {line for _, _, line in recompiled.co_lines() if line is not None} - {line for _, line in matched}
+    text = source.split("\n")
     found = [(origins[line - 1], line) for line in sorted(own) if 0 < line <= len(origins)]
     return tuple([(offset, line) for offset, line in found if offset >= 0 and _is_written_for(text[line - 1])])
 

@@ -25,7 +25,7 @@ class Decompiled:
     divergence: str
     rung: str
     lines: Tuple[Tuple[int, int], ...]  # (offset in the given code, line in `source`)
-    silent_lines: Tuple[Tuple[int, int], ...] = ()  # the same for statements that do nothing observable
+    origins: Tuple[int, ...] = ()  # of each line in `source`, as in `Decompilation`
 
 
 def decompile_or_list(
@@ -42,7 +42,6 @@ def decompile_or_list(
     """
     divergence, grade = "", str(UNPROVED)
     with problems.shield("decompiling a frame"):
-        from depyf.decompiler.attempt.matched_lines import silent_lines
         from depyf.decompiler.pipeline import decompile_frame
 
         result = decompile_frame(
@@ -64,7 +63,7 @@ def decompile_or_list(
                 divergence,
                 result.rung,
                 tuple(result.lines),
-                silent_lines(result),
+                result.origins,
             )
     source, lines = annotated_disassembly(code, renames)
     if grade in PROVED_GRADES:  # proved, but without the code that was proved: nothing to install

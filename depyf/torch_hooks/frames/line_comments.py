@@ -20,10 +20,10 @@ from types import CodeType
 from typing import Dict, FrozenSet, Iterable, Iterator, List, Sequence, Set, Tuple
 
 from depyf.decompiler.bytecode.location_table import Position
-from depyf.record.records import LineLink
 from depyf.record.vocabulary import BY_RESUME
 from depyf.text.python_source import printable
 from depyf.text.quoted_strings import without_strings
+from depyf.torch_hooks.frames.line_links import UserLine
 from depyf.torch_hooks.frames.source_files import lines_of_file
 
 WIDTH = 120  # columns of a line with its comment, as far as the code leaves room
@@ -50,27 +50,27 @@ class ShortPaths:
         return self._shown[file]
 
 
-def with_comments(text: str, links: Sequence[LineLink], source: UserSource, paths: ShortPaths) -> str:
-    """Return `text` with a comment at the end of each line that has links; it compiles to the same code."""
-    if not links:
+def with_comments(text: str, lines: Sequence[UserLine], source: UserSource, paths: ShortPaths) -> str:
+    """Return `text` with a comment at the end of each of `lines`; it compiles to the same code."""
+    if not lines:
         return text
-    by_line: Dict[int, List[LineLink]] = {}
-    for link in links:
-        by_line.setdefault(link.line, []).append(link)
-    lines = text.split("\n")
-    for number, linked in by_line.items():
-        line = lines[number - 1]
+    by_line: Dict[int, List[UserLine]] = {}
+    for one in lines:
+        by_line.setdefault(one.line, []).append(one)
+    texts = text.split("\n")
+    for number, found in by_line.items():
+        line = texts[number - 1]
         if not line.endswith("\\") and '"""' not in line and "'''" not in line:
-            lines[number - 1] = f"{line}  {_comment(linked, source, paths, WIDTH - len(line) - 2)}"
-    return "\n".join(lines)
+            texts[number - 1] = f"{line}  {_comment(found, source, paths, WIDTH - len(line) - 2)}"
+    return "\n".join(texts)
 
 
-def _comment(links: Sequence[LineLink], source: UserSource, paths: ShortPaths, width: int) -> str:
+def _comment(lines: Sequence[UserLine], source: UserSource, paths: ShortPaths, width: int) -> str:
     """Return the comment of one line: at most `width` columns where the place alone is no longer."""
-    numbers = sorted({link.user_line for link in links})
-    after = "after " if all(link.found_by == BY_RESUME for link in links) else ""
-    place = f"# {after}{paths.of(links[0].user_file)}:{_ranges(numbers)}"
-    code = source.line(numbers[0])
+    numbers = sorted({one.position[0] or 0 for one in lines})
+    after = "after " if all(one.found_by == BY_RESUME for one in lines) else ""
+    place = f"# {after}{paths.of(source.file)}:{_ranges(numbers)}"
+    code = source.line(numbers[0], [one.position for one in lines])
     room = width - len(place) - 2
     if len(code) > room:
         code = code[: room - len(_ELLIPSIS)].rstrip() + _ELLIPSIS if room >= _FEWEST + len(_ELLIPSIS) else ""
@@ -89,20 +89,20 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 class UserSource:
-    """The source lines of one code object, as far as they are still those that it was compiled from."""
+    """The source of one code object, as far as it is still what the code was compiled from."""
 
-    def __init__(self, code: CodeType, positions: Iterable[Position]) -> None:
+    def __init__(self, code: CodeType) -> None:
+        self.file = code.co_filename
         self._code = code
-        self._positions = frozenset(positions)
         self._names: FrozenSet[str] = frozenset()
 
-    def line(self, number: int) -> str:
-        """Return a line without its indentation; empty where it cannot be read or is not the code's."""
-        lines = lines_of_file(self._code.co_filename)
+    def line(self, number: int, positions: Iterable[Position]) -> str:
+        """Return a line without its indentation; empty where it cannot be read, or has other code at `positions`."""
+        lines = lines_of_file(self.file)
         if not 0 < number <= len(lines):
             return ""
         text = lines[number - 1].rstrip("\r\n")
-        pieces = [_piece(text, position) for position in self._positions if position[0] == number]
+        pieces = [_piece(text, position) for position in positions if position[0] == number]
         if not all(piece is not None and self._knows(piece) for piece in pieces):
             return ""
         return text.strip().replace("\t", " ")

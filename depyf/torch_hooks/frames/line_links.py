@@ -8,7 +8,10 @@ to be one of the user's code: with `nested_graph_breaks`, older versions of torc
 
 The decompiler has the other half, the line of the text that each instruction belongs to
 (`depyf.decompiler.attempt.matched_lines`). A line to which no copied instruction leads was made up, and gets no link;
-except for the call of a resume function, whose line Dynamo's table has: that of the graph break it continues after.
+except for the call of a resume function, which has that of the graph break it continues after.
+
+Code that runs in place of Dynamo's has the positions of its file. It carries the links among its constants, for a later
+session or `inspect`, which find nothing but this code in Dynamo's cache.
 """
 
 from __future__ import annotations
@@ -17,61 +20,59 @@ import bisect
 import opcode
 import re
 from types import CodeType
-from typing import Dict, List, Mapping, Set, Tuple
+from typing import Dict, Iterable, List, Mapping, NamedTuple, Set, Tuple
 
+from depyf.decompiler.attempt.matched_lines import silent_lines
 from depyf.decompiler.bytecode.location_table import Position, lines_of, positions_of
 from depyf.record.records import LineLink
 from depyf.record.vocabulary import BY_BYTECODE, BY_PROOF, BY_RESUME
 from depyf.torch_hooks.frames.decompiled_text import Decompiled
 
-_WITH_COLUMNS = re.compile(rb"[\x80-\xe7\xf0-\xf7]")  # first byte of such an entry of a location table
 _START_OF_FRAME = (0, 0)  # columns of instructions that belong to no statement
+_NUMBER = rb"[\x40-\x7f]*[\x00-\x3f]"
+# An entry of a location table that has other columns; in the long form, columns are one more than they are.
+_WITH_COLUMNS = re.compile(rb"[\x80-\xe7]|[\xf0-\xf7]" + _NUMBER + _NUMBER + rb"(?!\x01\x01)")
 _DEFINITION = re.compile(r"^ *(?:async )?def (?!__enclosing_scope_of_)", re.MULTILINE)
 _RETURNS = frozenset(number for name, number in opcode.opmap.items() if name.startswith("RETURN_"))
 _RESUME = re.compile(r"\b__resume_at_\d+_\d+\b")
+_CARRIED = "depyf: the user's lines"
 
 
-def line_links(
-    code: CodeType, new_code: CodeType, copied: Mapping[int, Position], result: Decompiled
-) -> Tuple[LineLink, ...]:
-    """Return the links of the text of `new_code`, which Dynamo made of `code`, by line of the text.
+class UserLine(NamedTuple):
+    """A line of the text, the position in the user's file that it stems from, and how that is known."""
 
-    `copied` is what `copied_positions` returns for both.
-    """
+    line: int
+    position: Position
+    found_by: str
+
+
+def user_lines(code: CodeType, new_code: CodeType, result: Decompiled) -> Tuple[UserLine, ...]:
+    """Return where the lines of the text of `new_code`, which Dynamo made of `code`, stem from, by line."""
+    if new_code.co_filename != code.co_filename:
+        return _carried_lines(new_code, result)
+    copied = copied_positions(code, new_code)
     if not copied:
         return ()
     defined_at = _line_of_definition(result.source)
     operations, rest = _divided(new_code, result)
-    found: Dict[Tuple[int, int], str] = {}
-    taken: Set[Position] = set()
-    for offset, line in operations:
-        if offset in copied and line != defined_at:
-            found[line, copied[offset][0] or 0] = BY_PROOF
-            taken.add(copied[offset])
+    found = {(line, copied[offset]): BY_PROOF for offset, line in operations if offset in copied and line != defined_at}
     linked = {line for line, _ in found}
+    taken = {position for _, position in found}
+    others: Dict[Tuple[int, Position], str] = {}
     for offset, line, found_by in rest:
         if offset in copied and line != defined_at and line not in linked and copied[offset] not in taken:
-            found[line, copied[offset][0] or 0] = found_by
-    linked = {line for line, _ in found}
-    for line, user_line in _resume_calls(new_code, result, min(copied), linked):
-        found[line, user_line] = BY_RESUME
-    return tuple([LineLink(line, code.co_filename, user, found[line, user]) for line, user in sorted(found)])
+            others.setdefault((line, copied[offset]), found_by)
+    linked.update(line for line, _ in others)
+    for line, position in _resume_calls(result, copied, linked):
+        others[line, position] = BY_RESUME
+    lines = [UserLine(line, position, found_by) for (line, position), found_by in {**found, **others}.items()]
+    return tuple(sorted(lines, key=lambda one: (one.line, one.position[0] or 0, one.position[2] or 0, one.found_by)))
 
 
-def _divided(new_code: CodeType, result: Decompiled) -> Tuple[List[Tuple[int, int]], List[Tuple[int, int, str]]]:
-    """Divide (offset, line) into operations that the proof matched and the rest: returns, and what is silent.
-
-    The positions of the rest may be those of a statement before it: CPython gives a `return` inside `try` the position
-    of the last statement in the `finally`.
-    """
-    operations, rest = [], []
-    for offset, line in result.lines:
-        if new_code.co_code[offset] in _RETURNS:
-            rest.append((offset, line, str(BY_PROOF)))
-        else:
-            operations.append((offset, line))
-    rest += [(offset, line, str(BY_BYTECODE)) for offset, line in result.silent_lines]
-    return operations, rest
+def line_links(code: CodeType, lines: Iterable[UserLine]) -> Tuple[LineLink, ...]:
+    """Return the links of a frame of `code` as they are recorded."""
+    links = [LineLink(line, code.co_filename, position[0] or 0, found_by) for line, position, found_by in lines]
+    return tuple(dict.fromkeys(links))
 
 
 def _line_of_definition(text: str) -> int:
@@ -80,10 +81,28 @@ def _line_of_definition(text: str) -> int:
     return 0 if found is None else text.count("\n", 0, found.start()) + 1
 
 
+def _divided(new_code: CodeType, result: Decompiled) -> Tuple[List[Tuple[int, int]], List[Tuple[int, int, str]]]:
+    """Divide (offset, line) into operations that the proof matched and the rest: returns, and what is silent.
+
+    The positions of the rest may be those of a statement before it: CPython gives a `return` inside `try` the position
+    of the last statement in the `finally`.
+    """
+    instructions = new_code.co_code
+    operations, rest = [], []
+    for offset, line in result.lines:
+        if instructions[offset] in _RETURNS:
+            rest.append((offset, line, str(BY_PROOF)))
+        else:
+            operations.append((offset, line))
+    return operations, rest + [(offset, line, str(BY_BYTECODE)) for offset, line in _silent(result)]
+
+
+def _silent(result: Decompiled) -> Tuple[Tuple[int, int], ...]:
+    return () if result.code is None else silent_lines(result.source, result.code, result.lines, result.origins)
+
+
 def copied_positions(code: CodeType, new_code: CodeType) -> Dict[int, Position]:
     """Return offset -> position in the user's file for the instructions of `new_code` that were copied from `code`."""
-    if new_code.co_filename != code.co_filename:
-        return {}  # its positions are those of another file: an earlier session replaced it
     if not hasattr(new_code, "co_positions"):
         return {}
     if _WITH_COLUMNS.search(new_code.co_linetable) is not None:
@@ -99,15 +118,37 @@ def copied_positions(code: CodeType, new_code: CodeType) -> Dict[int, Position]:
     return {start: (line, None, None, None) for start, line in changes if line is not None and line in known_lines}
 
 
-def _resume_calls(new_code: CodeType, result: Decompiled, first_copied: int, linked: Set[int]) -> List[Tuple[int, int]]:
-    """Return (line of the text, the user's line) for calls of resume functions on lines that have no link."""
+def _resume_calls(
+    result: Decompiled, copied: Mapping[int, Position], linked: Set[int]
+) -> Iterable[Tuple[int, Position]]:
+    """Yield the lines that call resume functions and have no link, each with the last position copied before the call.
+
+    Dynamo writes such a call behind the instruction at which the graph broke, and it has the line of that.
+    """
     text = result.source.split("\n")
-    lines = lines_of(new_code)
-    starts = [start for start, _, _ in lines]
-    found = []
+    offsets = sorted(copied)
     for offset, line in result.lines:
-        if line not in linked and offset > first_copied and _RESUME.search(text[line - 1]):
-            user_line = lines[bisect.bisect_right(starts, offset) - 1][2]
-            if user_line is not None:
-                found.append((line, user_line))
-    return found
+        if line not in linked and offset > offsets[0] and _RESUME.search(text[line - 1]):
+            yield line, copied[offsets[bisect.bisect(offsets, offset) - 1]]
+
+
+def carrying(code: CodeType, lines: Tuple[UserLine, ...]) -> CodeType:
+    """Return `code`, whose positions are those of its file, with `lines` of that file as one more constant."""
+    return code.replace(co_consts=(*code.co_consts, (_CARRIED, *map(tuple, lines)))) if lines else code
+
+
+def _carried_lines(new_code: CodeType, result: Decompiled) -> Tuple[UserLine, ...]:
+    """Return the lines that `new_code` carries, for another text of it."""
+    last = new_code.co_consts[-1] if new_code.co_consts else None
+    if type(last) is not tuple or last[:1] != (_CARRIED,):
+        return ()
+    carried: Dict[int, List[UserLine]] = {}
+    for one in last[1:]:
+        carried.setdefault(one[0], []).append(UserLine(*one))
+    line_at = {2 * unit: position[0] for unit, position in enumerate(positions_of(new_code))}
+    found = {
+        (line, one.position, one.found_by)
+        for offset, line in (*result.lines, *_silent(result))
+        for one in carried.get(line_at.get(offset) or 0, ())
+    }
+    return tuple([UserLine(*one) for one in sorted(found, key=lambda one: (one[0], str(one)))])

@@ -8,7 +8,7 @@ from typing import Dict, List, Tuple
 
 from depyf.decompiler.recompile.relabelling import relabel
 from depyf.problems import Problems
-from depyf.record.records import FrameRecord, GuardRecord, LineLink
+from depyf.record.records import FrameRecord, GuardRecord
 from depyf.record.vocabulary import RELABELLED, REPLACED, UNTOUCHED, Installed
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
@@ -17,7 +17,7 @@ from depyf.torch_hooks.frames.bytecode_files import dump_code
 from depyf.torch_hooks.frames.decompiled_text import Decompiled, decompile_or_list, fits
 from depyf.torch_hooks.frames.functions import Functions, resume_parameters
 from depyf.torch_hooks.frames.line_comments import ShortPaths, UserSource, with_comments
-from depyf.torch_hooks.frames.line_links import copied_positions, line_links
+from depyf.torch_hooks.frames.line_links import UserLine, carrying, line_links, user_lines
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import Renames
 
@@ -62,7 +62,7 @@ class Frames:
         with self._problems.shield("looking up the resume functions of a frame"):
             hints = dict(resume_parameters(code, new_code))
         result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
-        source, links = self._with_user_lines(code, new_code, result)
+        source, lines = self._user_lines(code, new_code, result)
         installed: Installed
         is_original = new_code is code  # another program's hook may return it
         if (
@@ -71,11 +71,11 @@ class Frames:
             and fits(code, result.code)
             and (not is_original or _mark_as_output(code))
         ):
-            installed, to_run = REPLACED, result.code
+            installed, to_run = REPLACED, carrying(result.code, lines)
         elif not is_new or is_original:
             installed, to_run = UNTOUCHED, new_code
         else:
-            installed, to_run = RELABELLED, relabel(new_code, path, result.lines, first_line=1)
+            installed, to_run = RELABELLED, carrying(relabel(new_code, path, result.lines, first_line=1), lines)
         record = FrameRecord(
             compile_id=compile_id,
             function=key,
@@ -88,7 +88,7 @@ class Frames:
             divergence=result.divergence,
             rung=result.rung,
             from_cache=not is_new,
-            line_links=links,
+            line_links=line_links(code, lines),
             linked_to=new_code.co_filename if not is_new and new_code.co_filename != code.co_filename else "",
         )
         self._folder.write(name, source + _notes(record, code))
@@ -99,15 +99,11 @@ class Frames:
                 self._write_bytecode(code, new_code, result, renames)
         return to_run
 
-    def _with_user_lines(
-        self, code: CodeType, new_code: CodeType, result: Decompiled
-    ) -> Tuple[str, Tuple[LineLink, ...]]:
-        """Return the text with the user's line beside each that stems from one, and the links as data."""
+    def _user_lines(self, code: CodeType, new_code: CodeType, result: Decompiled) -> Tuple[str, Tuple[UserLine, ...]]:
+        """Return the text with the user's line beside each that stems from one, and those lines."""
         with self._problems.shield("finding the user's lines of a frame"):
-            copied = copied_positions(code, new_code)
-            links = line_links(code, new_code, copied, result)
-            source = UserSource(code, copied.values())
-            return with_comments(result.source, links, source, self._short_paths), links
+            lines = user_lines(code, new_code, result)
+            return with_comments(result.source, lines, UserSource(code), self._short_paths), lines
         return result.source, ()
 
     def _write_bytecode(self, code: CodeType, new_code: CodeType, result: Decompiled, renames: Dict[str, str]) -> None:

@@ -7,9 +7,9 @@ import linecache
 import pytest
 
 from depyf.decompiler.bytecode.location_table import positions_of
-from depyf.record.records import LineLink
 from depyf.record.vocabulary import BY_PROOF, BY_RESUME
 from depyf.torch_hooks.frames.line_comments import WIDTH, ShortPaths, UserSource, with_comments
+from depyf.torch_hooks.frames.line_links import UserLine
 
 SOURCE = '''\
 def function(x, self):
@@ -32,8 +32,9 @@ def compiled(tmp_path):
 
 
 def comment(code, *user_lines, text="call()", found_by=BY_PROOF, line=1):
-    links = [LineLink(line, code.co_filename, user_line, found_by) for user_line in user_lines]
-    return with_comments(text, links, UserSource(code, positions_of(code)), ShortPaths())
+    positions = [position for position in positions_of(code) if position[0] in user_lines]
+    lines = [UserLine(line, position, found_by) for position in positions]
+    return with_comments(text, lines, UserSource(code), ShortPaths())
 
 
 def test_a_line_shows_its_file_and_source(compiled):

@@ -196,6 +196,17 @@ def test_the_record_has_the_links_that_the_comments_show(program, tmp_path):
     assert links == shown and {found_by for *_, found_by in links} == {True, False}
 
 
+def test_a_later_session_finds_the_lines_of_code_that_an_earlier_one_installed(program, tmp_path):
+    program.fatal = 0
+    first = compiled_in(tmp_path / "first", program.straight)
+    with depyf.prepare_debug(str(tmp_path / "second")):
+        pass
+    second = from_json((tmp_path / "second" / "manifest.json").read_text())
+    assert {frame.source for frame in second.frames} == {frame.source for frame in first.frames}
+    assert {frame.line_links for frame in second.frames} == {frame.line_links for frame in first.frames}
+    assert any(frame.line_links for frame in first.frames)
+
+
 def test_what_dynamo_made_up_has_no_comment(program, tmp_path):
     program.fatal = 0
     record = compiled_in(tmp_path, program.straight)
@@ -248,4 +259,3 @@ def test_code_without_columns_is_linked_where_its_line_changes():
     new = made_of(code, [*start, 0x80 | 13 << 3, 2, *[0x80 | 13 << 3, 0] * (units - calls[0] // 2 - 1)])
     assert copied_positions(bare, new) == {calls[0]: (code.co_firstlineno + 1, None, None, None)}
     assert copied_positions(code, new) == {}, "the user's code has columns: nothing without them was copied"
-    assert copied_positions(code, code.replace(co_filename="elsewhere.py")) == {}
