@@ -115,7 +115,7 @@ class Attempt:
             shown=printed.text if not notes else None,
             has_scope=scope is not None,
             kept=self.listings,
-            keeps_cells=self.request.is_generated,
+            is_generated=self.request.is_generated,
         )
         verdict = prove(
             code,

@@ -18,12 +18,12 @@ from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode.instructions import Raw, opcode_widths, raw_instructions
 
 
-def module_context(code: CodeType, shown: Mapping[str, str]) -> str:
+def module_context(code: CodeType, shown: Mapping[str, str], *, has_imports: bool = True) -> str:
     """Return the statements that the compiler needs behind the text of `code`; empty for most code.
 
-    `shown`: name in the code -> name in the text, where they differ. They are a guess, which the proof checks.
+    `shown`: name in the code -> name in the text, where they differ. The imports are a guess, which the proof checks.
     """
-    names = {shown.get(name, name) for name in _imported_names(code)}
+    names = {shown.get(name, name) for name in _imported_names(code)} if has_imports else ()
     text = "".join([f"import {name}\n" for name in sorted(names) if _can_be_imported(name)])
     if RUNNING.super_calls_are_fused and _has_plain_super(code):
         text += "super\n"

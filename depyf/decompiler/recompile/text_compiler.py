@@ -35,7 +35,7 @@ def compile_like(
     shown: Optional[str] = None,
     has_scope: bool = False,
     kept: Collection[CodeType] = (),
-    keeps_cells: bool = False,
+    is_generated: bool = False,
 ) -> CodeType:
     """Compile the text, one definition or a whole module, to a code object like `original`.
 
@@ -43,7 +43,8 @@ def compile_like(
     `constants` placeholders to their values. `shown` is the text of `tree` if it was already printed: it is compiled
     without printing it again. With `has_scope`, it includes a function that binds the free variables.
     `kept` are code objects inside `original` that the text does not spell; they are put back unchanged.
-    With `keeps_cells`, the code must make every cell that the original makes: torch refuses any other.
+    `is_generated`: a code generator made the original. Then the code must make every cell that the original makes, since
+    torch refuses any other, and what the module around it imports does not show.
     """
     body: List[s.Statement] = tree.body
     is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
@@ -62,10 +63,12 @@ def compile_like(
     # Not `annotations`: the text spells string annotations as strings, or has the `from __future__` import itself.
     flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
     depth = 0 if original.co_name == "<module>" else 1 + wrapped + is_generic
-    around = module_context(original, {real: name for name, real in names.items()}) if depth and mode == "exec" else ""
+    around = ""
+    if depth and mode == "exec":
+        around = module_context(original, {real: name for name, real in names.items()}, has_imports=not is_generated)
     code = _compiled(text + around, filename, mode, flags, depth)
     free = [_shown(name, names) for name in original.co_freevars if name not in code.co_freevars]
-    cells = [_shown(name, names) for name in original.co_cellvars if keeps_cells and name not in code.co_cellvars]
+    cells = [_shown(name, names) for name in original.co_cellvars if is_generated and name not in code.co_cellvars]
     if depth and (free or cells):
         capturing = _with_capture(body, wrapped, free, cells)
         tree = _with_stand_ins(s.Module(capturing), constants)
@@ -76,7 +79,7 @@ def compile_like(
     prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
     restorer = Restorer(dict(names), stand_ins, shift, prefix, original, kept)
     code = restorer.code(code, original)
-    return _like(with_empty_fromlists(code, original), original, keeps_cells)
+    return _like(with_empty_fromlists(code, original), original, is_generated)
 
 
 def _compiled(text: str, filename: str, mode: str, flags: int, depth: int) -> CodeType:
