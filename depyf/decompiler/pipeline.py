@@ -16,7 +16,7 @@ from depyf.decompiler.attempt.nested_listings import listed_inside
 from depyf.decompiler.build import temporaries
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.unstructured import Unstructured
-from depyf.decompiler.decode import problem
+from depyf.decompiler.decode import decode, problem
 from depyf.decompiler.printer.listing import annotated_disassembly
 from depyf.decompiler.prove import Grade, Verdict
 from depyf.decompiler.recompile import CannotRecompile
@@ -130,6 +130,8 @@ def _ladder(code: CodeType, has_own_locals: bool) -> Iterator[Tuple[Rung, bool]]
 
 def _attempt(request: Request, rung: Rung, is_mixed: bool) -> Decompilation:
     """Try one rung."""
+    if rung is IDIOMS and not is_mixed:
+        return _unverified_attempt(request)
     if not is_mixed:
         return Attempt(request, rung).run()
     inner = rungs_inside(request.code, request.generator)
@@ -137,6 +139,36 @@ def _attempt(request: Request, rung: Rung, is_mixed: bool) -> Decompilation:
         return Attempt(request, rung, inner, listed_inside(request.code, inner, request.renames)).run()
     result = Attempt(request, rung, inner).run()
     return replace(result, rung=max((rung, *inner.values()), key=RUNGS.index).name)  # the least pretty one in the text
+
+
+def _unverified_attempt(request: Request) -> Decompilation:
+    """Try the first rung before the code is verified: most texts compile to the very same code, which is proof enough.
+
+    If there is any other result, the code is verified after all, and Malformed is raised if it is not well formed.
+    """
+    try:
+        result = Attempt(request, IDIOMS, verifies=False).run()
+    except Exception as error:
+        if not is_from_signal_handler(error):
+            _verify_inside(request.code)
+        raise
+    if not result.proved:
+        _verify_inside(request.code)
+    return result
+
+
+def _verify_inside(code: CodeType) -> None:
+    """Raise Malformed if a code object, or one inside it, is not well formed."""
+    work = [code]
+    while work:
+        current = work.pop()
+        try:
+            decode(current)
+        except Malformed:
+            raise
+        except ValueError:
+            pass  # an opcode without a translation
+        work.extend([const for const in current.co_consts if isinstance(const, CodeType)])
 
 
 def rungs_inside(code: CodeType, generator: CodeGenerator) -> Dict[CodeType, Rung]:

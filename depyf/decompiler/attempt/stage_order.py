@@ -47,19 +47,23 @@ class Attempt:
         rung: Rung,
         inner_rungs: Mapping[CodeType, Rung] = MappingProxyType({}),
         listings: Mapping[CodeType, List[str]] = MappingProxyType({}),
+        *,
+        verifies: bool = True,
     ) -> None:
         self.request = request
         self.rung = rung
         self.inner_rungs = inner_rungs  # where code objects inside take another rung
         self.listings = listings  # those inside that are shown as instructions
+        self.verifies = verifies  # whether code is verified first, and not only where the proof needs it
 
     def run(self) -> Decompilation:
         """Take the code object through the stages.
 
-        Raises Unstructured, Unspellable, CannotRecompile and SyntaxError where a stage has no form for it.
+        Raises Unstructured, Unspellable, CannotRecompile and SyntaxError where a stage has no form for it; anything for
+        code that is not well formed and not verified.
         """
         request, rung = self.request, self.rung
-        program = decode(request.code)
+        program = decode(request.code, verifies=self.verifies)
         own_locals = request.own_locals if rung.drops_locals else ()
         simple = clean_program(program, own_locals, drops_self_stores=rung.drops_locals and request.is_generated)
         tree = region_tree(simple, rung)
@@ -77,7 +81,7 @@ class Attempt:
 
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
         """Return the program and the region tree of a code object inside this one."""
-        program = decode(code)
+        program = decode(code, verifies=self.verifies)
         own_locals = self.request.generator.own_locals(code) if self.rung.drops_locals else ()
         program = clean_program(program, () if own_locals and sees_local_names(program) else own_locals)
         if code in self.inner_rungs:
@@ -125,6 +129,7 @@ class Attempt:
             own_names_inside=self.request.generator.own_locals,
             drops_self_stores=self.request.is_generated,
             program_a=program,
+            is_compiled=True,
         )
         if verdict.nested:
             recompiled = share_nested(recompiled, verdict.nested)

@@ -120,15 +120,21 @@ class Handler:
 class Program:
     """A code object as micro-ops."""
 
-    __slots__ = ("ops", "handlers", "code", "version", "budget", "answers")
+    __slots__ = ("ops", "handlers", "code", "version", "is_verified", "budget", "answers")
 
     def __init__(
-        self, ops: Tuple[Op, ...], handlers: Tuple[Handler, ...], code: CodeType, version: Tuple[int, int]
+        self,
+        ops: Tuple[Op, ...],
+        handlers: Tuple[Handler, ...],
+        code: CodeType,
+        version: Tuple[int, int],
+        is_verified: bool = True,
     ) -> None:
         self.ops = ops
         self.handlers = handlers
         self.code = code
         self.version = version
+        self.is_verified = is_verified  # whether the code is known to be well formed
         self.budget = Budget(len(ops))
         self.answers: Dict[str, Any] = {}  # of questions about the program that are asked again (analysis/)
 

@@ -16,11 +16,16 @@ from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler,
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, Version, facts_for
 from depyf.decompiler.decode.constant_sizes import check_constants
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
-from depyf.decompiler.decode.instructions import ExceptionRange, exception_ranges, raw_instructions
-from depyf.decompiler.decode.opcodes import Translator, translated_opnames
+from depyf.decompiler.decode.instructions import (
+    ExceptionRange,
+    exception_ranges,
+    has_extended_arguments,
+    raw_instructions,
+)
+from depyf.decompiler.decode.opcodes import NO_CELL_USES, Translator, translated_opnames
 from depyf.decompiler.decode.verifier import verify
 
-__all__ = ["decode", "problem", "translated_opnames"]
+__all__ = ["decode", "problem", "translated_opnames", "verified"]
 
 
 def problem(code: CodeType, version: Optional[Version] = None) -> Optional[str]:
@@ -35,10 +40,22 @@ def problem(code: CodeType, version: Optional[Version] = None) -> Optional[str]:
     return None
 
 
-def decode(code: CodeType, version: Optional[Version] = None) -> Program:
+def verified(program: Program) -> Program:
+    """Return a program whose code is well formed; raise Malformed if it is not."""
+    if not program.is_verified:
+        code, version = program.code, program.version
+        verify(code, raw_instructions(code, version), exception_ranges(code), facts_for(version))
+        program.is_verified = True
+    return program
+
+
+def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool = True) -> Program:
     """Return the micro-ops of `code`, which CPython `version` (default: the running one) compiled.
 
     Raises Malformed for code that is not well formed, and ValueError for opcodes that have no translation.
+    Without `verifies`, most code is only translated, which may fail in any way if it is not well formed: the caller
+    finds that out before anything is claimed about it. Cells and large arguments are always verified: the translation
+    depends on the first, and the second bound the work of all stages.
     """
     version = version or RUNNING_VERSION
     facts = facts_for(version)
@@ -46,7 +63,8 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
     instructions = raw_instructions(code, version)
     ranges = exception_ranges(code)
-    translator = Translator(code, facts, verify(code, instructions, ranges, facts))
+    verifies = verifies or bool(code.co_cellvars or code.co_freevars) or has_extended_arguments(code, version)
+    translator = Translator(code, facts, verify(code, instructions, ranges, facts) if verifies else NO_CELL_USES)
     for raw in instructions:
         starts[raw.start] = len(translator.ops)
         try:
@@ -69,8 +87,10 @@ def decode(code: CodeType, version: Optional[Version] = None) -> Program:
     if FunctionType in code.co_consts:
         fold_function_calls(ops, _GONE)
     if not translator.jumps and not handlers:
-        return Program(tuple(_straight(ops)), (), code, version)
-    return _compact(ops, handlers, code, version)
+        return Program(tuple(_straight(ops)), (), code, version, verifies)
+    program = _compact(ops, handlers, code, version)
+    program.is_verified = verifies
+    return program
 
 
 def _straight(ops: List[Op]) -> List[Op]:
@@ -83,7 +103,11 @@ def _attach_handlers(ops: List[Op], ranges: List[ExceptionRange], starts: Dict[i
     """Give each op the handler that covers it; equal handlers are one."""
     handlers: List[Handler] = []
     known: Dict[Tuple[int, int, bool], int] = {}
+    before = 0
     for entry in ranges:
+        if entry.start < before:
+            raise Malformed(f"the exception table entry {tuple(entry)} is out of order")
+        before = entry.end
         key = (starts[entry.target], entry.depth, entry.lasti)
         if key not in known:
             known[key] = len(handlers)

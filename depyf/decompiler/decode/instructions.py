@@ -65,6 +65,16 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
     return found
 
 
+def has_extended_arguments(code: CodeType, version: Version) -> bool:
+    """Return whether an instruction of `code` may have an argument of more than a byte."""
+    return _extended_arg(version) in code.co_code[::2]
+
+
+@functools.lru_cache(maxsize=None)
+def _extended_arg(version: Version) -> int:
+    return next(opcode for opcode, (name, _) in _opcodes(version).items() if name == "EXTENDED_ARG")
+
+
 # Opcodes that only the interpreter writes, over others: in a file, they make it follow null pointers.
 _OWN_OPCODES = frozenset({"ENTER_EXECUTOR"})
 

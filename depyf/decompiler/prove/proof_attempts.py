@@ -13,7 +13,7 @@ from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import Program, parameters
 from depyf.decompiler.clean_program.self_stores import self_stores, without_self_stores
-from depyf.decompiler.decode import decode, problem
+from depyf.decompiler.decode import decode, problem, verified
 from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
 from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
 from depyf.decompiler.prove.flat_program import make_plan, slots
@@ -35,6 +35,7 @@ def prove(
     own_names_inside: Callable[[CodeType], Collection[str]] | None = None,
     drops_self_stores: bool = False,
     program_a: Program | None = None,
+    is_compiled: bool = False,
 ) -> Verdict:
     """Return the verdict on whether `b`, recompiled from our text, is the same program as `a`, the original.
 
@@ -42,10 +43,10 @@ def prove(
     that is done, and recorded as an assumption, only if there is no proof without it. `own_names` are locals
     of `a` that its generator invented: `b` may lack or rename them; `own_names_inside` returns those of a code
     nested in `a`. `drops_self_stores`: `b` may lack stores of shared variables into themselves, which is recorded as
-    an assumption. `program_a` saves decoding `a` again. Never raises for code that it cannot handle: the grade
-    is UNPROVED then.
+    an assumption. `program_a` saves decoding `a` again. `is_compiled`: CPython's compiler made `b`, and the code inside
+    it that `a` does not have. Never raises for code that it cannot handle: the grade is UNPROVED then.
     """
-    proof = Proof(constant_globals, frozenset(own_names), own_names_inside, drops_self_stores)
+    proof = Proof(constant_globals, frozenset(own_names), own_names_inside, drops_self_stores, is_compiled)
     return proof.verdict(a, b, program_a, nested=False)
 
 
@@ -58,17 +59,19 @@ class Proof:
         own_names: FrozenSet[str],
         own_names_inside: Callable[[CodeType], Collection[str]] | None = None,
         drops_self_stores: bool = False,
+        is_compiled: bool = False,
     ) -> None:
         self.constant_globals = constant_globals
         self.own_names = own_names
         self.own_names_inside = own_names_inside or (lambda code: ())
         self.drops_self_stores = drops_self_stores
+        self.is_compiled = is_compiled
         self.nested: Dict[Tuple[int, int], Verdict] = {}
 
     def verdict(self, a: CodeType, b: CodeType, program_a: Program | None, nested: bool) -> Verdict:
         """Return the verdict on one pair."""
         if a is b or identical(a, b):
-            why = _problem_of_identical(a, b, program_a)
+            why = _problem_of_identical(a, b, self.is_compiled)
             if why is not None:
                 return Verdict(Grade.UNPROVED, reason=f"not well formed: {why}")
             inner = tuple([pair for pair in zip(a.co_consts, b.co_consts) if isinstance(pair[0], CodeType)])
@@ -81,7 +84,8 @@ class Proof:
         if why is not None:
             return Verdict(Grade.UNPROVED, reason=f"not well formed: {why}")
         try:
-            program_a, program_b = filled_one_by_one(program_a or decode(a), decode(b))
+            verified_a = decode(a) if program_a is None else verified(program_a)
+            program_a, program_b = filled_one_by_one(verified_a, decode(b))
         except Malformed as error:
             return Verdict(Grade.UNPROVED, reason=f"not well formed: {error}")
         except Exception as error:
@@ -233,16 +237,16 @@ class _NestedDiffers(Exception):
         self.verdict = Verdict(inner.grade, divergence=found, reason=inner.reason and inside + inner.reason)
 
 
-def _problem_of_identical(a: CodeType, b: CodeType, program_a: Program | None) -> str | None:
+def _problem_of_identical(a: CodeType, b: CodeType, is_compiled: bool) -> str | None:
     """Return what is wrong with two codes that agree in every bit, or with codes inside them; None if nothing is.
 
-    With `program_a`, `a` is verified, and `b` was compiled from text: inside it only code objects of `a` that it kept
-    are not.
+    If CPython's compiler made `b`, it is well formed, and so is `a`, but for code objects of `a` that `b` has kept, and
+    for the size of the stack, which may be smaller.
     """
     work = [(a, b)]
     while work:
         one, other = work.pop()
-        if program_a is None or (one is other and one is not a):
+        if not is_compiled or one is other or one.co_stacksize != other.co_stacksize:
             why = problem(one)
             if why is not None:
                 return why if one is a else f"in {one.co_name}: {why}"
@@ -254,7 +258,7 @@ def _problem_of_shared(a: CodeType, b: CodeType) -> str | None:
     """Return what is wrong with a code object inside `a` that `b` has kept, or None."""
     kept = {id(const) for const in b.co_consts if isinstance(const, CodeType)}
     for inner in [const for const in a.co_consts if id(const) in kept]:
-        why = _problem_of_identical(inner, inner, None)
+        why = _problem_of_identical(inner, inner, is_compiled=False)
         if why is not None:
             return f"in {inner.co_name}: {why}"
     return None

@@ -43,8 +43,8 @@ def compile_like(
     `constants` placeholders to their values. `shown` is the text of `tree` if it was already printed: it is compiled
     without printing it again. With `has_scope`, it includes a function that binds the free variables.
     `kept` are code objects inside `original` that the text does not spell; they are put back unchanged.
-    `is_generated`: a code generator made the original. Then the code must make every cell that the original makes, since
-    torch refuses any other, and what the module around it imports does not show.
+    `is_generated`: a code generator made the original. Then the code must make every cell that the original makes
+    (torch refuses any other), and does not show what the module around it imports.
     """
     body: List[s.Statement] = tree.body
     is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function

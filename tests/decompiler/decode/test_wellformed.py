@@ -12,8 +12,9 @@ import pytest
 from decompile_tools import function_code
 
 from depyf.decompiler import Grade, decompile_frame
+from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
-from depyf.decompiler.decode import problem
+from depyf.decompiler.decode import decode, problem
 from depyf.decompiler.decode.instructions import OPCODE_TABLES, Raw, raw_instructions
 from depyf.decompiler.prove import Assumption, prove
 
@@ -52,6 +53,9 @@ def assert_is_unproved(original: CodeType, other: CodeType, reason: str) -> None
     assert verdict.grade is Grade.UNPROVED and re.search(reason, verdict.reason), verdict
     for verdict in (prove(original, other), prove(other, original)):
         assert verdict.grade in (Grade.UNPROVED, Grade.REFUTED), verdict
+    result = decompile_frame(other)  # the first rung is tried before the code is verified
+    assert result.verdict.grade is Grade.UNPROVED and re.search(f"not well formed: .*({reason})", result.verdict.reason)
+    assert not result.bugs
 
 
 def test_a_call_with_more_arguments_than_the_stack_holds_is_not_proved() -> None:
@@ -271,3 +275,20 @@ def test_a_function_over_what_may_be_no_cell_is_proved_only_if_closures_are_cell
     other = changed(code, CLOSURE, to="LOAD_FAST", arg=1)
     result = decompile_frame(other)
     assert result.proved and Assumption.CLOSURES_ARE_CELLS in result.verdict.assumptions, result.source
+
+
+def test_code_whose_meaning_depends_on_it_is_verified_before_it_is_decoded() -> None:
+    closure = function_code("def f(a): return g(a, lambda: a)").replace(co_stacksize=1)
+    many = "".join(f"a.x{number}\n " for number in range(300))  # more names than one byte counts
+    for code in (closure, function_code(f"def f(a):\n {many}g(a, a)").replace(co_stacksize=1)):
+        with pytest.raises(Malformed):
+            decode(code, verifies=False)
+
+
+def test_a_program_that_was_not_verified_is_verified_before_it_is_proved() -> None:
+    malformed = CALL.replace(co_stacksize=1)
+    program = decode(malformed, verifies=False)
+    assert not program.is_verified
+    other = function_code("def f(a):\n b = g\n return b(a)")
+    for compiled in (CALL, other):
+        assert prove(malformed, compiled, program_a=program, is_compiled=True).grade is Grade.UNPROVED
