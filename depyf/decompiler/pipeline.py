@@ -66,9 +66,12 @@ def decompile_frame(
     request = Request(code, generator, reference, filename, renames, hints, function, stands_alone)
     failures = Failures()
     worst: Optional[Verdict] = None
+    inside = Inside(code, generator)
     for rung, is_mixed in _ladder(code, bool(request.own_locals)):
+        if inside.is_unproved and rung is not WITH_LISTINGS:
+            continue
         try:
-            result = _attempt(request, rung, is_mixed)
+            result = _attempt(request, rung, inside if is_mixed else None)
         except Malformed as error:
             failures.add(rung.name, f"not well formed: {error}")
             if problem(code) is not None:  # not only of a function inside, which other rungs may show as it is
@@ -128,13 +131,13 @@ def _ladder(code: CodeType, has_own_locals: bool) -> Iterator[Tuple[Rung, bool]]
         yield WITH_LISTINGS, True
 
 
-def _attempt(request: Request, rung: Rung, is_mixed: bool) -> Decompilation:
-    """Try one rung."""
-    if rung is IDIOMS and not is_mixed:
+def _attempt(request: Request, rung: Rung, inside: Optional[Inside]) -> Decompilation:
+    """Try one rung; with `inside`, each code object inside takes the rung that suits it."""
+    if inside is None and rung is IDIOMS:
         return _unverified_attempt(request)
-    if not is_mixed:
+    if inside is None:
         return Attempt(request, rung).run()
-    inner = rungs_inside(request.code, request.generator)
+    inner = inside.rungs()
     if rung is WITH_LISTINGS:
         return Attempt(request, rung, inner, listed_inside(request.code, inner, request.renames)).run()
     result = Attempt(request, rung, inner).run()
@@ -171,17 +174,43 @@ def _verify_inside(code: CodeType) -> None:
         work.extend([const for const in current.co_consts if isinstance(const, CodeType)])
 
 
-def rungs_inside(code: CodeType, generator: CodeGenerator) -> Dict[CodeType, Rung]:
-    """Return the first rung that is proved for each code object inside this one.
+class Inside:
+    """The code objects inside one, and the first rung that is proved for each, found once.
 
-    So one function that needs another rung does not decide how its whole module is written.
+    So one function that needs another rung does not decide how its whole module is written, and one that has no proved
+    text does not cost as many attempts as there are rungs at every level around it.
     """
+
+    def __init__(self, code: CodeType, generator: CodeGenerator) -> None:
+        self.code = code
+        self.generator = generator
+        self.found: Optional[Dict[CodeType, Rung]] = None
+
+    def rungs(self) -> Dict[CodeType, Rung]:
+        """Return the first rung that is proved for each code object inside."""
+        if self.found is None:
+            self.found = _rungs_inside(self.code, self.generator)
+        return self.found
+
+    @property
+    def is_unproved(self) -> bool:
+        """Whether a function or class inside is known to have no proved text, so that neither has this one."""
+        return self.found is not None and not _are_proved_inside(self.code, self.found)
+
+
+def _are_proved_inside(code: CodeType, found: Dict[CodeType, Rung]) -> bool:
+    """Return whether all functions and classes right inside a code object are proved."""
+    inside = [const for const in code.co_consts if isinstance(const, CodeType)]
+    return all(inner in found for inner in inside if not inner.co_name.startswith("<"))
+
+
+def _rungs_inside(code: CodeType, generator: CodeGenerator) -> Dict[CodeType, Rung]:
     found: Dict[CodeType, Rung] = {}
     for inner in code.co_consts:
         if not isinstance(inner, CodeType):
             continue
-        found.update(rungs_inside(inner, generator))
-        for rung in RUNGS:
+        found.update(_rungs_inside(inner, generator))
+        for rung in RUNGS if _are_proved_inside(inner, found) else ():
             try:
                 if rung.drops_locals and Attempt(Request(inner, generator), rung, found).run().proved:
                     found[inner] = rung

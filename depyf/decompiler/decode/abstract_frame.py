@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, Sequence, Tuple
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.decode.code_layout import Layout, fail
 from depyf.decompiler.decode.instructions import Raw
-from depyf.decompiler.decode.stack_kinds import ANY, NULL, in_words
+from depyf.decompiler.decode.stack_kinds import ANY, NULL, PREVIOUS, in_words
 from depyf.decompiler.decode.variable_slots import Slots
 
 Special = Optional[Tuple[int, int, Any]]
@@ -62,8 +62,8 @@ class AbstractFrame:
             self.underflow(raw, count)
         special = self.special
         while special is not None and special[0] >= depth:
-            if special[1] & NULL:
-                fail(raw, "takes NULL for an object")
+            if special[1] & (NULL | PREVIOUS):
+                fail(raw, f"takes {'NULL' if special[1] & NULL else 'a saved exception'} for an object")
             special = special[2]
         self.special, self.depth = special, depth
 

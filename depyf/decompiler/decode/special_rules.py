@@ -26,6 +26,7 @@ from depyf.decompiler.decode.stack_kinds import (
     NO_CELL,
     NONE,
     NULL,
+    PREVIOUS,
     SET,
 )
 
@@ -60,6 +61,8 @@ def _store(frame: AbstractFrame, raw: Raw, slot: int) -> None:
     if frame.depth <= frame.floor:
         frame.underflow(raw, 1)
     before, kind = frame.held, frame.kind_at(1)
+    if kind & PREVIOUS:
+        fail(raw, "takes a saved exception for an object")
     frame.held = frame.slots.stored(before, slot, kind)
     if slot in frame.slots.cells:
         frame.slots.note(raw, slot, "STORE_LOCAL", kind == CELL)
@@ -107,6 +110,8 @@ def _store_store(frame: AbstractFrame, index: int, raw: Raw) -> None:
 def _make_cell(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg not in frame.slots.cells or raw.arg in frame.slots.namesakes:
         fail(raw, f"makes a cell of variable {raw.arg}, which is none")
+    if frame.slots.may_hold_cell(frame.held, raw.arg):
+        fail(raw, f"makes a cell of {frame.slots.names[raw.arg]}, which holds one")
     frame.held = frame.slots.stored(frame.held, raw.arg, CELL)
     frame.has_changed = True
 
@@ -114,6 +119,8 @@ def _make_cell(frame: AbstractFrame, index: int, raw: Raw) -> None:
 def _copy_free_vars(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg != len(frame.slots.free):
         fail(raw, f"copies {raw.arg} free variables of {len(frame.slots.free)}")
+    if any(frame.slots.may_hold_cell(frame.held, slot) for slot in frame.slots.free):
+        fail(raw, "copies the free variables again")
     frame.held = frame.slots.with_free_cells(frame.held)
     frame.has_changed = True
 
@@ -381,6 +388,14 @@ def _async_gen_wrap(frame: AbstractFrame, index: int, raw: Raw) -> None:
     frame.change(raw, 1, (ANY,))
 
 
+def _pop_except(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Take the saved exception, which no other instruction may: the one handled now would stay when the frame ends."""
+    frame.check(raw, (Operand(1, PREVIOUS, True),))
+    if frame.depth <= frame.floor:
+        frame.underflow(raw, 1)
+    frame.drop(1)
+
+
 def _reraise(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg > 2:
         _no_meaning(raw)
@@ -458,8 +473,9 @@ SPECIAL: Dict[str, Rule] = {
     "BUILD_TUPLE": _build_tuple, "BUILD_STRING": _build(ANY), "BUILD_LIST": _build(LIST), "BUILD_SET": _build(SET),
     "BUILD_MAP": _build_map, "BUILD_CONST_KEY_MAP": _const_key_map, "COMPARE_OP": _compare,
     "UNPACK_SEQUENCE": _unpack, "UNPACK_EX": _unpack, "CALL_INTRINSIC_1": _intrinsic, "CALL_INTRINSIC_2": _intrinsic,
-    "RERAISE": _reraise, "FOR_ITER": _for_iter, "SEND": _only_in_generators, "YIELD_VALUE": _yield_value,
-    "RESUME": _resume, "RETURN_GENERATOR": _in_generators(0, (ANY,)), "END_SEND": _in_generators(2, (ANY,)),
+    "POP_EXCEPT": _pop_except, "RERAISE": _reraise, "FOR_ITER": _for_iter, "SEND": _only_in_generators,
+    "YIELD_VALUE": _yield_value, "RESUME": _resume, "RETURN_GENERATOR": _in_generators(0, (ANY,)),
+    "END_SEND": _in_generators(2, (ANY,)),
     "CLEANUP_THROW": _in_generators(3, (NONE, ANY), Operand(1, EXCEPTION, True)), "ASYNC_GEN_WRAP": _async_gen_wrap,
     "JUMP_IF_FALSE_OR_POP": _nothing, "JUMP_IF_TRUE_OR_POP": _nothing,
 }  # fmt: skip

@@ -97,6 +97,10 @@ class Slots:
             fail(raw, f"finds a cell in {self.names[slot]} on one path and none on another")
         return CELL if is_cell else NO_CELL
 
+    def may_hold_cell(self, held: int, slot: int) -> bool:
+        """Return whether there is a cell in a slot on some path."""
+        return bool(held >> 2 * self.size + slot & 1)
+
     def check_cell(self, raw: Raw, held: int, slot: int) -> None:
         """Raise Malformed unless there is a cell in the slot."""
         self.check(raw, slot)

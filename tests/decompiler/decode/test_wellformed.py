@@ -292,3 +292,17 @@ def test_a_program_that_was_not_verified_is_verified_before_it_is_proved() -> No
     other = function_code("def f(a):\n b = g\n return b(a)")
     for compiled in (CALL, other):
         assert prove(malformed, compiled, program_a=program, is_compiled=True).grade is Grade.UNPROVED
+
+
+@pytest.mark.parametrize("to", ["POP_TOP", "STORE_FAST"])
+def test_an_exception_that_stays_the_one_handled_after_the_frame_is_not_proved(to: str) -> None:
+    code = function_code("def f(a):\n try:\n  a()\n except E:\n  g()\n return a")
+    assert_is_unproved(code, changed(code, "POP_EXCEPT", to=to, arg=0), "a saved exception for an object")
+
+
+def test_a_cell_made_of_a_cell_is_not_proved() -> None:
+    code = function_code("def f(a):\n lambda: a\n return g")
+    (place,) = places(code, "LOAD_GLOBAL")
+    twice = code.co_code[: place.start] + bytes([NUMBERS["MAKE_CELL"], 0]) + code.co_code[place.start :]
+    found = problem(code.replace(co_code=twice))
+    assert found is not None and "which holds one" in found
