@@ -183,7 +183,7 @@ def phases_of(name: str, folder: str) -> Iterator[Tuple[str, Dict[str, Any]]]:
     environment = {
         **os.environ,
         "INDUCTOR_PROVENANCE": "1",
-        "TORCHINDUCTOR_CACHE_DIR": os.path.join(folder, "cache"),
+        "TORCHINDUCTOR_CACHE_DIR": os.path.join(os.path.dirname(folder), "cache"),  # with the headers, compiled once
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     for phase in ("truth", *PHASES):
@@ -208,9 +208,9 @@ def main() -> int:
     options = parser.parse_args()
     if options.child:
         return child(options.child, options.folder, options.programs)
-    failures = 0
+    failures, top = 0, os.path.abspath(options.keep or tempfile.mkdtemp())
     for name in options.programs.split(","):
-        folder = os.path.join(options.keep or tempfile.mkdtemp(), name)
+        folder = os.path.join(top, name)
         os.makedirs(folder, exist_ok=True)
         for phase, row in phases_of(name, folder):
             wrong = row.pop("wrong")
@@ -218,8 +218,8 @@ def main() -> int:
             print(f"{name:15} {phase:6} {' '.join(f'{k} {v}' for k, v in row.items())} wrong {len(wrong)}", flush=True)
             for line in wrong[:5]:
                 print("    " + line)
-        if not options.keep:
-            shutil.rmtree(os.path.dirname(folder), ignore_errors=True)
+    if not options.keep:
+        shutil.rmtree(top, ignore_errors=True)
     print(f"{failures} wrong")
     return 1 if failures else 0
 

@@ -12,10 +12,15 @@ from depyf.line_table.folders import FolderTable
 from depyf.line_table.questions import Found, FromFile, FromUser
 from depyf.line_table.rows import Row
 from depyf.record.records import Location
-from depyf.record.vocabulary import KERNEL, TRANSFORMED_CODE
+from depyf.record.vocabulary import BY_BYTECODE, BY_PROOF, BY_RESUME, KERNEL, TRANSFORMED_CODE
 from depyf.text.lines import printable
 
 _WIDEST = 120
+_IN_WORDS = {
+    BY_PROOF: "the proof of the text",
+    BY_BYTECODE: "the bytecode that it was written for",
+    BY_RESUME: "the call of the resume function",
+}
 _ANNOTATION = re.compile(r'(?<=\w): "[^"]*"(?= = )')  # shape, type and device of a node's value
 
 
@@ -43,12 +48,16 @@ def _by_stage(rows: Iterable[Row]) -> Iterator[Tuple[str, List[Row]]]:
     groups: Dict[str, List[Row]] = {}
     for row in rows:
         if not row.last_line:  # a kernel is listed by its calls
-            groups.setdefault(f"{_stage(row)}, by {row.basis}", []).append(row)
+            groups.setdefault(f"{_stage(row)}, by {_basis(row)}", []).append(row)
     return iter(groups.items())
 
 
 def _stage(row: Row) -> str:
     return f"{row.stage} ({row.made_for})" if row.made_for else row.stage
+
+
+def _basis(row: Row) -> str:
+    return _IN_WORDS.get(row.basis, row.basis)
 
 
 def _made(folder: FolderTable, row: Row, answer: FromUser) -> str:
@@ -76,6 +85,8 @@ def _note(row: Row, answer: FromUser) -> str:
 
 def _not_known(found: Found) -> Iterator[str]:
     """Yield what the folder lacks: kernels and nodes of the same graphs of which no line is known."""
+    if not found.folder.record.complete:
+        yield f"not known: what came later, since the program was killed or still runs: `finish` {found.folder.path}"
     graphs = {row.file.split(".")[0] for row in found.rows if row.stage != TRANSFORMED_CODE}
     unknown: Dict[Tuple[str, str], int] = {}
     for row in found.folder.table.rows:
@@ -98,7 +109,7 @@ def _of_file(answer: FromFile) -> Iterator[str]:
             name = f"{row.name}, " if row.name and row.stage != TRANSFORMED_CODE else ""
             text = "" if row.last_line else f": {_cut(_text(found.folder, row))}"
             yield f"{os.path.join(found.folder.path, row.file)}:{row.line}{text}"
-            yield f"{name}{_stage(row)}, stems by {row.basis} from:"
+            yield f"{name}{_stage(row)}, stems by {_basis(row)} from:"
             yield from dict.fromkeys(map(_stack, rows))
 
 
