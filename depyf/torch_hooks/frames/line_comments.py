@@ -1,5 +1,6 @@
 """Line comments: the user's line behind each line of transformed code that stems from one.
 
+    graph_out_0 = __compiled_fn_2(x)  # err.py:10-12
     w = deep(z, d)  # err.py:13: w = deep(z, d)
     return __resume_at_96_6([], [], w)  # after err.py:13: w = deep(z, d)
 
@@ -20,7 +21,7 @@ from types import CodeType
 from typing import Dict, FrozenSet, Iterable, Iterator, List, Sequence, Set, Tuple
 
 from depyf.decompiler.bytecode.location_table import Position
-from depyf.record.vocabulary import BY_RESUME
+from depyf.record.vocabulary import BY_GRAPH, BY_RESUME
 from depyf.text.python_source import printable
 from depyf.text.quoted_strings import without_strings
 from depyf.torch_hooks.frames.line_links import UserLine
@@ -67,14 +68,21 @@ def with_comments(text: str, lines: Sequence[UserLine], source: UserSource, path
 
 def _comment(lines: Sequence[UserLine], source: UserSource, paths: ShortPaths, width: int) -> str:
     """Return the comment of one line: at most `width` columns where the place alone is no longer."""
-    numbers = sorted({one.position[0] or 0 for one in lines})
+    numbers = sorted({number for one in lines for number in _numbers(one)})
     after = "after " if all(one.found_by == BY_RESUME for one in lines) else ""
     place = f"# {after}{paths.of(source.file)}:{_ranges(numbers)}"
-    code = source.line(numbers[0], [one.position for one in lines])
+    is_range = lines[0].found_by == BY_GRAPH and len(numbers) > 1
+    code = "" if is_range else source.line(numbers[0], [one.position for one in lines])
     room = width - len(place) - 2
     if len(code) > room:
         code = code[: room - len(_ELLIPSIS)].rstrip() + _ELLIPSIS if room >= _FEWEST + len(_ELLIPSIS) else ""
     return printable(f"{place}: {code}" if code else place)
+
+
+def _numbers(line: UserLine) -> Iterable[int]:
+    """Return the user's lines that a line stems from: all from first to last for the call of a graph."""
+    first, last = line.position[0] or 0, line.position[1] or 0
+    return range(first, last + 1) if line.found_by == BY_GRAPH else [first]
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -8,7 +8,8 @@ to be one of the user's code: with `nested_graph_breaks`, older versions of torc
 
 The decompiler has the other half, the line of the text that each instruction belongs to
 (`depyf.decompiler.attempt.matched_lines`). A line to which no copied instruction leads was made up, and gets no link;
-except for the call of a resume function, which has that of the graph break it continues after.
+except for the call of a resume function, which has that of the graph break it continues after, and the call of a graph,
+which stands for a range of lines.
 
 Code that runs in place of Dynamo's has the positions of its file. It carries the links among its constants, for a later
 session or `inspect`, which find nothing but this code in Dynamo's cache.
@@ -24,8 +25,8 @@ from typing import Dict, Iterable, List, Mapping, NamedTuple, Set, Tuple
 
 from depyf.decompiler.attempt.matched_lines import silent_lines
 from depyf.decompiler.bytecode.location_table import Position, lines_of, positions_of
-from depyf.record.records import LineLink
-from depyf.record.vocabulary import BY_BYTECODE, BY_PROOF, BY_RESUME
+from depyf.record.records import LineLink, NodeSource
+from depyf.record.vocabulary import BY_BYTECODE, BY_GRAPH, BY_PROOF, BY_RESUME
 from depyf.torch_hooks.frames.decompiled_text import Decompiled
 
 _START_OF_FRAME = (0, 0)  # columns of instructions that belong to no statement
@@ -35,6 +36,7 @@ _WITH_COLUMNS = re.compile(rb"[\x80-\xe7]|[\xf0-\xf7]" + _NUMBER + _NUMBER + rb"
 _DEFINITION = re.compile(r"^ *(?:async )?def (?!__enclosing_scope_of_)", re.MULTILINE)
 _RETURNS = frozenset(number for name, number in opcode.opmap.items() if name.startswith("RETURN_"))
 _RESUME = re.compile(r"\b__resume_at_\d+_\d+\b")
+_GRAPH_CALL = re.compile(r"\b__compiled_fn_\d+\(")
 _CARRIED = "depyf: the user's lines"
 
 
@@ -69,9 +71,27 @@ def user_lines(code: CodeType, new_code: CodeType, result: Decompiled) -> Tuple[
     return tuple(sorted(lines, key=lambda one: (one.line, one.position[0] or 0, one.position[2] or 0, one.found_by)))
 
 
+def with_graph_call(
+    lines: Tuple[UserLine, ...], code: CodeType, result: Decompiled, sources: Iterable[NodeSource]
+) -> Tuple[UserLine, ...]:
+    """Add the call of the graph whose nodes have these `sources`: it stands for a range of lines of `code`."""
+    calls = [source.calls[0] for source in sources]
+    if not calls or any(call.file != code.co_filename for call in calls):
+        return lines
+    numbers = [call.line for call in calls]
+    linked = {one.line for one in lines}
+    text = enumerate(result.source.split("\n"), start=1)
+    found = [number for number, line in text if _GRAPH_CALL.search(line) and number not in linked]
+    position = (min(numbers), max(numbers), None, None)
+    return tuple(
+        sorted([*lines, *[UserLine(number, position, BY_GRAPH) for number in found]], key=lambda one: one.line)
+    )
+
+
 def line_links(code: CodeType, lines: Iterable[UserLine]) -> Tuple[LineLink, ...]:
-    """Return the links of a frame of `code` as they are recorded."""
-    links = [LineLink(line, code.co_filename, position[0] or 0, found_by) for line, position, found_by in lines]
+    """Return the links of a frame of `code` as they are recorded: which lines a graph is made of is recorded there."""
+    own = [one for one in lines if one.found_by != BY_GRAPH]
+    links = [LineLink(line, code.co_filename, position[0] or 0, found_by) for line, position, found_by in own]
     return tuple(dict.fromkeys(links))
 
 

@@ -8,7 +8,7 @@ from typing import Dict, List, Tuple
 
 from depyf.decompiler.recompile.relabelling import relabel
 from depyf.problems import Problems
-from depyf.record.records import FrameRecord, GuardRecord
+from depyf.record.records import FrameRecord, GuardRecord, NodeSource
 from depyf.record.vocabulary import RELABELLED, REPLACED, UNTOUCHED, Installed
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
@@ -17,7 +17,7 @@ from depyf.torch_hooks.frames.bytecode_files import dump_code
 from depyf.torch_hooks.frames.decompiled_text import Decompiled, decompile_or_list, fits
 from depyf.torch_hooks.frames.functions import Functions, resume_parameters
 from depyf.torch_hooks.frames.line_comments import ShortPaths, UserSource, with_comments
-from depyf.torch_hooks.frames.line_links import UserLine, carrying, line_links, user_lines
+from depyf.torch_hooks.frames.line_links import UserLine, carrying, line_links, user_lines, with_graph_call
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import Renames
 
@@ -43,15 +43,27 @@ class Frames:
         # compile id -> the newest frame with it: after a reset Dynamo counts from the start again
         self._places = {frame.compile_id: place for place, frame in enumerate(earlier)}
 
-    def add(self, code: CodeType, new_code: CodeType, compile_id: str) -> CodeType:
-        """Write the frame that Dynamo made of `code`; return the code to run in place of `new_code`."""
-        return self._add(code, new_code, compile_id, is_new=True)
+    def add(
+        self, code: CodeType, new_code: CodeType, compile_id: str, sources: Tuple[NodeSource, ...] = ()
+    ) -> CodeType:
+        """Write the frame that Dynamo made of `code`; return the code to run in place of `new_code`.
+
+        `sources` are those of the graph that it calls.
+        """
+        return self._add(code, new_code, compile_id, is_new=True, sources=sources)
 
     def add_cached(self, code: CodeType, new_code: CodeType, compile_id: str) -> None:
         """Write a version from Dynamo's cache: what runs for it can be shown, but not replaced any more."""
         self._add(code, new_code, compile_id, is_new=False)
 
-    def _add(self, code: CodeType, new_code: CodeType, compile_id: str, is_new: bool) -> CodeType:
+    def _add(
+        self,
+        code: CodeType,
+        new_code: CodeType,
+        compile_id: str,
+        is_new: bool,
+        sources: Tuple[NodeSource, ...] = (),
+    ) -> CodeType:
         key = self._functions.key_of(code)
         template = "__transformed_code_{}_for_" + file_stem(code.co_name) + ".py"
         index = self._folder.number(template)
@@ -62,7 +74,7 @@ class Frames:
         with self._problems.shield("looking up the resume functions of a frame"):
             hints = dict(resume_parameters(code, new_code))
         result = decompile_or_list(new_code, code, path, renames, hints, self._problems)
-        source, lines = self._user_lines(code, new_code, result)
+        source, lines = self._user_lines(code, new_code, result, sources)
         installed: Installed
         is_original = new_code is code  # another program's hook may return it
         if (
@@ -99,10 +111,12 @@ class Frames:
                 self._write_bytecode(code, new_code, result, renames)
         return to_run
 
-    def _user_lines(self, code: CodeType, new_code: CodeType, result: Decompiled) -> Tuple[str, Tuple[UserLine, ...]]:
+    def _user_lines(
+        self, code: CodeType, new_code: CodeType, result: Decompiled, sources: Tuple[NodeSource, ...]
+    ) -> Tuple[str, Tuple[UserLine, ...]]:
         """Return the text with the user's line beside each that stems from one, and those lines."""
         with self._problems.shield("finding the user's lines of a frame"):
-            lines = user_lines(code, new_code, result)
+            lines = with_graph_call(user_lines(code, new_code, result), code, result, sources)
             return with_comments(result.source, lines, UserSource(code), self._short_paths), lines
         return result.source, ()
 

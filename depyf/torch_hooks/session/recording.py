@@ -104,7 +104,7 @@ class Recording:
         """Write the frame that Dynamo made of `code`; return its compile id and the code to run."""
         compile_id = self._current_compile_id()
         compilation = self.compilations.of(compile_id)
-        to_run = self.frames.add(code, new_code, compile_id)
+        to_run = self.frames.add(code, new_code, compile_id, compilation.sources)
         compilation.frame = len(self.frames.records) - 1
         self._new_codes[compilation.frame] = new_code
         with self.problems.shield("tying a frame to its graph"):

@@ -85,6 +85,16 @@ def inner(x, n):
     return x * 2
 
 
+def helper(x):
+    return x.sin()
+
+
+def one_graph(x):
+    y = x + 1
+    y = helper(y)
+    return y.cos()
+
+
 def nested(x):
     y = inner(x + 1, 1)
     return inner(y, 2) + sum([step(y) for _ in range(2)])
@@ -188,12 +198,21 @@ def test_the_record_has_the_links_that_the_comments_show(program, tmp_path):
         assert text.startswith(frame.source)
         for number, line in enumerate(text.split("\n"), start=1):
             found = re.search(r"  # (after )?program\.py:(\d+)", line)
-            if found:
+            if found and "__compiled_fn_" not in line:
                 shown.add((frame.file, number, int(found[2]), bool(found[1])))
         for link in frame.line_links:
             assert link.user_file == program.__file__
             links.add((frame.file, link.line, link.user_line, link.found_by == BY_RESUME))
     assert links == shown and {found_by for *_, found_by in links} == {True, False}
+
+
+def test_the_call_of_a_graph_names_the_lines_that_it_stands_for(program, tmp_path):
+    record = compiled_in(tmp_path, program.one_graph)
+    first = PROGRAM.split("\n").index("def one_graph(x):") + 2
+    (frame,) = record.frames
+    (call,) = [line for line in frame.source.split("\n") if "__compiled_fn_" in line]
+    assert call.endswith(f"  # program.py:{first}-{first + 2}")
+    assert frame.line_links == (), "the record has the lines of each node of the graph"
 
 
 def test_a_later_session_finds_the_lines_of_code_that_an_earlier_one_installed(program, tmp_path):

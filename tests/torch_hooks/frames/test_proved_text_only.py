@@ -27,6 +27,7 @@ def run_with(monkeypatch, folder, grade, parameters="a, b", with_code=True):
             code=made if with_code else None,
             rung="idioms",
             lines=((0, 2),),
+            origins=(),
             bugs=(),
             verdict=types.SimpleNamespace(
                 grade=types.SimpleNamespace(name=grade),
