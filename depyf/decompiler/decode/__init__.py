@@ -157,6 +157,11 @@ def _fold_send_loops(ops: List[Op]) -> None:
         if op.kind != "SEND":
             continue
         target = op.target
+        after = index + 3  # SEND, YIELD, JUMP
+        if target > after and ops[after].kind != "CLEANUP_THROW":  # 3.11 may put a copy of what follows in between
+            ops[index + 1].kind, ops[index + 2].target = _GONE, target
+            op.kind, op.target = "YIELD_FROM", -1
+            continue
         for inside in range(index + 1, target):
             if ops[inside].kind in ("YIELD", "JUMP", "CLEANUP_THROW"):
                 ops[inside].kind = _GONE

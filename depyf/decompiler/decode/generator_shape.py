@@ -129,7 +129,7 @@ class GeneratorShape:
             fail(raw, "is in a loop that others jump into")
         around, inside = layout.handler_at(send), layout.handler_at(send + 1)
         if not layout.facts.send_loops_have_cleanup:
-            if end != send + 4 or not _same(around, inside):
+            if end < send + 4 or not _same(around, inside):
                 fail(raw, "is in a loop whose end or handler is elsewhere")
             return
         cleanup = -1 if inside is None or inside.lasti else inside.target

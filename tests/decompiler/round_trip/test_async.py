@@ -389,3 +389,7 @@ def test_an_asynchronous_comprehension_as_an_operand() -> None:
                 w = x if y else (u async for u in g)
                 return g(x in y in {u async for u in g})
     """)
+
+
+def test_an_await_that_ends_behind_a_copy_of_what_follows_it_is_well_formed() -> None:
+    assert_proved("async def f(a, b, d):\n    try:\n        b()\n    except E:\n        b if d else (await a)\n")
