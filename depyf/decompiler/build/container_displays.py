@@ -275,5 +275,5 @@ def takes_pairs(target: FreshDict, added: FreshDict, kind: str) -> bool:
     for the pairs up to the next `**`. (`provisional_nodes.spread` writes those of displays as pairs in the end.)
     """
     if None not in target.keys:
-        return kind == "DICT_UPDATE" or None not in added.keys
+        return None not in added.keys
     return kind == "DICT_MERGE" and target.keys[-1] is None and bool(added.keys) and None not in added.keys

@@ -12,7 +12,7 @@ from depyf.decompiler.build.imports import finish_import
 from depyf.decompiler.build.list_folding import fold_delete, fold_subscript
 from depyf.decompiler.build.rebinding import before_rebinding, freeze_tuple
 from depyf.decompiler.build.symbolic_frame import Frame
-from depyf.decompiler.build.symbolic_values import Cell, Fresh, ImportValue, Marker, Null, Slot
+from depyf.decompiler.build.symbolic_values import Cell, Fresh, FreshDict, ImportValue, Marker, Null, Slot
 from depyf.decompiler.build.unpacking import store_target
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
@@ -52,7 +52,18 @@ def op_copy(frame: Frame, op: Op) -> None:
     stack = frame.stack
     if op.arg > len(stack.values):
         raise Unstructured("COPY reaches below the stack")
+    if isinstance(stack.values[-1], (Fresh, FreshDict)) and is_place_copied(frame, op):
+        (node,) = take(frame, stack.pop())
+        event(frame, node)  # made once, and used by the read and the write
     stack.push(stack.values[-op.arg])
+
+
+def is_place_copied(frame: Frame, op: Op) -> bool:
+    """Return whether this op begins to copy owner and key of `x[k] += v`."""
+    ahead = frame.upcoming.ops[frame.upcoming.position : frame.upcoming.position + 2]
+    key = frame.stack.values[-1]
+    is_new = key.refs == 1 and key.name is None and not (isinstance(key, Fresh) and key.kind == "tuple")
+    return op.arg == 2 and is_new and [(one.kind, one.arg) for one in ahead] == [("COPY", 2), ("SUBSCR", None)]
 
 
 def op_push_null(frame: Frame, op: Op) -> None:

@@ -80,6 +80,8 @@ def _chain_at(block: Block, position: int) -> List[Found]:
     if op.kind == "MATCH_CLASS":
         position = _start_of_class(block, position)
     chain = _chain((block, position)) or []
+    if len(chain) == 1 and _is_plain_test(chain[0]):
+        chain = _chain((block, position), keeps_first=True) or []
     return [] if len(chain) == 1 and _is_plain_test(chain[0]) else chain
 
 
@@ -96,20 +98,29 @@ def _start_of_class(block: Block, position: int) -> int:
     return max(position, 0)
 
 
-def _chain(start: Cursor) -> Optional[List[Found]]:
-    """Return the cases from `start` on. Each but the last keeps the subject for the next one."""
+def _chain(start: Cursor, keeps_first: bool = False) -> Optional[List[Found]]:
+    """Return the cases from `start` on. Each but the last keeps the subject for the next one.
+
+    `keeps_first`: a first case that could be the last one, because the next drops the subject, is not.
+    """
     found: List[Found] = []
     while True:
-        last = _case(start, keeps=False)
+        last = _case(start, keeps=False) if found or not keeps_first else None
         if last is not None:
             return [*found, last]
         if found and _is_capture(start):
             return found
-        case = _case(start, keeps=True)
+        case = _case(start, keeps=True) or (_guarded_wildcard(start) if found else None)
         if case is None:
             return None
         found.append(case)
         start = case.otherwise
+
+
+def _guarded_wildcard(start: Cursor) -> Optional[Found]:
+    """Return `case _ if guard:`, of which some compilers leave the guard alone; None if there is none."""
+    guarded = _Case(start, keeps=True).guard(*start, None)
+    return Found(start, Place(), guarded[0], True, guarded[1], guarded[2]) if guarded is not None else None
 
 
 def _is_capture(cursor: Cursor) -> bool:
@@ -272,7 +283,7 @@ class _Case:
             if self.keeps and not is_body:
                 raise NoPattern("the subject is still there when the body begins")
             guard = self.joined
-        elif (self.keeps and not is_body) or (otherwise is not None and not self.keeps):
+        elif not self.keeps or not is_body:
             guarded = self.guard(block, position, otherwise)
             if guarded is not None:
                 guard, body, otherwise = guarded

@@ -14,6 +14,13 @@ import depyf
 from depyf.decompiler import DecompilationError, decompile_frame
 
 SAME_TEXT = {
+    "a list as the key of an augmented assignment": """
+        def f(table):
+            table[['a', c]] += 1
+            g(table)[[h(x)]] *= h(y)
+            table[{1: c}] -= 1
+            return {**{**table}}, {**{**table, 1: 2}, 3: 4}
+    """,
     "one name that both sides of a choice bind": """
         def f(g, h):
             a = (z := h) if g else (z := 's')

@@ -386,6 +386,23 @@ def test_is_proved(source: str) -> None:
 
 
 SAME_TEXT = {
+    "guards of cases that fit everything": """
+        def f(a):
+            match a:
+                case 1:
+                    c
+                case _ if z:
+                    d
+                case True:
+                    c
+            match a:
+                case 1:
+                    c
+                case _ if z:
+                    d
+                case _:
+                    e
+    """,
     "an alternative that takes everything, inside other patterns": """
         def f(x):
             match x:
