@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# (what shows that it occurs, its explanation); `_OCCURS` has the signs that are patterns.
+# (what shows that it occurs, its explanation); `_OCCURS` has the signs that are patterns, each behind a quick test.
 _TERMS = (
     ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_enter/exit: torch times the lines before the graph"),
     ("__import_", "__import_<a>_dot_<b>: the module a.b, as a global that Dynamo installed"),
@@ -31,11 +31,16 @@ _TERMS = (
         "__enclosing_scope_of_<f>(x, ...): the function around f, for the variables that f shares with it (nonlocal)",
     ),
     ("x = x", "x = x: Dynamo stores a variable that closures share once more, as it is"),
+    ("  # after ", "# after <file>:<line> behind a call: it continues with what follows that line of yours"),
     ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
 )
 _OCCURS = {
-    "x = x": re.compile(r"^ *(?P<name>[^\W\d]\w*) = (?P=name)(?:  #.*)?$", re.MULTILINE),
-    "__resume_at_ of a closure": re.compile(r"\b__resume_at_\w+\(\(lambda: .*\)\.__closure__\)"),
+    "  # after ": ("__resume_at_", re.compile(r"__resume_at_.*  # after [^:\n]+:\d+")),
+    "x = x": (".__closure__", re.compile(r"^ *(?P<name>[^\W\d]\w*) = (?P=name)(?:  #.*)?$", re.MULTILINE)),
+    "__resume_at_ of a closure": (
+        ".__closure__",
+        re.compile(r"\b__resume_at_\w+\(\(lambda: .*\)\.__closure__\)"),
+    ),
 }
 
 
@@ -48,4 +53,5 @@ def terms_used(text: str) -> list[str]:
 def _occurs(sign: str, text: str) -> bool:
     if sign not in _OCCURS:
         return sign in text
-    return ".__closure__" in text and _OCCURS[sign].search(text) is not None
+    needed, pattern = _OCCURS[sign]
+    return needed in text and pattern.search(text) is not None

@@ -1,0 +1,26 @@
+"""A word that Dynamo or depyf put into the code is explained where it occurs, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.report.generated_names import terms_used
+
+
+@pytest.mark.parametrize(
+    "text, explained",
+    [
+        ("    return __resume_at_50_3([], [], x)  # after err.py:12: print(x)\n", True),
+        ("    return __resume_at_50_3([], [], f(x))  # err.py:12: f(x)\n", False),
+        ("    return x  # after all: 1\n", False),
+    ],
+)
+def test_the_comment_behind_a_resume_call_is_explained(text, explained):
+    assert any("# after <file>:<line>" in line for line in terms_used(text)) is explained
+
+
+def test_a_self_store_is_explained_with_the_users_line_behind_it():
+    cells = "    y = (lambda: x).__closure__\n"
+    for line in ("    x = x\n", "    x = x  # err.py:12: x = x\n"):
+        assert any("x = x:" in term for term in terms_used(cells + line))
+    assert not any("x = x:" in term for term in terms_used(cells + "    x = z  # x = x\n"))
