@@ -72,7 +72,11 @@ class GeneratorShape:
         end = layout.instructions[stop + 1 : stop + 2]
         is_whole = end and end[0].opname == "RERAISE" and end[0].arg == 1 and not self.is_entered(stop)
         entries = [handler for handler in layout.handlers if handler is not None and handler.target == stop]
-        if not is_whole or any(handler.depth or not handler.lasti for handler in entries):
+        if (
+            not is_whole
+            or stop + 1 in layout.landings
+            or any(handler.depth or not handler.lasti for handler in entries)
+        ):
             fail(layout.instructions[stop], "is not in the handler that compilers emit")
         if layout.handler_at(stop) is not None or layout.handler_at(stop + 1) is not None:
             fail(layout.instructions[stop], "is itself under a handler")

@@ -33,7 +33,7 @@ from depyf.decompiler.decode.stack_kinds import (
 Rule = Callable[[AbstractFrame, int, Raw], None]
 
 
-def _constant(frame: AbstractFrame, index: int) -> Any:
+def pushed_constant(frame: AbstractFrame, index: int) -> Any:
     """Return the constant that the instruction at `index` is sure to have pushed; None if there is none."""
     layout = frame.layout
     if layout.opname(index) != "LOAD_CONST" or index + 1 in layout.landings:
@@ -243,7 +243,7 @@ def _call(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 def _call_kw(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    if not _are_names(_constant(frame, index - 1), raw.arg):
+    if not _are_names(pushed_constant(frame, index - 1), raw.arg):
         fail(raw, "has no names of its keyword arguments before it")
     _call_with(frame, raw, raw.arg + 1)
 
@@ -263,7 +263,7 @@ def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
     sets_after = frame.layout.facts.function_attributes_are_set_after
     if raw.arg > 15 or (raw.arg and sets_after):
         _no_meaning(raw)
-    code = _constant(frame, index - 1)
+    code = pushed_constant(frame, index - 1)
     if not isinstance(code, CodeType):
         fail(raw, "has no code object before it")
     following = frame.layout.instructions[index + 1 : index + 2]
@@ -302,7 +302,7 @@ def _set_function_attribute(frame: AbstractFrame, index: int, raw: Raw) -> None:
     part = CELL if raw.arg == 8 else DICT if raw.arg == 2 else ANY
     frame.check(raw, (Operand(1, FUNCTION, True), Operand(2, part, False)))
     if raw.arg == 8:
-        code = _constant(frame, index - 2)
+        code = pushed_constant(frame, index - 2)
         if not isinstance(code, CodeType):
             fail(raw, "does not follow its MAKE_FUNCTION")
         _check_closure(frame, index - 3, raw, code, True)
@@ -314,7 +314,7 @@ def _build_map(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 def _const_key_map(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    keys = _constant(frame, index - 1)
+    keys = pushed_constant(frame, index - 1)
     if not isinstance(keys, tuple) or len(keys) != raw.arg:
         fail(raw, "has no tuple of its keys before it")
     frame.change(raw, raw.arg + 1, (DICT,))
@@ -337,7 +337,7 @@ def _build_tuple(frame: AbstractFrame, index: int, raw: Raw) -> None:
 def _compare(frame: AbstractFrame, index: int, raw: Raw) -> None:
     """Lengths in patterns are compared without TO_BOOL: the result is a bool."""
     is_bool = frame.layout.facts.compare_can_convert and raw.arg & 16
-    if not is_bool and frame.depth > 1 and type(_constant(frame, index - 1)) is int:
+    if not is_bool and frame.depth > 1 and type(pushed_constant(frame, index - 1)) is int:
         is_bool = frame.kind_at(2) == INT
     frame.change(raw, 2, (BOOL if is_bool else ANY,))
 

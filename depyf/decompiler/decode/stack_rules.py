@@ -13,7 +13,7 @@ from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
 from depyf.decompiler.decode.code_layout import CONTROL, JUMPS, fail
 from depyf.decompiler.decode.instructions import Raw
-from depyf.decompiler.decode.special_rules import SPECIAL, Rule
+from depyf.decompiler.decode.special_rules import SPECIAL, Rule, pushed_constant
 from depyf.decompiler.decode.stack_kinds import (
     ANY,
     BOOL,
@@ -92,6 +92,18 @@ def _fixed(pops: int, pushes: Tuple[int, ...], operands: Tuple[Operand, ...]) ->
     return rule
 
 
+_A_BOOL = Operand(1, BOOL, True)
+
+
+def _of_bool(pops: int, pushes: Tuple[int, ...]) -> Rule:
+    def rule(frame: AbstractFrame, index: int, raw: Raw) -> None:
+        if not isinstance(pushed_constant(frame, index - 1), bool):
+            frame.check(raw, (_A_BOOL,))
+        frame.change(raw, pops, pushes)
+
+    return rule
+
+
 def _chosen(frame: AbstractFrame, index: int, raw: Raw) -> None:
     pops = _CHOSEN[raw.opname].get(raw.arg)
     if pops is None:
@@ -109,9 +121,10 @@ def rules_for(version: Version, locals_are_plain: bool) -> Dict[str, Tuple[int, 
     """
     facts = facts_for(version)
     operands = dict(_OPERANDS)
-    if facts.branches_need_bool:
-        operands.update(dict.fromkeys(_NEED_BOOL, (Operand(1, BOOL, True),)))
     functions = {name: _fixed(pops, pushes, operands.get(name, ())) for name, (pops, pushes) in FIXED.items()}
+    if facts.branches_need_bool:
+        operands.update(dict.fromkeys(_NEED_BOOL, (_A_BOOL,)))
+        functions.update({name: _of_bool(*FIXED[name]) for name in _NEED_BOOL})
     functions.update(SPECIAL)
     functions.update(dict.fromkeys(_CHOSEN, _chosen))
     functions["END_FOR"] = _fixed(3 - facts.for_iter_skips, (), ())

@@ -306,3 +306,18 @@ def test_a_cell_made_of_a_cell_is_not_proved() -> None:
     twice = code.co_code[: place.start] + bytes([NUMBERS["MAKE_CELL"], 0]) + code.co_code[place.start :]
     found = problem(code.replace(co_code=twice))
     assert found is not None and "which holds one" in found
+
+
+@pytest.mark.skipif(not RUNNING.generators_wrapped_in_handler, reason="the handler came with 3.12")
+def test_a_generator_whose_handler_only_raises_again_is_not_proved() -> None:
+    code = function_code("def f(a): return (b.c for b in a)")
+    (inner,) = [const for const in code.co_consts if type(const) is CodeType]
+    table = bytearray(inner.co_exceptiontable)
+    (stop,) = [raw.start // 2 for raw in places(inner, "CALL_INTRINSIC_1")]
+    assert table[2] == stop
+    table[2] += 1
+    assert_is_unproved(inner, inner.replace(co_exceptiontable=bytes(table)), "handler")
+
+
+def test_the_negation_of_a_constant_is_well_formed() -> None:
+    assert problem(compile("def h(y: not f''): pass", "<test>", "exec", dont_inherit=True)) is None
