@@ -12,7 +12,8 @@ from depyf.line_table.table import LineTable, build
 from depyf.record.records import SessionRecord
 from depyf.record.saved_form import from_json
 
-_MANIFEST = "manifest.json"
+# The second is its name where another program's file has the first.
+_MANIFESTS = ("manifest.json", "depyf_manifest.json")
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,16 @@ def read_tables(folder: str) -> Tuple[FolderTable, ...]:
 
 
 def _read_record(folder: str) -> SessionRecord:
+    path = next(filter(os.path.exists, (os.path.join(folder, name) for name in reversed(_MANIFESTS))), "")
     try:
-        with open(os.path.join(folder, _MANIFEST), encoding="utf-8") as stream:
+        with open(path, encoding="utf-8") as stream:
             return from_json(stream.read())
     except FileNotFoundError:
         what = "has no manifest.json" if os.path.isdir(folder) else "is no folder"
         hint = "give the folder that prepare_debug was given; after a program was killed, run `finish` on it first"
         raise UserError(f"{folder} {what}: {hint}") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{os.path.join(folder, _MANIFEST)} cannot be read: {error}") from error
+        raise UserError(f"{path} cannot be read: {error}") from error
 
 
 def _table(folder: str, record: SessionRecord) -> LineTable:

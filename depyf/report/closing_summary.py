@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import Callable, Dict, List, Tuple
+from typing import Callable, Dict, List, Mapping, Tuple
 
 from depyf.record.records import GraphBreak, SessionRecord
 from depyf.record.vocabulary import PROVED_GRADES
@@ -13,13 +13,18 @@ from depyf.report.skip_reasons import has_library_path, one_line, worth_a_line
 _MOST_BREAKS = 5
 _MOST_SKIPS = 5
 _MOST_RECOMPILED = 3
+_MOST_KEPT = 3
 
 
-def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] = bool) -> str:
+def render(
+    record: SessionRecord, folder: str, is_there: Callable[[str], bool] = bool, kept: Mapping[str, str] = {}
+) -> str:
     """Return a short summary for a terminal: what was compiled, where the graphs broke, what to open first.
 
-    `is_there` returns whether a file can be opened: somebody may have removed the folder meanwhile.
+    `is_there` returns whether a file can be opened: somebody may have removed the folder meanwhile. `kept` maps the
+    names of files in the folder that are not depyf's to the names that depyf's own took instead.
     """
+    manifest = kept.get("manifest.json", "manifest.json")
     proved = sum(frame.grade in PROVED_GRADES for frame in record.frames)
     breaks = distinct_breaks(record)
     cached = sum(frame.from_cache for frame in record.frames)
@@ -35,9 +40,9 @@ def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] =
     for graph_break in breaks[:_MOST_BREAKS]:
         lines.append(f"  graph break at {_place(graph_break)}{_reached_from(graph_break)}: {graph_break.reason}")
     if len(breaks) > _MOST_BREAKS:
-        lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see manifest.json")
+        lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see {manifest}")
     lines += _recompiled(record)
-    lines += _not_compiled(record)
+    lines += _not_compiled(record, manifest)
     if not record.frames and not record.graphs and not breaks and not record.skipped:
         lines.append("  nothing was compiled: is a compiled function called inside the context? (torch.export compiles")
         lines.append("  nothing unless strict=True)")
@@ -45,11 +50,21 @@ def render(record: SessionRecord, folder: str, is_there: Callable[[str], bool] =
     first = next((path for path in paths if is_there(path)), None)
     if first is not None:
         lines.append(f"  open first: {first}")
+    lines += _kept(kept)
     if record.lost_files is not None:
         lines.append(f"  {record.lost_files}")
     if record.problems:
         lines.append(f"  {_count(len(record.problems), 'problem')} inside depyf, see the log")
     return "\n".join(lines)
+
+
+def _kept(kept: Mapping[str, str]) -> List[str]:
+    """Return one line on the files that are not depyf's and stay."""
+    if not kept:
+        return []
+    shown = [f"{name} (depyf's is {own})" for name, own in sorted(kept.items())[:_MOST_KEPT]]
+    rest = f" and {len(kept) - _MOST_KEPT} more" if len(kept) > _MOST_KEPT else ""
+    return [f"  not depyf's, and left as they are: {', '.join(shown)}{rest}"]
 
 
 def _before(number: int) -> str:
@@ -70,7 +85,7 @@ def _recompiled(record: SessionRecord) -> List[str]:
     return lines
 
 
-def _not_compiled(record: SessionRecord) -> List[str]:
+def _not_compiled(record: SessionRecord, manifest: str) -> List[str]:
     """Return the functions that were left to Python: those that matter by name, the others as a number."""
     own = [one for one in record.skipped if not has_library_path(one.file)]
     named = [one for one in own if worth_a_line(one) or not record.frames]
@@ -83,7 +98,7 @@ def _not_compiled(record: SessionRecord) -> List[str]:
     if rest:
         which = "no graph, disabled, of a library ..."
         what = f"{_count(rest, 'function')} {'more ' if lines else ''}left to Python ({which})"
-        lines.append(f"  {what}: why is in manifest.json")
+        lines.append(f"  {what}: why is in {manifest}")
     return lines
 
 

@@ -297,13 +297,16 @@ def headline(processes: Sequence[ProcessRecord], differences: Sequence[RankDiffe
     return f"{len(ranks)} {'rank' if len(ranks) == 1 else 'ranks'}, and {count} that they did not do alike:"
 
 
-def summary(processes: Sequence[ProcessRecord], differences: Sequence[RankDifference], folder: str) -> str:
-    """Return a few lines for a terminal."""
+def summary(
+    processes: Sequence[ProcessRecord], differences: Sequence[RankDifference], folder: str, files: Sequence[str] = ()
+) -> str:
+    """Return a few lines for a terminal; `files` are the names of depyf's files in the folder."""
+    table = next((name for name in files if name.endswith("ranks.txt")), "ranks.txt")
     lines = ["depyf: " + headline(processes, differences)]
     lines += [f"  {difference.text}" for difference in differences[:_MOST_IN_SUMMARY]]
     if len(differences) > _MOST_IN_SUMMARY:
         lines.append(f"  ... and {len(differences) - _MOST_IN_SUMMARY} more")
-    return "\n".join([*lines, f"  side by side: {folder}{os.sep}ranks.txt"])
+    return "\n".join([*lines, f"  side by side: {folder}{os.sep}{table}"])
 
 
 def _row(process: ProcessRecord) -> Tuple[str, ...]:

@@ -26,6 +26,7 @@ except ImportError:  # not a POSIX system
 JOURNAL = "depyf_journal.jsonl"
 _TRIES, _PAUSE = 5, 0.01  # `is_claimed` of another process holds the lock for an instant
 _HELD = (errno.EWOULDBLOCK, errno.EACCES)
+_FIRST_BYTES = b'{"header"'  # of every journal
 
 
 class Claim:
@@ -93,10 +94,23 @@ def _try_to_take(folder: str) -> Claim | None:
         os.close(descriptor)  # its last owner removed it in the meantime
 
 
+def has_foreign_journal(folder: str) -> bool:
+    """Return whether something by the name of the journal is there that depyf did not write: it is never claimed."""
+    path = os.path.join(folder, JOURNAL)
+    if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)):
+        return True
+    try:
+        with open(path, "rb") as stream:
+            first = stream.read(len(_FIRST_BYTES))
+    except OSError:
+        return False
+    return first != _FIRST_BYTES[: len(first)]  # the first line may have been cut off
+
+
 def is_claimed(folder: str) -> bool:
     """Return whether a running process writes in the folder now."""
     try:
-        descriptor = os.open(os.path.join(folder, JOURNAL), os.O_RDONLY)
+        descriptor = os.open(os.path.join(folder, JOURNAL), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return False
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
 import uuid
-from typing import Any, Dict, Sequence, Set
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from depyf.errors import OutputFolderError
 from depyf.problems import CannotWrite, Problems
@@ -14,12 +15,11 @@ from depyf.record.journal import line
 from depyf.torch_hooks.disk import process_folders
 from depyf.torch_hooks.disk.claims import JOURNAL
 from depyf.torch_hooks.disk.file_names import same_file
-from depyf.torch_hooks.disk.leftovers import DRAFT, MANIFEST, TIMINGS, has_foreign_manifest, read_leftover, remove
+from depyf.torch_hooks.disk.foreign_files import MANIFEST, TIMINGS, name_to_write, open_draft
+from depyf.torch_hooks.disk.leftovers import Leftover, read_leftover, remove
 from depyf.torch_hooks.disk.process_folders import Home
 
 __all__ = ["MANIFEST", "TIMINGS", "OutputFolder"]
-
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class OutputFolder:
@@ -33,12 +33,14 @@ class OutputFolder:
         self.top = os.path.abspath(top)
         self.problems = problems
         self.files: Set[str] = set()
+        self.kept: Dict[str, str] = {}  # name of a file that is someone else's and stays -> the name that ours took
         self.started = time.time()
         self._forked_from = forked_from
         self._home: Home | None = None
         self._closed = False
         self._next: Dict[str, int] = {}
         self._taken: Set[str] = set()  # names as `same_file` folds them: some file systems take `A` and `a` for one
+        self._manifest: Tuple[str, Tuple[int, ...]] = ("", ())  # its name, and the state of the file as it was written
         self._lock = threading.RLock()
 
     # -- its place
@@ -51,8 +53,7 @@ class OutputFolder:
         """
         try:
             os.makedirs(self.top, exist_ok=True)
-            if has_foreign_manifest(self.top):
-                raise OSError("its manifest.json is another program's")
+            name_to_write(self.top, MANIFEST, ())
             probe = os.path.join(self.top, ".depyf-" + uuid.uuid4().hex)
             with open(probe, "w", encoding="utf-8") as stream:
                 stream.write("")
@@ -96,11 +97,16 @@ class OutputFolder:
         with self._lock:
             if self._home is None:
                 self._home = process_folders.choose_home(self.top, self._forked_from)
-                names = read_leftover(self._home.path).file_names() if self._home.earlier else ()
-                self.files.update(names)
-                self._taken.update(map(same_file, names))
+                if self._home.earlier:
+                    self._continue(read_leftover(self._home.path))
                 self.append(header=self.identity())
             return self._home
+
+    def _continue(self, left: Leftover) -> None:
+        """Take over the files of an earlier session of this process."""
+        self.files.update(left.file_names())
+        self._taken.update(map(same_file, left.file_names()))
+        self._manifest = (left.manifest_name, _state(os.path.join(left.folder, left.manifest_name)))
 
     def identity(self) -> Dict[str, Any]:
         """Return what identifies this process; it differs from run to run, and only timings.json holds it."""
@@ -132,14 +138,25 @@ class OutputFolder:
         """Return the absolute path of a file in the folder."""
         return os.path.join(self.path, name)
 
-    def number(self, template: str) -> int:
-        """Return the next free number for a file name with one `{}` in it."""
-        self._require_home()  # files of an earlier session have their numbers
+    def number(self, template: str, beside: Sequence[str] = ()) -> int:
+        """Return the next free number for a file name with one `{}` in it, free also with each suffix of `beside`.
+
+        A number is not free where a file of someone else has the name.
+        """
+        folder = self._require_home().path  # files of an earlier session have their numbers
         number = self._next.get(template, 0)
-        while same_file(template.format(number)) in self._taken:
+        kept: List[str] = []
+        while True:
+            name = template.format(number)
+            if same_file(name) not in self._taken:
+                found = [one for one in (name, *(name + suffix for suffix in beside)) if _exists(folder, one)]
+                if not found:
+                    break
+                kept += found
             number += 1
+        self.kept.update(dict.fromkeys(kept, name))
         self._next[template] = number + 1
-        self._taken.add(same_file(template.format(number)))
+        self._taken.add(same_file(name))
         return number
 
     def append(self, **content: Any) -> None:
@@ -166,27 +183,62 @@ class OutputFolder:
         CannotWrite when the disk is full, the folder removed and the like; the user is warned once.
         """
         with self._lock:
+            draft = ""
             try:
                 folder = self.path
-                path, draft = os.path.join(folder, name), os.path.join(folder, DRAFT)
-                if name not in self.files and name != MANIFEST:
+                name = self._name_to_write(folder, name)
+                path = os.path.join(folder, name)
+                if name not in self.files and name != self._manifest[0]:
                     self.append(file=name)
-                _write(draft, content)
+                draft, descriptor = open_draft(folder)
+                _write(descriptor, content)
                 os.replace(draft, path)
             except CannotWrite:
                 raise
             except OSError as error:
-                if self._home is not None:
-                    remove(os.path.join(self._home.path, DRAFT))
+                if draft:
+                    remove(draft)
                 raise self.problems.cannot_write(os.path.join(self.known_path, name), error) from error
-            if name != MANIFEST:
+            if name == self._manifest[0]:
+                self._manifest = (name, _state(path))
+            else:
                 self.files.add(name)
         return path
 
+    def _name_to_write(self, folder: str, name: str) -> str:
+        """Return the name that a file gets; FileExistsError where it would replace a file of someone else."""
+        if name == MANIFEST:
+            known, state = self._manifest
+            if not known or state != _state(os.path.join(folder, known)):
+                known = name_to_write(folder, MANIFEST, ())
+            self._manifest = (known, ())
+            own = known
+        elif name == TIMINGS:
+            own = name_to_write(folder, TIMINGS, self.files)
+        elif name in self.files or not _exists(folder, name):
+            return name
+        else:
+            raise FileExistsError(errno.EEXIST, "a file of that name is there, and depyf did not write it")
+        if own != name:
+            self.kept[name] = own
+        return own
 
-def _write(path: str, content: bytes) -> None:
-    """Write a file by system calls alone, for speed: there are two or three files for each frame."""
-    descriptor = os.open(path, _NEW_FILE, 0o666)
+
+def _exists(folder: str, name: str) -> bool:
+    return os.path.lexists(os.path.join(folder, name))
+
+
+def _state(path: str) -> Tuple[int, ...]:
+    """Return what changes when another file is put in the place of this one; empty where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    """Write a file by system calls alone, for speed, and close it: there are two or three files for each frame."""
     try:
         rest = memoryview(content)
         while rest:

@@ -8,18 +8,23 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Set, Tuple
 
 from depyf.record.journal import file_names, header_of, replay
 from depyf.record.records import SessionRecord
 from depyf.record.saved_form import RecordFormatError, from_json
 from depyf.torch_hooks.disk.claims import JOURNAL, is_claimed
-
-MANIFEST = "manifest.json"
-TIMINGS = "timings.json"
-RANKS = "ranks.txt"
-DRAFT = ".depyf-draft"  # a file that is being written; a process that was killed may leave one behind
+from depyf.torch_hooks.disk.foreign_files import (
+    DRAFT,
+    MANIFEST,
+    TIMINGS,
+    is_own_manifest,
+    names_for,
+    open_draft,
+    read_manifest,
+    read_text,
+)
 
 _BELOW = re.compile(r"(rank|process)_\d+")
 
@@ -32,6 +37,7 @@ class Leftover:
     manifest: str = ""  # text of manifest.json
     journal: str = ""  # text of the journal
     identity: Dict[str, Any] = field(default_factory=dict)  # "process", "run", "started", "ended" ...
+    manifest_name: str = MANIFEST
 
     @property
     def exists(self) -> bool:
@@ -59,7 +65,7 @@ class Leftover:
         return max([_number(self.identity.get("ended")), *map(_changed, self._own_files())])
 
     def _own_files(self) -> List[str]:
-        return [os.path.join(self.folder, name) for name in (MANIFEST, JOURNAL)]
+        return [os.path.join(self.folder, name) for name in (self.manifest_name, JOURNAL)]
 
     def record(self) -> SessionRecord:
         """Return the record of the process, from its manifest and its journal."""
@@ -81,35 +87,20 @@ class Leftover:
 
 
 def read_leftover(folder: str) -> Leftover:
-    """Return what there is in a folder; files that cannot be read count as missing."""
-    manifest, journal = _read(folder, MANIFEST), _read(folder, JOURNAL)
+    """Return what there is in a folder; files that cannot be read, or are not ours, count as missing."""
+    manifest, name = read_manifest(folder)
+    journal = read_text(os.path.join(folder, JOURNAL))
     identity = header_of(journal)
-    if not identity:
-        journal = ""
-    if not is_ours(manifest):
-        manifest = ""
-    if not identity and manifest:
-        try:
-            found = json.loads(_read(folder, TIMINGS))
-            identity = found if isinstance(found, dict) else {}
-        except ValueError:
-            pass
-    return Leftover(folder, manifest, journal, identity)
-
-
-def is_ours(manifest: str) -> bool:
-    """Return whether the text is a manifest that depyf wrote: other programs have files of that name, too."""
+    left = Leftover(folder, manifest, journal if identity else "", identity, name or MANIFEST)
+    if identity or not manifest:
+        return left
+    own = left.file_names()
+    timings = next((name for name in names_for(TIMINGS) if name in own), "")
     try:
-        data = json.loads(manifest)
-        return isinstance(data["schema"], int) and "depyf" in data["versions"]
-    except (ValueError, KeyError, TypeError):
-        return False
-
-
-def has_foreign_manifest(folder: str) -> bool:
-    """Return whether the folder has a manifest.json that depyf did not write."""
-    manifest = _read(folder, MANIFEST)
-    return bool(manifest) and not is_ours(manifest)
+        found = json.loads(read_text(os.path.join(folder, timings))) if timings else {}
+    except ValueError:
+        found = {}
+    return replace(left, identity=found if isinstance(found, dict) else {})
 
 
 def folders_below(folder: str) -> List[str]:
@@ -130,8 +121,11 @@ def remove_files(leftover: Leftover) -> None:
     """Remove what the process wrote; the journal stays, as it may be claimed."""
     if not leftover.exists:
         return
-    for name in (*leftover.file_names(), MANIFEST, TIMINGS, RANKS, DRAFT):
+    for name in (*leftover.file_names(), *([DRAFT] if leftover.journal else [])):
         remove(os.path.join(leftover.folder, name))
+    for path in (os.path.join(leftover.folder, name) for name in names_for(MANIFEST)):
+        if is_own_manifest(path):
+            remove(path)
 
 
 def active_runs_below(folder: str) -> Set[str]:
@@ -154,10 +148,10 @@ def remove_stale_below(folder: str, run: str, before: float) -> None:
 
 
 def write_file(folder: str, name: str, text: str) -> None:
-    """Write a text file whole or not at all; the caller holds the claim on the folder."""
-    draft = os.path.join(folder, DRAFT)
+    """Write a text file whole or not at all; the caller holds the claim on the folder, and the file is ours."""
+    draft, descriptor = open_draft(folder)
     try:
-        with open(draft, "wb") as stream:
+        with open(descriptor, "wb") as stream:
             stream.write(text.encode("utf-8", "backslashreplace"))
         os.replace(draft, os.path.join(folder, name))
     except OSError:
@@ -171,14 +165,6 @@ def remove(path: str) -> None:
         os.remove(path)
     except OSError:
         pass
-
-
-def _read(folder: str, name: str) -> str:
-    try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
-            return stream.read()
-    except OSError:
-        return ""
 
 
 def _number(value: Any) -> float:

@@ -8,6 +8,7 @@ one be killed, `python -m depyf finish FOLDER` does the same (see `entry_points.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import time
@@ -18,17 +19,17 @@ from depyf.record.saved_form import from_json, to_json
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report import rank_differences as report
 from depyf.report.closing_summary import distinct_breaks
-from depyf.torch_hooks.disk.claims import Claim, is_claimed
-from depyf.torch_hooks.disk.leftovers import (
+from depyf.torch_hooks.disk.claims import Claim, has_foreign_journal, is_claimed
+from depyf.torch_hooks.disk.foreign_files import (
     MANIFEST,
     RANKS,
     TIMINGS,
-    Leftover,
-    folders_below,
-    read_leftover,
-    remove_stale_below,
-    write_file,
+    log_kept,
+    name_to_write,
+    names_for,
+    read_manifest,
 )
+from depyf.torch_hooks.disk.leftovers import Leftover, folders_below, read_leftover, remove_stale_below, write_file
 
 _MOST_ROUNDS = 5
 
@@ -42,7 +43,7 @@ def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
         seen = _state(top)
         if not folders_below(top):
             return None
-        claim = Claim.take(top)
+        claim = None if has_foreign_journal(top) else Claim.take(top)
         if claim is None:
             return merged
         try:
@@ -60,10 +61,10 @@ def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
 def _is_merged(top: str, run: str) -> bool:
     """Return whether the manifest at the top already has every process of the run as complete."""
     members = [left for left in map(read_leftover, folders_below(top)) if left.exists and left.run == run]
+    manifest, name = read_manifest(top)
     try:
-        written = os.stat(os.path.join(top, MANIFEST)).st_mtime
-        with open(os.path.join(top, MANIFEST), encoding="utf-8") as stream:
-            processes = from_json(stream.read()).processes
+        written = os.stat(os.path.join(top, name)).st_mtime
+        processes = from_json(manifest).processes
     except (OSError, ValueError):
         return False
     ends = {os.path.relpath(path, top).replace(os.sep, "/"): time for path, time in _state(top)}
@@ -84,19 +85,24 @@ def merge(top: str, run: str) -> SessionRecord | None:
         members.insert(0, (".", own, own_record))
     records, texts, world_size = _ranked(members)
     differences = report.compare(records, texts, world_size)
+    ranks, timings = (name_to_write(top, name, own.file_names()) for name in (RANKS, TIMINGS))
+    manifest = name_to_write(top, MANIFEST, ())
     merged = dataclasses.replace(
         own_record,
         versions=members[0][2].versions,
-        files=tuple(sorted({*own_record.files, TIMINGS, *([RANKS] if records else [])})),
+        files=tuple(sorted({*own_record.files, timings, *([ranks] if records else [])})),
         processes=tuple(_process(name, record) for name, _, record in members),
         differences=differences,
     )
     if records:
-        write_file(top, RANKS, report.render(merged.processes, differences))
+        log_kept(top, RANKS, ranks)
+        write_file(top, ranks, report.render(merged.processes, differences))
     if own.run != run or not own.identity:
         identity = {"run": run, "started": min(left.started for left in below), "ended": time.time()}
-        write_file(top, TIMINGS, json.dumps(identity, indent=1) + "\n")
-    write_file(top, MANIFEST, to_json(merged))
+        log_kept(top, TIMINGS, timings)
+        write_file(top, timings, json.dumps(identity, indent=1) + "\n")
+    log_kept(top, MANIFEST, manifest)
+    write_file(top, manifest, to_json(merged))
     return merged
 
 
@@ -143,9 +149,9 @@ def _process(name: str, record: SessionRecord) -> ProcessRecord:
 def _state(top: str) -> List[Tuple[str, float]]:
     """Return the times of the manifests below, which change when a process writes its last files."""
     found = []
-    for path in folders_below(top):
+    for path, name in itertools.product(folders_below(top), names_for(MANIFEST)):
         try:
-            found.append((path, os.stat(os.path.join(path, MANIFEST)).st_mtime))
+            found.append((path, os.stat(os.path.join(path, name)).st_mtime))
         except OSError:
             continue
     return found

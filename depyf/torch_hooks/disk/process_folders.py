@@ -30,7 +30,8 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, Dict, List
 
-from depyf.torch_hooks.disk.claims import Claim
+from depyf.problems import logger
+from depyf.torch_hooks.disk.claims import JOURNAL, Claim, has_foreign_journal
 from depyf.torch_hooks.disk.leftovers import active_runs_below, read_leftover, remove_files, remove_stale_below
 
 _LATER_RANKS = ("SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
@@ -130,6 +131,7 @@ def choose_home(top: str, forked_from: str | None = None) -> Home:
     if forked_from is None or wanted not in (top, forked_from):
         base, home = wanted, _claim(wanted, run, rank)
     if home is None:
+        base = base if os.path.isdir(base) else top
         home = _claim_below(base, _run_in(base) or run, rank)
     _homes[top] = home.path
     return home
@@ -144,7 +146,12 @@ def _claim_below(base: str, run: str, rank: Rank | None) -> Home:
 
 
 def _claim(path: str, run: str, rank: Rank | None) -> Home | None:
-    """Claim a folder, unless another process of this run has or had it, or one of another run writes below it."""
+    """Claim a folder, unless another process of this run has or had it, or one of another run writes below it.
+
+    Nor where a file of someone else has the name of the folder or of its journal: it stays.
+    """
+    if _is_taken(path):
+        return None
     claim = _make_and_take(path)
     if claim is None:
         return None
@@ -158,6 +165,16 @@ def _claim(path: str, run: str, rank: Rank | None) -> Home | None:
     remove_stale_below(path, run, time.time())
     claim.empty()
     return Home(path, run, claim, rank)
+
+
+def _is_taken(path: str) -> bool:
+    """Return whether something of someone else's is where the folder or its journal would be, and log that."""
+    is_no_folder = os.path.lexists(path) and not os.path.isdir(path)
+    if not is_no_folder and not has_foreign_journal(path):
+        return False
+    what = path if is_no_folder else os.path.join(path, JOURNAL)
+    logger.warning("depyf leaves %s as it is: depyf did not write it. It writes in another folder.", what)
+    return True
 
 
 def _make_and_take(path: str) -> Claim | None:

@@ -13,6 +13,7 @@ from typing import Any, ContextManager, Iterator
 
 from depyf.errors import UserError
 from depyf.record.saved_form import RecordFormatError, from_json
+from depyf.torch_hooks.disk.foreign_files import read_manifest
 
 try:
     import fcntl
@@ -144,8 +145,8 @@ def dumped_files() -> list[Path]:
     if folder is None:
         return []
     try:
-        record = from_json((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecordFormatError):
+        record = from_json(read_manifest(folder)[0])
+    except (ValueError, RecordFormatError):
         return []
     names = [frame.file for frame in record.frames]
     names += [name for graph in record.graphs for name in graph.linked_files]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, List, Mapping, Sequence
 
 from depyf.errors import UserError
 from depyf.problems import Problems
@@ -59,7 +59,7 @@ class _FolderInMemory(OutputFolder):
         self.texts: Dict[str, str] = {}
         self._numbers: Counter[str] = Counter()
 
-    def number(self, template: str) -> int:
+    def number(self, template: str, beside: Sequence[str] = ()) -> int:
         self._numbers[template] += 1
         return self._numbers[template] - 1
 

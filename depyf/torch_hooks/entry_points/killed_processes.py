@@ -9,11 +9,12 @@ how to inspect a job that hangs.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import os
 from dataclasses import dataclass
-from typing import List, Tuple
+from typing import Container, List, Tuple
 
 from depyf.errors import UserError
 from depyf.record.records import FunctionRecord, SessionRecord
@@ -21,18 +22,10 @@ from depyf.record.saved_form import to_json
 from depyf.report import full_code
 from depyf.report.closing_summary import render as render_summary
 from depyf.report.rank_differences import summary as render_merged
-from depyf.torch_hooks.disk.claims import Claim, is_claimed
+from depyf.torch_hooks.disk.claims import Claim, has_foreign_journal, is_claimed
 from depyf.torch_hooks.disk.file_names import full_code_template, same_file
-from depyf.torch_hooks.disk.leftovers import (
-    DRAFT,
-    MANIFEST,
-    TIMINGS,
-    Leftover,
-    folders_below,
-    read_leftover,
-    remove,
-    write_file,
-)
+from depyf.torch_hooks.disk.foreign_files import DRAFT, MANIFEST, TIMINGS, log_kept, name_to_write
+from depyf.torch_hooks.disk.leftovers import Leftover, folders_below, read_leftover, remove, write_file
 from depyf.torch_hooks.disk.merging import merge
 from depyf.torch_hooks.graphs import first_lines
 
@@ -50,7 +43,7 @@ class Finished:
         lines = [render_summary(record, folder) for folder, record in self.completed]
         lines += [f"depyf: a process still writes in {folder}; its folder is left as it is" for folder in self.running]
         if self.merged is not None and any(process.rank is not None for process in self.merged.processes):
-            lines.append(render_merged(self.merged.processes, self.merged.differences, top))
+            lines.append(render_merged(self.merged.processes, self.merged.differences, top, self.merged.files))
         return "\n".join(lines or [f"depyf: nothing to finish in {top}"]) + "\n"
 
 
@@ -70,7 +63,7 @@ def finish(folder: str) -> Finished:
 
 
 def _merge(top: str, run: str) -> SessionRecord | None:
-    claim = Claim.take(top)
+    claim = None if has_foreign_journal(top) else Claim.take(top)
     if claim is None:
         return None
     try:
@@ -89,9 +82,13 @@ def _complete(left: Leftover) -> SessionRecord:
         remove(os.path.join(left.folder, DRAFT))
         record = _with_stories(left, _existing(left))
         _complete_first_lines(left, record)
-        write_file(left.folder, TIMINGS, json.dumps(left.identity, indent=1) + "\n")
-        record = dataclasses.replace(record, files=tuple(sorted({*record.files, TIMINGS})))
-        write_file(left.folder, MANIFEST, to_json(record))
+        timings = name_to_write(left.folder, TIMINGS, record.files)
+        manifest = name_to_write(left.folder, MANIFEST, ())
+        log_kept(left.folder, TIMINGS, timings)
+        log_kept(left.folder, MANIFEST, manifest)
+        write_file(left.folder, timings, json.dumps(left.identity, indent=1) + "\n")
+        record = dataclasses.replace(record, files=tuple(sorted({*record.files, timings})))
+        write_file(left.folder, manifest, to_json(record))
         is_done = True
         return record
     finally:
@@ -118,13 +115,18 @@ def _existing(left: Leftover) -> SessionRecord:
     return dataclasses.replace(record, files=tuple(files))
 
 
+def _is_taken(folder: str, names: Container[str], name: str) -> bool:
+    return same_file(name) in names or os.path.lexists(os.path.join(folder, name))
+
+
 def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
     names = set(map(same_file, record.files))
     functions: List[FunctionRecord] = []
     for function in record.functions:
         if full_code.needs_file(record, function):
             numbered = map(full_code_template(function.name).format, itertools.count())
-            name = next(name for name in numbered if same_file(name) not in names)
+            is_taken = functools.partial(_is_taken, left.folder, names)
+            name = next(itertools.filterfalse(is_taken, numbered))
             function = dataclasses.replace(function, full_code_file=name)
             names.add(same_file(name))
         functions.append(function)

@@ -118,7 +118,7 @@ class prepare_debug:
             capture.end()
             self.record = closing.close(recording)
             _last_folder = folder.known_path
-            closing.print_summary(self.record, folder.known_path)
+            closing.print_summary(self.record, folder)
         with recording.problems.shield("merging the folders of the processes"):
             closing.merge_processes(folder)
 

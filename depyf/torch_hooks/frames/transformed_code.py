@@ -21,6 +21,8 @@ from depyf.torch_hooks.frames.line_links import UserLine, carrying, line_links, 
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import Renames
 
+_BYTECODE_SUFFIXES = (".original_bytecode", ".transformed_bytecode", ".decompiled_and_compiled_back_bytecode")
+
 
 class Frames:
     """Writes the file of each frame and decides which code runs for it."""
@@ -66,7 +68,7 @@ class Frames:
     ) -> CodeType:
         key = self._functions.key_of(code)
         template = "__transformed_code_{}_for_" + file_stem(code.co_name) + ".py"
-        index = self._folder.number(template)
+        index = self._folder.number(template, beside=_BYTECODE_SUFFIXES if self._log_bytecode else ())
         name = template.format(index)
         path = self._folder.of(name)
         renames = self._renames.of(new_code)
@@ -123,12 +125,10 @@ class Frames:
     def _write_bytecode(self, code: CodeType, new_code: CodeType, result: Decompiled, renames: Dict[str, str]) -> None:
         record = self.records[-1]
         stored = {**renames, self._folder.of(record.file): record.file}
-        versions = [("original", code), ("transformed", new_code)]
-        if result.code is not None:
-            versions.append(("decompiled_and_compiled_back", result.code))
+        versions = [code, new_code, *([] if result.code is None else [result.code])]
         names = []
-        for kind, version in versions:
-            names.append(f"{record.file}.{kind}_bytecode")
+        for suffix, version in zip(_BYTECODE_SUFFIXES, versions):
+            names.append(record.file + suffix)
             self._folder.write_bytes(names[-1], dump_code(version, stored))
         self.records[-1] = dataclasses.replace(record, bytecode_files=tuple(names))
 

@@ -39,9 +39,9 @@ def close(recording: Recording) -> SessionRecord:
         folder.close(is_complete)
 
 
-def print_summary(record: SessionRecord, folder: str) -> None:
+def print_summary(record: SessionRecord, folder: OutputFolder) -> None:
     """Print the lines that end a session."""
-    _print_on_stderr(render_summary(record, folder, os.path.exists))
+    _print_on_stderr(render_summary(record, folder.known_path, os.path.exists, folder.kept))
 
 
 # -- the recording
@@ -126,7 +126,7 @@ def merge_processes(folder: OutputFolder) -> None:
     world = None if folder.rank is None else folder.rank.world_size
     if merged is None or not ranks or (world is not None and len(ranks) < world):
         return  # a rank that is not there may still come, or never enters: `if rank == 0` is how some programs do it
-    _print_on_stderr(render_merged(merged.processes, merged.differences, folder.top))
+    _print_on_stderr(render_merged(merged.processes, merged.differences, folder.top, merged.files))
 
 
 def _print_on_stderr(text: str) -> None:
