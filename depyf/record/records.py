@@ -249,12 +249,12 @@ class StageRecord:
     stage: str  # "Captured_Graph", "Forward_graph", ..., "kernel"; apart from these "candidate", "autotuning"
     index: int
     file: str
-    runs: bool = False  # whether this backend runs the code of this stage
+    runs: bool = False  # whether its Python ran in a call inside the context
     linked: bool = False  # whether the running function carries this file's name and lines
     instead: Tuple[str, ...] = ()  # for code that does not run: the files whose code does
     made_for: str = ""  # of a kernel and its graph: "forward", "backward" or "inference", where Inductor prints it
     piece: Optional[int] = None  # where the backend split the graph and compiled each piece on its own: which one
-    execution: str = ""  # what was seen of its code running; empty where the backend does not run it
+    execution: str = ""  # what was seen of its code in calls: "ran", "not called" ...; empty: it is not what runs
     sources: Tuple[KernelSource, ...] = ()  # of a module of kernels, where torch's provenance tracking was on
 
 
@@ -274,14 +274,16 @@ class GraphRecord:
 
     @property
     def running_files(self) -> Tuple[str, ...]:
-        """Names of the files whose code this backend runs."""
-        return tuple(part.file for part in self.stages + self.kernels if part.runs)
+        """Names of the files whose code ran, or of which is only known that a call runs it."""
+        parts = self.stages + self.kernels
+        return tuple(part.file for part in parts if part.runs or part.execution == words.NOT_KNOWN)
 
     @property
     def linked_files(self) -> Tuple[str, ...]:
-        """Names of those where breakpoints are hit."""
-        parts = [part for part in self.stages + self.kernels if part.runs]
-        return tuple(dict.fromkeys(name for part in parts for name in ((part.file,) if part.linked else part.instead)))
+        """Names of the files where breakpoints are hit when their code is called."""
+        own = [part.file for part in self.stages + self.kernels if part.linked]
+        shared = [name for part in self.kernels if not part.linked for name in part.instead]
+        return tuple(dict.fromkeys(own + shared))
 
 
 @dataclass(frozen=True)

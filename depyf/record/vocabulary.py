@@ -55,6 +55,15 @@ MADE_FOR_FORWARD: Final = "forward"
 MADE_FOR_BACKWARD: Final = "backward"
 MADE_FOR_INFERENCE: Final = "inference"
 
+# -- StageRecord.execution: what was seen of its code in calls inside the context; empty: the backend does not run it
+
+RAN: Final = "ran"
+RECORDED: Final = "only while a CUDA graph was recorded"  # replaying the CUDA graph runs no Python
+NOT_CALLED: Final = "not called"  # a call would run it
+NODE_BY_NODE: Final = "node by node"  # an interpreter runs the graph, not this text
+NATIVE: Final = "native"  # no Python: what is compiled of it runs
+NOT_KNOWN: Final = "not known"  # it was compiled before the context, the process was killed, or Python leaves no mark
+
 # -- SkipRecord.kind: why Dynamo left a frame to plain Python; `records.SKIP_KINDS` explains each
 
 GRAPH_BREAK: Final = "graph break"

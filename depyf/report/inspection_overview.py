@@ -101,7 +101,7 @@ def _tensor(test: TensorTest) -> str:
 def _graph(name: str, graph: GraphRecord | None) -> str:
     if graph is None:
         return f"{name} (not to be found any more)"
-    running = [part.stage for part in graph.stages + graph.kernels if part.runs]
+    running = [part.stage for part in graph.stages + graph.kernels if part.runs or part.execution]
     return f"{name} (runs: {', '.join(dict.fromkeys(running)) or 'not found'})"
 
 

@@ -17,8 +17,13 @@ from depyf.record.records import (
 from depyf.record.vocabulary import (
     AUTOTUNING,
     DISASSEMBLY,
+    NATIVE,
+    NODE_BY_NODE,
+    NOT_CALLED,
+    NOT_KNOWN,
     PROVED,
     PROVED_UNDER,
+    RECORDED,
     RELABELLED,
     REPLACED,
     UNTOUCHED,
@@ -104,7 +109,7 @@ def graph_lines(name: str, graph: GraphRecord | None) -> list[str]:
     """Return the files of a graph, those that run first."""
     if graph is None:
         return [f"  graph:  {name} (no file)"]
-    parts = sorted(graph.stages + graph.kernels, key=lambda part: not part.runs)
+    parts = sorted(graph.stages + graph.kernels, key=lambda part: (not part.runs, not part.execution))
     files = [part.file + _remark(part) for part in parts]
     files += [f"{part.file}   ({_TRIED.get(part.stage, 'autotuning tried it')})" for part in graph.candidates]
     files += [f"(no {stage}: torch had the result in its cache, the passes did not run)" for stage in graph.skipped]
@@ -115,10 +120,20 @@ def graph_lines(name: str, graph: GraphRecord | None) -> list[str]:
     return [f"  graph:  {name} -> {files[0]}"] + [margin + file for file in files[1:]]
 
 
+# What was seen of the code of a file, for its reader; a record of schema 1 has only whether it runs.
+_EXECUTION = {
+    RECORDED: "runs while a CUDA graph is recorded",
+    NOT_CALLED: "not called so far",
+    NODE_BY_NODE: "run node by node",
+    NATIVE: "runs without Python",
+    NOT_KNOWN: "what a call runs",
+}
 _TRIED = {AUTOTUNING: "what autotuning tried"}
 
 
 def _remark(part: StageRecord) -> str:
     words = [] if part.piece is None else [f"piece {part.piece}"]
-    words += [part.made_for] * bool(part.made_for) + ["runs"] * part.runs
+    words += [part.made_for] * bool(part.made_for)
+    if part.runs or part.execution:
+        words.append(_EXECUTION.get(part.execution, "runs"))
     return f"   ({', '.join(words)})" if words else ""

@@ -48,11 +48,11 @@ def dump_twice(folder, function, run, **options):
         assert not left, "\n".join(frame.divergence + frame.source for frame in left)
         for graph in record.graphs:
             assert {part.stage for part in graph.stages} >= {"Captured_Graph", "Forward_graph", "AFTER_POST_GRAD"}
-            assert graph.kernels and all(part.runs for part in graph.kernels), graph
+            assert graph.kernels and all(part.runs or part.instead for part in graph.kernels), graph
             assert all(part.linked or part.instead for part in graph.kernels), graph
             for part in graph.kernels:
                 text = (folder / name / part.file).read_text()
-                assert any(part.linked and made == text or made in text for made in kernels.texts[graph.compile_id])
+                assert any(made in text for made in kernels.texts[graph.compile_id])
         records.append(record)
     for before, after, cold, warm in zip(
         records[0].graphs, records[1].graphs, tools.stage_files(records[0]), tools.stage_files(records[1])

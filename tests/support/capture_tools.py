@@ -114,7 +114,7 @@ def assert_kernels_belong_to_their_graphs(folder, record, kernels):
     for graph in record.graphs:
         for part in graph.kernels:
             text = (Path(folder) / part.file).read_text()
-            files[graph.compile_id].append(text if part.linked else text.split("\n", 1)[1])
+            files[graph.compile_id].append(text.split("\n", 1)[1])
     assert {key: sorted(texts) for key, texts in files.items()} == {
         key: sorted(texts) for key, texts in kernels.texts.items()
     }

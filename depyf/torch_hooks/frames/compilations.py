@@ -11,6 +11,7 @@ from depyf.record.records import GraphBreak, Location, NodeSource, SkipRecord
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
 from depyf.torch_hooks.graphs.graph_files import GraphEvent
+from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.guards.failed_guards import Failure
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
@@ -49,6 +50,7 @@ class Compilation:
     skip: SkipRecord | None = None  # why there is no frame, once that is known
     timings: Dict[str, Any] = field(default_factory=dict)
     autotuned: List[Autotuned] = field(default_factory=list)
+    forwards: List[NewForward] = field(default_factory=list)  # of graph modules, generated meanwhile
 
     def hold(self, event: GraphEvent) -> None:
         """Keep an event until the graph has a name; one without an attempt belongs to the newest."""
@@ -60,6 +62,11 @@ class Compilation:
         events = [event for attempt, event in self.waiting if attempt == newest]
         self.waiting.clear()
         return events
+
+    def take_forwards(self) -> List[NewForward]:
+        """Return the forwards that were generated meanwhile, and remove them."""
+        forwards, self.forwards = self.forwards, []
+        return forwards
 
     def _newest_attempt(self) -> int:
         return max((attempt for attempt, _ in self.waiting), default=0)
@@ -82,6 +89,10 @@ class Compilations:
         if current is None or (captured and current.frame is not None):
             return self.start(compile_id)
         return current
+
+    def known(self, compile_id: str) -> Compilation | None:
+        """Return the newest compilation under that id, if there is one."""
+        return self._current.get(compile_id)
 
     def start(self, compile_id: str) -> Compilation:
         """Return a new compilation; one under the same id that has recorded nothing yet is used again."""

@@ -5,20 +5,56 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import List, Set, Tuple
+from typing import Any, Dict, List, Tuple
 
 from depyf.record.records import GraphRecord, KernelSource, NodeSource, StageRecord
 from depyf.record.vocabulary import (
     BACKWARD_GRAPH,
+    CAPTURED_GRAPH,
     FORWARD_GRAPH,
     MADE_FOR_BACKWARD,
     MADE_FOR_FORWARD,
     MADE_FOR_INFERENCE,
+    NATIVE,
+    NODE_BY_NODE,
+    NOT_CALLED,
+    NOT_KNOWN,
+    RAN,
+    RECORDED,
 )
+from depyf.torch_hooks.graphs.execution_marks import has_run
+from depyf.torch_hooks.graphs.generated_functions import is_compiled_by_dynamo
 from depyf.torch_hooks.graphs.pieces import Pieces
-from depyf.torch_hooks.graphs.stages import CACHE_HIT, CACHE_LOOKUPS, PRE_GRAD, PRE_GRAD_EVENT
+from depyf.torch_hooks.graphs.stages import (
+    CACHE_HIT,
+    CACHE_LOOKUPS,
+    MADE_BY_BACKEND,
+    PRE_GRAD,
+    PRE_GRAD_EVENT,
+    STAGE_NAMES,
+)
 
 _DIRECTIONS = {FORWARD_GRAPH: MADE_FOR_FORWARD, BACKWARD_GRAPH: MADE_FOR_BACKWARD}
+
+
+@dataclass
+class Link:
+    """A function that carries the name and the lines of a file."""
+
+    function: Any  # a weak reference to it
+    code: CodeType  # with the name and lines of the file
+    original: CodeType
+    is_expected: bool = True  # whether the compiled graph leads to the function; else it only might run
+
+    def has_run(self) -> bool | None:
+        """Return whether it has run since it was linked; None where that is not known."""
+        return has_run(self.code)
+
+    def undo(self) -> None:
+        """Give the function its own code back, unless Dynamo has compiled the code that it has now."""
+        function = self.function()
+        if function is not None and function.__code__ is self.code and not is_compiled_by_dynamo(self.code):
+            function.__code__ = self.original
 
 
 @dataclass
@@ -32,14 +68,51 @@ class GraphFile:
     module_file: str = ""  # of a kernel: the file that Inductor loaded it from
     made_for: str = ""  # of a kernel and its graph: "forward", "backward" or "inference", where Inductor records it
     piece: int | None = None  # where the backend split the graph: which part of it this is
-    runs: bool = False
-    linked: bool = False
-    interpreted: bool = False  # whether it runs node by node: breakpoints in the file are not hit
+    runs: bool = False  # whether code of it was seen to run
+    links: List[Link] = field(default_factory=list)  # the functions that carry this file's name and lines
+    is_over: bool = False  # whether nothing more will be seen
+    was_running: bool = False  # compiled before the session, and by all that is left of it what runs
+    is_recorded: bool = False  # whether it is called only to record a CUDA graph
+    is_native: bool = False  # whether it is in another language
+    interpreter: str = ""  # the class that runs the graph node by node
     sources: Tuple[KernelSource, ...] = ()  # of a module of kernels, where torch's provenance tracking is on
     same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
     forwards: List[CodeType] | None = None  # code of each `forward` in the text, once it was compiled
-    running: Set[int] = field(default_factory=set)  # which of them run, as far as seen
     first_line: str = ""  # the first line of the file on disk; empty before it is written
+
+    @property
+    def linked(self) -> bool:
+        """Whether a function carries the name and the lines of this file."""
+        return bool(self.links)
+
+    @property
+    def execution(self) -> str:
+        """What was seen of its code: a word of the vocabulary, or an empty text."""
+        if self.runs:
+            return RECORDED if self.is_recorded else RAN
+        if self.is_native:
+            return NATIVE
+        if self.interpreter:
+            return NODE_BY_NODE
+        if self.was_running:
+            return NOT_KNOWN
+        if not self.links:
+            return ""
+        return NOT_CALLED if self.is_over and all(link.has_run() is False for link in self.links) else NOT_KNOWN
+
+    def observe(self) -> None:
+        """Record whether code of it has run so far."""
+        self.runs = self.runs or any(link.has_run() for link in self.links)
+
+    def finish(self) -> None:
+        """Observe for the last time; unlink what only might have run and did not."""
+        self.observe()
+        self.is_over = True
+        if not self.runs:
+            for link in self.links:
+                if self.interpreter or not link.is_expected:
+                    link.undo()
+            self.links = [link for link in self.links if link.is_expected and not self.interpreter]
 
     @property
     def direction(self) -> str:
@@ -58,6 +131,7 @@ class CompiledGraph:
     stages: List[GraphFile] = field(default_factory=list)
     kernels: List[GraphFile] = field(default_factory=list)
     candidates: List[GraphFile] = field(default_factory=list)
+    unwritten: Dict[str, GraphFile] = field(default_factory=dict)  # text -> a stage that becomes a file if it runs
     newest_kernel: GraphFile | None = None  # made of the newest post-grad graph
     pieces: Pieces = field(default_factory=Pieces)
     without_frame: str = ""  # why no frame calls it
@@ -72,8 +146,8 @@ class CompiledGraph:
         return (PRE_GRAD,) if is_hit else ()
 
     def running(self, source: GraphFile | None = None) -> Tuple[str, ...]:
-        """Return the names of the files whose code runs; with `source` only those that were made of it."""
-        files = [file for file in self.stages + self.kernels if file.runs]
+        """Return the names of the files whose code is what runs; with `source` only those that were made of it."""
+        files = [file for file in self.stages + self.kernels if file.same_as or file.execution not in ("", NOT_CALLED)]
         if source is not None:
             files = [file for file in files if _is_made_of(file, source)]
         return tuple(dict.fromkeys(file.same_as or file.name for file in files))
@@ -97,7 +171,8 @@ class CompiledGraph:
         )
 
     def _file_record(self, file: GraphFile) -> StageRecord:
-        instead = (file.same_as,) if file.same_as else () if file.runs else self.running(file)
+        execution = file.execution
+        instead = (file.same_as,) if file.same_as else () if execution else self.running(file)
         piece = file.piece if self.pieces.count > 1 else None
         return StageRecord(
             file.stage,
@@ -108,12 +183,15 @@ class CompiledGraph:
             instead,
             file.made_for,
             piece,
-            sources=file.sources,
+            execution,
+            file.sources,
         )
 
 
 def _is_made_of(running: GraphFile, source: GraphFile) -> bool:
     """Return whether code that runs was made of `source`, as far as piece and direction of both are known."""
+    if running.stage in MADE_BY_BACKEND and source.stage in STAGE_NAMES and source.stage != CAPTURED_GRAPH:
+        return False  # nor of a stage that Inductor or AOTAutograd made of a piece
     if None not in (running.piece, source.piece) and running.piece != source.piece:
         return False
     return not (running.direction and source.direction) or running.direction == source.direction

@@ -8,7 +8,16 @@ from __future__ import annotations
 from typing import Sequence
 
 from depyf.record.records import StageRecord
-from depyf.record.vocabulary import AUTOTUNING, CANDIDATE
+from depyf.record.vocabulary import (
+    AUTOTUNING,
+    CANDIDATE,
+    NATIVE,
+    NODE_BY_NODE,
+    NOT_CALLED,
+    NOT_KNOWN,
+    RAN,
+    RECORDED,
+)
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph, GraphFile
 
 _NOT_SEEN = "not seen to run; the backend may have made something else of it."
@@ -24,10 +33,9 @@ def first_line(graph: CompiledGraph, file: GraphFile) -> str:
 def _state(graph: CompiledGraph, file: GraphFile) -> str:
     if file.same_as:
         return f"not linked; the same code is loaded once and linked to {file.same_as}"
-    if file.interpreted:
-        return "this code runs, node by node in an interpreter: breakpoints here are not hit."
-    if file.linked or file.runs:
-        return _what_runs(file.linked, file.runs, ())
+    execution = file.execution
+    if execution:
+        return _seen(execution, file.linked, file.interpreter)
     running = graph.running(file)
     if file.stage == AUTOTUNING:
         return "what was tried"
@@ -36,22 +44,32 @@ def _state(graph: CompiledGraph, file: GraphFile) -> str:
         return start + "nothing that was made of it has run so far"
     if graph.without_frame and not running:
         return start + f"no frame calls it: {graph.without_frame}"
-    return start + _what_runs(False, False, running)
+    return start + _not_run(running)
 
 
-_UNLINKED = ", but is not linked to this file"
+_UNLINKED = "; not linked to this file"
+# The states of code that is what runs, as first lines report them.
+_SEEN = {
+    RAN: "this code runs",
+    RECORDED: "this code runs only while a CUDA graph is recorded, and ran then",
+    NOT_CALLED: "not called so far inside the context; it is what a call runs",
+    NATIVE: "what is compiled of it runs, without Python",
+    NOT_KNOWN: "what a call runs; whether it ran inside the context is not known",
+}
 
 
 def without_file(text: str) -> str:
-    """Return the text of a graph file as it reads where no file is written: nothing about the link to one."""
-    return text.replace(_UNLINKED, "", 1)
+    """Return the text of a graph file as it reads without a context and its files."""
+    return text.replace(f"{_SEEN[NOT_KNOWN]}{_UNLINKED}", "what a call runs", 1).replace(_UNLINKED, "", 1)
 
 
-def _what_runs(linked: bool, runs: bool, instead: Sequence[str]) -> str:
-    if linked:
-        return "this code runs."
-    if runs:
-        return f"this code runs{_UNLINKED}."
+def _seen(execution: str, linked: bool, interpreter: str) -> str:
+    if execution == NODE_BY_NODE:
+        return f"run node by node by {interpreter or 'an interpreter'}; this text is not executed."
+    return f"{_SEEN[execution]}{'' if linked or execution == NATIVE else _UNLINKED}."
+
+
+def _not_run(instead: Sequence[str]) -> str:
     return f"not run by this backend; what runs is {', '.join(instead)}" if instead else _NOT_SEEN
 
 
@@ -62,4 +80,5 @@ def completed(line: str, known: StageRecord) -> str | None:
     """
     if not line.endswith(_NOT_SEEN):
         return None
-    return line[: -len(_NOT_SEEN)] + _what_runs(known.linked, known.runs, known.instead)
+    state = _seen(known.execution, known.linked, "") if known.execution else _not_run(known.instead)
+    return line[: -len(_NOT_SEEN)] + state

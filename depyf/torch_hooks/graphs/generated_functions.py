@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType, FunctionType
-from typing import Any, Dict, Iterator, List, Sequence
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from depyf.decompiler.prove import Grade, prove
-from depyf.decompiler.recompile.relabelling import adopt_lines, move
+from depyf.decompiler.recompile.relabelling import adopt_lines
 from depyf.text.quiet_compile import compile_quietly
 from depyf.torch_hooks.internals import private_hooks
 
@@ -62,20 +62,18 @@ def _same_constant(one: Any, other: Any) -> bool:
     return type(one) is type(other) and (one is other or repr(one) == repr(other))
 
 
-def link_forward(forward: FunctionType, twins: Sequence[CodeType]) -> int | None:
-    """Link `forward` to the file of the twin that has the same code; return its index, None when there is none.
+def like_twin(code: CodeType, twins: Sequence[CodeType]) -> Tuple[int, CodeType] | None:
+    """Return the index of the twin that has the same code, and `code` with its file and lines; None without such.
 
     CPython 3.13 joins two loads into one instruction only where both are on one line, and torch may log on many
     lines what it compiles on one: such a twin, proved to be the same program, replaces the code.
     """
     for number, twin in enumerate(twins):
-        if same_code(forward.__code__, twin):
-            forward.__code__ = adopt_lines(forward.__code__, twin)
-            return number
+        if same_code(code, twin):
+            return number, adopt_lines(code, twin)
     for number, twin in enumerate(twins):
-        if _is_same_but_for_joins(forward.__code__, twin):
-            forward.__code__ = twin
-            return number
+        if _is_same_but_for_joins(code, twin):
+            return number, twin
     return None
 
 
@@ -88,33 +86,21 @@ def _is_same_but_for_joins(one: CodeType, other: CodeType) -> bool:
     )
 
 
-def link_module(functions: Sequence[FunctionType], path: str) -> str:
-    """Link the functions of a generated module to a copy of its text at `path`.
-
-    Returns the path that they are linked to: another one when they were linked into the same folder before,
-    for another graph that runs the same module.  A link that an earlier session made, into another folder, is
-    replaced.
-    """
-    folder = os.path.dirname(path)
-    for function in functions:
-        if is_linked_into(function, folder):
-            return function.__code__.co_filename
-    for function in functions:
-        for sibling in _functions_of(function.__globals__):
-            if not is_linked_into(sibling, folder):
-                sibling.__code__ = move(sibling.__code__, path)
-    return path
+def is_compiled_by_dynamo(code: CodeType) -> bool:
+    """Return whether Dynamo has compiled versions of the code: a function that got another would be compiled again."""
+    entries = private_hooks.find("cache_entries")
+    return entries is not None and bool(entries(code))
 
 
 def functions_loaded_from(path: str) -> List[FunctionType]:
     """Return the functions of the generated module that was loaded from `path`; none when it is not loaded."""
     for module in list(sys.modules.values()):
         if path and getattr(module, "__file__", None) == path:
-            return list(_functions_of(vars(module)))
+            return list(functions_of(vars(module)))
     return []
 
 
-def _functions_of(namespace: Dict[str, Any]) -> Iterator[FunctionType]:
+def functions_of(namespace: Dict[str, Any]) -> Iterator[FunctionType]:
     """Yield the functions that a module defines, in its classes too; not those that it imports."""
     for value in list(namespace.values()):
         members = vars(value).values() if type(value) is type else (value,)

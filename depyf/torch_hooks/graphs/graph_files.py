@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import List, Sequence, Tuple, Union
+from typing import Any, Dict, List, Sequence, Tuple, Union
 
 from depyf.problems import Problems
 from depyf.record.records import GraphRecord
@@ -53,6 +53,7 @@ class Graphs:
         self._problems = problems
         self._earlier = tuple(earlier)
         self._graphs: List[CompiledGraph] = []
+        self.loaded: Dict[str, Any] = {}  # path -> the module that Inductor loaded from it last
 
     @property
     def records(self) -> Tuple[GraphRecord, ...]:
@@ -73,6 +74,11 @@ class Graphs:
     def recovered(self, compile_id: str) -> CompiledGraph | None:
         """Return the graph of that compilation that was read from Dynamo's cache, if any."""
         return next((graph for graph in self._graphs if graph.lost and graph.compile_id == compile_id), None)
+
+    @property
+    def path(self) -> str:
+        """The path of the folder."""
+        return self._folder.path
 
     def path_of(self, file: GraphFile) -> str:
         """Return the absolute path of a file."""
@@ -121,6 +127,18 @@ class Graphs:
         if not graph.is_held:
             self.write(graph, file)
 
+    def unwritten_stage(self, graph: CompiledGraph, stage: str, text: str) -> GraphFile:
+        """Return the file for a text that is written at the end if its code ran; the same one for the same text."""
+        text = as_python(with_plain_class_names(stable_text(text)))
+        if text not in graph.unwritten:
+            index = self._folder.number(f"{graph.name}.{stage}.{{}}.py")
+            graph.unwritten[text] = GraphFile(stage, index, f"{graph.name}.{stage}.{index}.py", text)
+        return graph.unwritten[text]
+
+    def kernels_of(self, module_file: str) -> List[GraphFile]:
+        """Return the files of the kernels that Inductor loaded from `module_file`, the newest first."""
+        return [file for graph in reversed(self._graphs) for file in graph.kernels if file.module_file == module_file]
+
     def add_kernel(self, graph: CompiledGraph, module_file: str, text: str) -> None:
         """Write the file for a module of kernels that Inductor loaded from `module_file`.
 
@@ -133,22 +151,22 @@ class Graphs:
             _tie_to_source(graph, known, number)
             return
         file = graph.newest_kernel
-        if file is not None and aot_id(file.text) == (number, made_for):
+        if file is not None and not file.links and aot_id(file.text) == (number, made_for):
             self._add_candidate(graph, file)
-            file.text, file.module_file = text, module_file
-            self._folder.write(file.name, text)
+            file.text, file.module_file, file.first_line, file.links = text, module_file, "", []
+            self.write(graph, file)
             return
         index = self._folder.number(f"{graph.name}.kernel_{{}}.py")
         file = GraphFile(KERNEL, index, f"{graph.name}.kernel_{index}.py", text, module_file, made_for)
         _tie_to_source(graph, file, number)
-        self._folder.write(file.name, text)
         graph.kernels.append(file)
+        self.write(graph, file)
         graph.newest_kernel = file
 
     def _add_program(self, graph: CompiledGraph, event: TraceEvent) -> None:
         name, suffix = str(event.data.get("name", "program")), file_stem(str(event.data.get("type", "txt")))
         index = self._folder.number(f"{graph.name}.{file_stem(name)}_{{}}.{suffix}")
-        file = GraphFile(name, index, f"{graph.name}.{file_stem(name)}_{index}.{suffix}", event.payload)
+        file = GraphFile(name, index, f"{graph.name}.{file_stem(name)}_{index}.{suffix}", event.payload, is_native=True)
         self.write(graph, file)
         graph.kernels.append(file)
 
@@ -160,7 +178,8 @@ class Graphs:
 
     def _add_candidate(self, graph: CompiledGraph, kernel: GraphFile) -> None:
         index = self._folder.number(f"{graph.name}.candidate_{{}}.py")
-        file = replace(kernel, stage=CANDIDATE, index=index, name=f"{graph.name}.candidate_{index}.py")
+        file = replace(kernel, stage=CANDIDATE, index=index, name=f"{graph.name}.candidate_{index}.py", links=[])
+        file.first_line = ""
         self.write(graph, file)
         graph.candidates.append(file)
 
@@ -182,14 +201,14 @@ class Graphs:
                     self.write(graph, file)
 
     def finish(self) -> None:
-        """Write the first lines anew, now that it is known what runs."""
+        """Write the first lines anew, now that it is known what ran, and the stages that were to be written if so."""
         for graph in self._graphs:
-            for file in graph.stages:
-                self.write(graph, file)
-            for file in graph.kernels:
-                if not file.linked:
-                    self.write(graph, file)
-            for file in graph.candidates:
+            for file in [*graph.stages, *graph.kernels, *graph.unwritten.values()]:
+                file.finish()
+            graph.stages += [file for file in graph.unwritten.values() if file.runs]
+            graph.unwritten.clear()
+        for graph in self._graphs:
+            for file in graph.stages + graph.kernels + graph.candidates:
                 self.write(graph, file)
 
 

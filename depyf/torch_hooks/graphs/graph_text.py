@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Dict, List
+from typing import Any, Dict, List
 
 from depyf.text import python_source
 from depyf.text.quiet_compile import parse_quietly
 
 _ODD_CLASS_NAME = re.compile(r"^(?P<head>\s*class )<(?P<name>\w+)>(?=\()", re.MULTILINE)
+
+
+def readable(module: Any) -> str:
+    """Return the graph in the form in which Dynamo logs it; shorter with a torch that lacks these options."""
+    try:
+        return str(module.print_readable(print_output=False, include_stride=True, include_device=True))
+    except TypeError:
+        return str(module.print_readable(print_output=False))
 
 
 def with_plain_class_names(text: str) -> str:

@@ -1,114 +1,199 @@
-"""Find which files of a graph hold the code that runs, and link that code to them.
+"""Link the functions that a compiled graph leads to with the files that hold their code.
 
-Inductor's kernels run where there are any; else the graphs of AOTAutograd; else the captured one. A backend that
-splits the graph also runs the code that calls the pieces, a stage of its own.
+Inductor's kernels run where there are any; else the graphs of AOTAutograd; else the captured one. But a backend may
+edit a graph, make new ones, split it, or call the graph that it was given beside the kernels. So each graph module
+that is found is linked: to the stage that has its code, else to a file that is written only if the code runs. Whether
+the code of a file ran is seen at the end, by the marks that CPython leaves in code objects (`execution_marks`).
 """
 
 from __future__ import annotations
 
 import os
+import weakref
 from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, Dict, List, Sequence, Set, Tuple
+from typing import Any, List, Sequence, Set
 
+from depyf.decompiler.recompile.relabelling import move
 from depyf.record.vocabulary import BACKWARD_GRAPH, CAPTURED_GRAPH, FORWARD_GRAPH
 from depyf.torch_hooks.graphs import generated_functions
-from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph, GraphFile
+from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph, GraphFile, Link
+from depyf.torch_hooks.graphs.execution_marks import has_run
 from depyf.torch_hooks.graphs.first_lines import first_line
+from depyf.torch_hooks.graphs.generated_functions import functions_loaded_from, functions_of, is_linked_into
 from depyf.torch_hooks.graphs.graph_files import Graphs
-from depyf.torch_hooks.graphs.graph_text import like_running
-from depyf.torch_hooks.graphs.reachability import ReachableCode, interpreted_by
-from depyf.torch_hooks.graphs.stages import STAGES
+from depyf.torch_hooks.graphs.graph_text import like_running, readable
+from depyf.torch_hooks.graphs.new_code import NewForward
+from depyf.torch_hooks.graphs.reachability import ReachableCode, reachable_code
+from depyf.torch_hooks.graphs.stages import BACKEND_GRAPH, EDITED_GRAPH, STAGES
 
 # Stages of torch's that do not call the pieces of a split graph; those of a backend may.
 _NO_JOINTS = frozenset(stage.name for stage in STAGES if not stage.joins_pieces)
 # In the `meta` of the graph that Dynamo hands to the backend, which AOTAutograd keeps but does not run.
 _HANDED_OVER = "dynamo_compile_id"
+_FIRST_LINE = 1  # that each file has above the text
 
 
-def link(graphs: Graphs, graph: CompiledGraph, entry: Any) -> None:
-    """Link the generated functions that `entry`, the compiled graph as the frame calls it, leads to."""
-    if graph.kernels:
-        _link_kernels(graphs, graph, ReachableCode(entry))
-    elif any(file.stage == FORWARD_GRAPH for file in graph.stages):
-        _link_modules(graphs, graph, (FORWARD_GRAPH, BACKWARD_GRAPH), ReachableCode(entry), _HANDED_OVER)
-    else:
-        _link_modules(graphs, graph, (CAPTURED_GRAPH,), ReachableCode(entry))
-    of_backend = {file.stage for file in graph.stages} - _NO_JOINTS
-    if of_backend:
-        _link_modules(graphs, graph, tuple(of_backend), ReachableCode(entry), _HANDED_OVER)
+def link(
+    graphs: Graphs, graph: CompiledGraph, entry: Any, made: Sequence[NewForward] = (), *, was_called: bool = False
+) -> None:
+    """Link the generated functions that `entry`, the compiled graph as the frame calls it, leads to.
+
+    `made`: functions that were generated while it was compiled; they might be called by other ways. `was_called`: the
+    program may have called the graph already.
+    """
+    found = reachable_code(entry)
+    _link_kernels(graphs, graph, found, was_called)
+    for module in found.modules:
+        _link_module(graphs, graph, module, found, was_called)
+    for new in made:
+        link_new(graphs, graph, new)
 
 
 def link_loaded(graphs: Graphs, graph: CompiledGraph) -> None:
     """Link the kernels of a graph whose entry point is not known, where their modules are loaded."""
     for file in graph.kernels:
-        functions = generated_functions.functions_loaded_from(file.module_file)
-        if functions and not file.linked:
-            _link_kernel(graphs, file, functions)
+        functions = [] if file.links or file.same_as else functions_loaded_from(file.module_file)
+        if functions:
+            _link_kernel(graphs, file, functions, set(), was_called=True)
+
+
+def link_module_file(graphs: Graphs, path: str, namespace: Any) -> None:
+    """Link the functions of a module that Inductor loaded from `path`, if a kernel's file waits for them."""
+    for file in graphs.kernels_of(path):
+        if not file.links and not file.same_as:
+            _link_kernel(graphs, file, list(functions_of(namespace)), set(), was_called=False)
+            return
+
+
+def link_new(graphs: Graphs, graph: CompiledGraph, new: NewForward) -> None:
+    """Link a function that was just generated to a file that is written if the function runs."""
+    function = new.function()
+    if function is None or not _can_be_linked(graphs, function):
+        return
+    for file in _candidates(graph, False):  # most often it is the function of a stage
+        if file.forwards is not None and _adopt(graphs, graph, file, function, new.source, is_expected=False):
+            return
+    file = graphs.unwritten_stage(graph, BACKEND_GRAPH, new.source)
+    _carry(file, function, move(function.__code__, graphs.path_of(file), _FIRST_LINE), is_expected=False)
+
+
+def _can_be_linked(graphs: Graphs, function: FunctionType) -> bool:
+    code = function.__code__
+    return not is_linked_into(function, graphs.path) and not generated_functions.is_compiled_by_dynamo(code)
+
+
+def _carry(file: GraphFile, function: FunctionType, code: CodeType, is_expected: bool = True) -> None:
+    """Give the function code with the name and the lines of the file."""
+    link = Link(weakref.ref(function), code, function.__code__, is_expected)
+    function.__code__ = code
+    if not file.runs:
+        file.observe()
+        file.links.append(link)
+    elif not file.links:
+        file.links.append(link)
 
 
 # -- kernels
 
 
-def _link_kernels(graphs: Graphs, graph: CompiledGraph, found: ReachableCode) -> None:
-    waiting: Dict[str, List[GraphFile]] = {}
-    for file in graph.kernels:
-        if not file.linked:
-            waiting.setdefault(file.module_file, []).append(file)
-    for function in found:
-        if not isinstance(function, FunctionType):
-            continue
-        for file in waiting.pop(function.__globals__.get("__file__") or "", ()):
-            _link_kernel(graphs, file, [function])
-        if not waiting:
+def _link_kernels(graphs: Graphs, graph: CompiledGraph, found: ReachableCode, was_called: bool) -> None:
+    waiting = [file for file in graph.kernels if not file.links and not file.same_as and file.module_file]
+    reached = {function.__globals__.get("__file__"): function for function in reversed(found.functions)}
+    for file in waiting if waiting else ():
+        function = reached.get(file.module_file)
+        loaded = graphs.loaded.get(file.module_file)
+        if function is not None:
+            functions = list(functions_of(function.__globals__))
+        else:
+            functions = list(functions_of(vars(loaded))) if loaded is not None else []
+        if functions:
+            _link_kernel(graphs, file, functions, found.recorded, was_called)
+
+
+def _link_kernel(
+    graphs: Graphs, file: GraphFile, functions: Sequence[FunctionType], recorded: Set[int], was_called: bool
+) -> None:
+    """Link the functions of a module to its file, or name the file that they are linked to for another graph.
+
+    A link that an earlier session made, into another folder, is replaced.
+    """
+    file.is_recorded = any(id(function) in recorded for function in functions)
+    for function in functions:
+        if is_linked_into(function, graphs.path):
+            file.same_as = os.path.basename(function.__code__.co_filename)
             return
+    path = graphs.path_of(file)
+    for function in functions:
+        file.runs = file.runs or (was_called and not file.was_running and has_run(function.__code__) is True)
+        shift = _FIRST_LINE if _is_of_inductor(function) else 0
+        _carry(file, function, move(function.__code__, path, shift))
 
 
-def _link_kernel(graphs: Graphs, file: GraphFile, functions: Sequence[FunctionType]) -> None:
-    file.runs = True
-    linked_to = os.path.basename(generated_functions.link_module(functions, graphs.path_of(file)))
-    file.linked = linked_to == file.name
-    file.same_as = "" if file.linked else linked_to
+def _is_of_inductor(function: FunctionType) -> bool:
+    """Return whether the code has the lines of Inductor's own file, which an earlier session has not moved."""
+    return function.__code__.co_filename == function.__globals__.get("__file__")
 
 
 # -- graph modules
 
 
-def _link_modules(
-    graphs: Graphs, graph: CompiledGraph, stages: Tuple[str, ...], found: ReachableCode, not_with: str = ""
-) -> None:
-    """Link the graph modules among `found` to the files of `stages`, except modules with `not_with` in their `meta`."""
+def _link_module(graphs: Graphs, graph: CompiledGraph, module: Any, found: ReachableCode, was_called: bool) -> None:
+    forward = generated_functions.forward_of(module)
+    if forward is None or not _can_be_linked(graphs, forward):
+        return
+    file_ran = was_called and has_run(forward.__code__) is True
+    file = _file_of(graphs, graph, module, forward)
+    file.interpreter = file.interpreter or found.interpreters.get(id(module), "")
+    file.is_recorded = file.is_recorded or id(module) in found.recorded
+    file.runs = file.runs or (file_ran and not file.was_running)
+
+
+def _file_of(graphs: Graphs, graph: CompiledGraph, module: Any, forward: FunctionType) -> GraphFile:
+    """Link a forward to the file that has its code, which is a new one if no stage has it; return that file."""
+    is_handed_over = _HANDED_OVER in module.meta
+    is_kept = is_handed_over and _is_compiled_further(graph)
+    for file in _likeliest_first(_candidates(graph, is_handed_over)):
+        if _adopt(graphs, graph, file, forward, module.code, is_expected=not is_kept):
+            return file
+    stage = EDITED_GRAPH if is_handed_over else BACKEND_GRAPH
+    if not is_kept:
+        file = graphs.unwritten_stage(graph, stage, readable(module))
+        if _adopt(graphs, graph, file, forward, module.code):
+            return file
+    is_short = any(file.stage == CAPTURED_GRAPH and file.forwards for file in graph.stages)
+    file = graphs.unwritten_stage(graph, CAPTURED_GRAPH if is_kept and not is_short else stage, module.code)
+    if os.path.isabs(forward.__code__.co_filename):  # an earlier session has moved its lines
+        _adopt(graphs, graph, file, forward, module.code, is_expected=not is_kept)
+    else:
+        code = move(forward.__code__, graphs.path_of(file), _FIRST_LINE)
+        _carry(file, forward, code, is_expected=not is_kept)
+    return file
+
+
+def _is_compiled_further(graph: CompiledGraph) -> bool:
+    return bool(graph.kernels) or any(file.stage == FORWARD_GRAPH for file in graph.stages)
+
+
+def _candidates(graph: CompiledGraph, is_handed_over: bool) -> List[GraphFile]:
+    """Return the files that may have the code of a graph module: what torch would run, and stages of the backend.
+
+    The text of a graph module contains those of the modules inside it.
+    """
+    stages = {file.stage for file in graph.stages} - _NO_JOINTS
+    if not _is_compiled_further(graph):
+        stages.add(CAPTURED_GRAPH)
+    elif not graph.kernels and not is_handed_over:
+        stages |= {FORWARD_GRAPH, BACKWARD_GRAPH}
     files = [file for file in graph.stages if file.stage in stages]
-    others = [file for file in graph.stages if file.stage not in stages]
-    interpreted: Set[int] = set()
-    for module in found:
-        if isinstance(module, FunctionType):
-            interpreted.update(map(id, interpreted_by(module)))
-            continue
-        if not_with in module.meta:
-            continue
-        forward = generated_functions.forward_of(module)
-        if forward is None or any(_is_linked(graphs, file, forward) for file in others):
-            continue
-        # two pieces of one graph may have the same code: each gets its own file, and keeps it
-        for file in _likeliest_first(graphs, files, forward):
-            if _link_forward(graphs, graph, file, forward, module):
-                file.runs = True
-                # a graph inside an interpreted one runs by its forward, in the same file
-                file.linked = file.linked or id(module) not in interpreted
-                file.interpreted = not file.linked
-                break
-        if all(file.runs and len(file.running) == len(_forwards(graphs, graph, file)) for file in files):
-            found.stop_soon()
+    if is_handed_over and _is_compiled_further(graph):  # AOTAutograd keeps it; to compile a long text would be a waste
+        files += [file for file in graph.stages if file.stage == CAPTURED_GRAPH and file.forwards is not None]
+    return [*files, *graph.unwritten.values()]
 
 
-def _likeliest_first(graphs: Graphs, files: List[GraphFile], forward: FunctionType) -> List[GraphFile]:
-    """Return the file that the function is linked to, then those without a function, then the others."""
-    return sorted(files, key=lambda file: (not _is_linked(graphs, file, forward), file.linked))
-
-
-def _is_linked(graphs: Graphs, file: GraphFile, forward: FunctionType) -> bool:
-    return forward.__code__.co_filename == graphs.path_of(file)
+def _likeliest_first(files: List[GraphFile]) -> List[GraphFile]:
+    """Return those without a function first: two pieces of one graph may have the same code, each its own file."""
+    return sorted(files, key=lambda file: file.linked)
 
 
 def _forwards(graphs: Graphs, graph: CompiledGraph, file: GraphFile) -> List[CodeType]:
@@ -122,19 +207,21 @@ def _compiled(graphs: Graphs, graph: CompiledGraph, file: GraphFile) -> List[Cod
     return generated_functions.forwards_in(f"{first_line(graph, file)}\n{file.text}", graphs.path_of(file))
 
 
-def _link_forward(graphs: Graphs, graph: CompiledGraph, file: GraphFile, forward: FunctionType, module: Any) -> bool:
-    """Link a forward to the file that has its code, if need be after giving the text the signature that runs."""
-    found = generated_functions.link_forward(forward, _forwards(graphs, graph, file))
-    if found is not None:
-        file.running.add(found)
-        return True
-    text = like_running(file.text, module.code)
-    if text is None:
-        return False
-    forwards = _compiled(graphs, graph, replace(file, text=text))
-    found = generated_functions.link_forward(forward, forwards)
+def _adopt(
+    graphs: Graphs, graph: CompiledGraph, file: GraphFile, forward: FunctionType, source: str, is_expected: bool = True
+) -> bool:
+    """Link a forward to the file if it has its code, if need be after giving the text the signature that runs."""
+    found = generated_functions.like_twin(forward.__code__, _forwards(graphs, graph, file))
+    if found is None and is_expected:
+        text = like_running(file.text, source)
+        forwards = [] if text is None else _compiled(graphs, graph, replace(file, text=text))
+        found = generated_functions.like_twin(forward.__code__, forwards)
+        if found is not None:
+            assert text is not None
+            file.text, file.forwards, file.first_line = text, forwards, ""
+            if file in graph.stages:
+                graphs.write(graph, file)
     if found is None:
         return False
-    file.text, file.forwards, file.running, file.first_line = text, forwards, {found}, ""
-    graphs.write(graph, file)
+    _carry(file, forward, found[1], is_expected)
     return True

@@ -2,77 +2,149 @@
 
 Backends wrap the code they make in closures, bound methods, partial objects and autograd functions of their
 own design.  Instead of handling each of these designs, follow references from the entry point, as the garbage
-collector does, and stop at objects that cannot lead to generated code.
+collector does, and stop at objects that cannot lead to generated code.  What is found may run; what ran is seen
+afterwards (`execution_marks`).
 """
 
 from __future__ import annotations
 
+import functools
 import gc
 from collections import deque
+from dataclasses import dataclass, field
+from inspect import Signature
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any, Deque, Dict, Iterable, Iterator, List, Tuple
+from typing import Any, Deque, Dict, FrozenSet, Iterable, Iterator, List, Set, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
 
 _MOST_OBJECTS = 8_000  # an entry point leads to a few hundred; more means a path into the user's data
-_NEARBY = 20  # objects still visited after `stop_soon`
 _ATOMS = (str, bytes, bytearray, int, float, complex, type(None), CodeType, ModuleType)
 
 
+@dataclass
 class ReachableCode:
-    """The graph modules (nested ones included) and Python functions that `entry` leads to, nearest first.
+    """The graph modules (nested ones included) and Python functions that an entry point leads to, nearest first."""
 
-    Iterate over it, and call `stop_soon` once the code that runs is found: copies of it are nearby, and the rest may
-    be large. No code of the objects on the way is run.
-    """
-
-    def __init__(self, entry: Any) -> None:
-        self.alive = [entry]  # keeps ids valid
-        self._most = _MOST_OBJECTS
-
-    def stop_soon(self) -> None:
-        """End the iteration after the next few objects."""
-        self._most = min(self._most, len(self.alive) + _NEARBY)
-
-    def __iter__(self) -> Iterator[Any]:
-        import torch
-
-        operators = (type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor))
-        dead_ends = _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node) + operators + _never_run()
-        is_dead_end: Dict[type, bool] = {}
-        seen = {id(self.alive[0])}
-        queue: Deque[Any] = deque(self.alive)
-        while queue and len(self.alive) < self._most:
-            thing = queue.popleft()
-            kind = type(thing)
-            if issubclass(kind, torch.fx.GraphModule) or kind is FunctionType:
-                yield thing
-            for item in _leads_to(thing):
-                kind = type(item)
-                if kind not in is_dead_end:
-                    is_dead_end[kind] = issubclass(kind, dead_ends)
-                if not is_dead_end[kind] and id(item) not in seen:
-                    seen.add(id(item))
-                    self.alive.append(item)
-                    queue.append(item)
+    modules: List[Any] = field(default_factory=list)
+    functions: List[FunctionType] = field(default_factory=list)
+    interpreters: Dict[int, str] = field(default_factory=dict)  # id of a module -> class that runs it node by node
+    recorded: Set[int] = field(default_factory=set)  # ids of what is called only to record a CUDA graph
 
 
-def _never_run() -> Tuple[type, ...]:
-    """Return types that hold code which does not run: a copy of it does, once it is compiled."""
-    waiting = private_hooks.find_loaded("backward_to_compile")
-    return (waiting,) if isinstance(waiting, type) else ()
+def reachable_code(entry: Any) -> ReachableCode:
+    """Return the code that `entry` leads to; none of the objects on the way is run."""
+    found = ReachableCode()
+    alive: List[Any] = []  # keeps ids valid
+    for thing in _reachable(entry, alive):
+        if isinstance(thing, FunctionType):
+            found.functions.append(thing)
+            _add_interpreted(found, thing, _cells(thing.__closure__ or ()))
+            if _records_cuda_graphs(thing):
+                found.recorded.update(id(inner) for inner in _reachable(thing, alive))
+        elif _is_graph_module(thing):
+            found.modules.append(thing)
+        elif _is_interpreter(type(thing)):
+            found.interpreters[id(vars(thing).get("module"))] = type(thing).__name__
+        else:
+            for method in _methods_of(type(thing)):
+                _add_interpreted(found, method, _attributes_of(thing))
+    return found
 
 
-def interpreted_by(function: FunctionType) -> List[Any]:
-    """Return the graph modules that `function` runs node by node, so that their forward never runs.
+def _reachable(entry: Any, alive: List[Any]) -> Iterator[Any]:
+    """Yield the functions, graph modules, interpreters and callable objects that `entry` leads to."""
+    dead_ends = _dead_ends()
+    is_dead_end: Dict[type, bool] = {}
+    seen = {id(entry)}
+    queue: Deque[Any] = deque([entry])
+    most = len(alive) + _MOST_OBJECTS
+    while queue and len(alive) < most:
+        thing = queue.popleft()
+        yield thing
+        for item in _leads_to(thing):
+            kind = type(item)
+            if kind not in is_dead_end:
+                is_dead_end[kind] = issubclass(kind, dead_ends)
+            if not is_dead_end[kind] and id(item) not in seen:
+                seen.add(id(item))
+                alive.append(item)
+                queue.append(item)
 
-    That is how `aot_eager` of torch 2.9 runs its graphs; that of torch 2.13 and 2.15 calls the forward.
-    """
+
+def _dead_ends() -> Tuple[type, ...]:
     import torch
 
-    if "Interpreter" not in function.__code__.co_names:
-        return []
-    return [value for value in _cells(function.__closure__ or ()) if isinstance(value, torch.fx.GraphModule)]
+    # holds code which does not run: a copy of it does, once it is compiled
+    waiting = private_hooks.find_loaded("backward_to_compile")
+    never_run = (waiting,) if isinstance(waiting, type) else ()
+    return _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node, Signature) + _operators() + never_run
+
+
+@functools.lru_cache(maxsize=None)
+def _operators() -> Tuple[type, ...]:
+    import torch
+
+    return type(torch.ops.aten.add), type(torch.ops.aten.add.Tensor)
+
+
+# -- interpreters
+
+
+def _add_interpreted(found: ReachableCode, function: FunctionType, values: Iterable[Any]) -> None:
+    """Record the graph modules among `values`, which the function reads, if it runs them node by node.
+
+    So does `aot_eager` of torch 2.9; that of torch 2.13 and 2.15 calls the forward.
+    """
+    name = _interpreter_in(function)
+    if name:
+        found.interpreters.update({id(value): name for value in values if _is_graph_module(value)})
+
+
+def _interpreter_in(function: FunctionType) -> str:
+    """Return the name of the interpreter that a function makes; empty if it makes none."""
+    for name in function.__code__.co_names:
+        if name == "Interpreter" or _is_interpreter(function.__globals__.get(name)):
+            return name
+    classes = [value for value in _cells(function.__closure__ or ()) if _is_interpreter(value)]
+    return str(classes[0].__name__) if classes else ""
+
+
+def _is_interpreter(kind: Any) -> bool:
+    import torch
+
+    return isinstance(kind, type) and issubclass(kind, torch.fx.Interpreter)
+
+
+def _methods_of(kind: type) -> List[FunctionType]:
+    """Return the methods of a class that is neither torch's nor Python's, except those that it inherits from these."""
+    own = [base for base in kind.__mro__ if base.__module__.split(".")[0] not in _FOREIGN]
+    return [method for base in own for method in vars(base).values() if isinstance(method, FunctionType)]
+
+
+_FOREIGN = frozenset(("torch", "builtins", "functools", "weakref", "collections", "typing", "enum", "sympy"))
+
+
+def _attributes_of(thing: Any) -> Iterator[Any]:
+    """Yield the attributes of an object, and the modules inside one of torch's."""
+    for item in gc.get_referents(thing):
+        yield item
+        if type(item) is dict:
+            yield from item.values()
+            if type(item.get("_modules")) is dict:
+                yield from item["_modules"].values()
+
+
+# -- CUDA graphs
+
+
+def _records_cuda_graphs(function: FunctionType) -> bool:
+    """Return whether the function calls what it leads to only to record a CUDA graph."""
+    row = private_hooks.hook("record_cuda_graphs")
+    return function.__module__ == row.module and function.__qualname__.startswith(row.attribute)
+
+
+# -- references
 
 
 def _leads_to(thing: Any) -> Iterable[Any]:
@@ -88,9 +160,15 @@ def _leads_to(thing: Any) -> Iterable[Any]:
     if issubclass(kind, type):
         # AOTAutograd keeps its compiled graphs as attributes of an autograd.Function that it makes
         return list(vars(thing).values()) if issubclass(thing, torch.autograd.Function) else ()
-    if kind is dict and "__builtins__" in thing:
-        return ()  # the globals of a module
+    if kind is dict and _is_table_of_torch(thing):
+        return ()
     return gc.get_referents(thing)
+
+
+def _is_table_of_torch(table: Dict[Any, Any]) -> bool:
+    """Return whether a dictionary leads to no generated code but to very much: globals, or a table of operators."""
+    first = next(iter(table), None)
+    return "__builtins__" in table or "__spec__" in table or isinstance(first, _operators())
 
 
 def _of_function(function: FunctionType) -> List[Any]:
@@ -116,6 +194,22 @@ def _cells(cells: Tuple[Any, ...]) -> Iterator[Any]:
             pass
 
 
+def _is_graph_module(thing: Any) -> bool:
+    import torch
+
+    return issubclass(type(thing), torch.fx.GraphModule)
+
+
 def _inner_modules(module: Any) -> List[Any]:
-    """Return the modules inside: graph modules, and what a backend that splits graphs put in the place of one."""
-    return list(module.__dict__.get("_modules", {}).values())
+    """Return what a graph module calls: modules, and what a backend put in the place of one, as a module or not."""
+    attributes = vars(module)
+    own = [value for name, value in attributes.items() if name not in _own_attributes()]
+    return [*own, *attributes.get("_modules", {}).values()]
+
+
+@functools.lru_cache(maxsize=None)
+def _own_attributes() -> FrozenSet[str]:
+    """Return the names of attributes of each graph module that lead to nothing that it calls."""
+    import torch
+
+    return frozenset(vars(torch.nn.Module())) | {"_graph", "_code", "_lineno_map", "meta", "_in_spec", "_out_spec"}

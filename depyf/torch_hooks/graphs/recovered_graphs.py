@@ -6,7 +6,6 @@ loaded modules, whose files lie in Inductor's cache. The stages between these ar
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import Any, Dict, List, Tuple
 
 from depyf.record.vocabulary import (
@@ -20,9 +19,10 @@ from depyf.record.vocabulary import (
 )
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
 from depyf.torch_hooks.graphs.graph_files import Graphs
+from depyf.torch_hooks.graphs.graph_text import readable
 from depyf.torch_hooks.graphs.kernel_modules import aot_id, read_kernels
 from depyf.torch_hooks.graphs.node_sources import sources_of
-from depyf.torch_hooks.graphs.reachability import ReachableCode
+from depyf.torch_hooks.graphs.reachability import reachable_code
 from depyf.torch_hooks.graphs.stages import PRE_GRAD, STAGE_NAMES
 
 
@@ -31,10 +31,9 @@ def recover(graphs: Graphs, graph: CompiledGraph, entry: Any) -> None:
 
     `entry` is the compiled graph as the frame calls it.  Which file runs is recorded; nothing is linked.
     """
-    found = list(ReachableCode(entry))
-    _add_stages(graphs, graph, [module for module in found if type(module) is not FunctionType])
-    functions = [function for function in found if type(function) is FunctionType]
-    files = dict.fromkeys(str(function.__globals__.get("__file__", "")) for function in functions)
+    found = reachable_code(entry)
+    _add_stages(graphs, graph, found.modules)
+    files = dict.fromkeys(str(function.__globals__.get("__file__", "")) for function in found.functions)
     kernels = [(file, read_kernels(file)) for file in files]
     for file, text in sorted(kernels, key=lambda kernel: aot_id(kernel[1])[1] == MADE_FOR_BACKWARD):
         if text:
@@ -47,7 +46,7 @@ def recover(graphs: Graphs, graph: CompiledGraph, entry: Any) -> None:
 def _add_stages(graphs: Graphs, graph: CompiledGraph, modules: List[Any]) -> None:
     texts: Dict[Tuple[str, str], str] = {}  # AOTAutograd holds a graph twice: as it was made, and as it is called
     for module in modules:
-        key, text = (_stage_of(module), _operations(module)), _readable(module)
+        key, text = (_stage_of(module), _operations(module)), readable(module)
         if len(text) > len(texts.get(key, "")):
             texts[key] = text
         if key[0] == CAPTURED_GRAPH:
@@ -68,14 +67,6 @@ def _operations(module: Any) -> str:
     return repr([(node.op, str(node.target), str(node.args), str(node.kwargs)) for node in module.graph.nodes])
 
 
-def _readable(module: Any) -> str:
-    """Return the graph in the form in which Dynamo logs it; shorter with a torch that lacks these options."""
-    try:
-        return str(module.print_readable(print_output=False, include_stride=True, include_device=True))
-    except TypeError:
-        return str(module.print_readable(print_output=False))
-
-
 def _lost(graph: CompiledGraph) -> Tuple[str, ...]:
     """Return the stages that this graph must have gone through and that torch did not keep."""
     there = {file.stage for file in graph.stages}
@@ -93,6 +84,6 @@ def _set_what_runs(graph: CompiledGraph) -> None:
     for stages in ((FORWARD_GRAPH, BACKWARD_GRAPH), (CAPTURED_GRAPH,)):
         files = graph.kernels or [file for file in graph.stages if file.stage in stages]
         for file in files:
-            file.runs = True
+            file.was_running = True
         if files:
             return

@@ -22,6 +22,11 @@ SPLIT_PIECE_EVENT = "optimize_ddp_split_child"
 KERNEL_EVENT = "inductor_output_code"
 PROGRAM_EVENT = "graph_dump"  # code in another language that AOTInductor made
 
+# Graph modules that are no stage of torch's, and have a file only if they ran.
+BACKEND_GRAPH = "Backend_graph"  # a backend made it
+EDITED_GRAPH = "Edited_graph"  # a backend changed the graph that it was given
+MADE_BY_BACKEND = (BACKEND_GRAPH, EDITED_GRAPH)
+
 PRE_GRAD = "BEFORE_PRE_GRAD"
 
 

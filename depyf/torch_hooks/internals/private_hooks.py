@@ -240,9 +240,27 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "load_by_key_path",
         "torch._inductor.codecache",
         "PyCodeCache.load_by_key_path",
-        "for programs that import it from depyf.explain; depyf itself does not call it",
+        "link a module of kernels when it is loaded, which may be when a graph is first called; and for programs that "
+        "import it from depyf.explain",
         "2.1 and newer (2.9, 2.13, 2.15 checked)",
+        "kernels that are compiled after the backend has returned are linked at the end; "
         "explain.enable_debugging.patched_load_by_key_path cannot be called",
+    ),
+    PrivateHook(
+        "forward_from_source",
+        "torch.fx.graph_module",
+        "_forward_from_src",
+        "link the forward of a graph module when it is generated, which may be when a graph is first called",
+        "2.0 and newer (2.13 checked)",
+        "graph modules that a backend makes after it has returned have no file",
+    ),
+    PrivateHook(
+        "record_cuda_graphs",
+        "torch._inductor.compile_fx",
+        "cudagraphify",
+        "recognise, by its name, the function that calls a kernel only to record a CUDA graph",
+        "2.0 and newer (2.13 checked)",
+        "a kernel that ran while a CUDA graph was recorded is shown as one that every call runs",
     ),
     PrivateHook(
         "backward_to_compile",
@@ -301,6 +319,16 @@ def find(name: str) -> Any:
     except (ImportError, AttributeError):
         return None
     return value
+
+
+def find_holder(name: str) -> Tuple[Any, str]:
+    """Return the object whose attribute a row is, and the attribute; AttributeError where this torch lacks it."""
+    row = hook(name)
+    *path, last = row.attribute.split(".")
+    value: Any = importlib.import_module(row.module)
+    for part in path:
+        value = getattr(value, part)
+    return value, last
 
 
 def find_loaded(name: str) -> Any:

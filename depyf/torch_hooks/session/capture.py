@@ -13,6 +13,7 @@ from typing import Any
 
 from depyf.torch_hooks.graphs import autotuning
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
+from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, GRAPH_EVENTS
 from depyf.torch_hooks.internals import structured_trace
 from depyf.torch_hooks.internals.structured_trace import START_EVENT, TraceEvent
@@ -73,14 +74,14 @@ class Capture:
         with self._lock:
             if self._is_over:
                 return
-            if not event.compile_id or event.kind == AUTOGRAD_EVENT:
-                self.recording.orphans.add_event(event)
-                return
             if event.kind == START_EVENT:
                 self._registration.move_bytecode_hook()
             elif event.kind in GRAPH_EVENTS:
-                self._registration.add_autotuning()
-            self.recording.add_event(event)
+                self._registration.add_inductor()
+            if not event.compile_id or event.kind == AUTOGRAD_EVENT:
+                self.recording.add_event_of_no_frame(event)
+            else:
+                self.recording.add_event(event)
 
     def on_skip(self, reason: str, code: CodeType, entry: bool) -> None:
         """Record a frame that Dynamo left to plain Python; `entry`: the program handed it to torch.compile itself."""
@@ -99,6 +100,18 @@ class Capture:
         with self.problems.shield("reading the lines that a graph stems from"), self._lock:
             if not self._is_over:
                 self.recording.add_captured(graph_module)
+
+    def on_new_forward(self, new: NewForward) -> None:
+        """Record the forward of a graph module, to link it before it runs."""
+        with self.problems.shield("linking a graph module"), self._lock:
+            if not self._is_over:
+                self.recording.add_forward(new)
+
+    def on_loaded_module(self, path: str, module: Any) -> None:
+        """Record a module of kernels, to link it before it runs."""
+        with self.problems.shield("linking a module of kernels"), self._lock:
+            if not self._is_over:
+                self.recording.add_loaded_module(path, module)
 
     def on_custom_stage(self, stage: CustomStage) -> None:
         """Record a stage that a custom backend announces, of the graph that it compiles now."""

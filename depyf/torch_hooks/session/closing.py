@@ -83,8 +83,9 @@ def _complete_graphs(recording: Recording) -> None:
                 recording.write_waiting(compilation)
         # torch 2.15 makes the module of an eager backward when it first runs: it is found only now
         graph = compilation.graph
-        if graph is not None and (not graph.running() or graph.has_eager_backward()):
-            recording.link(compilation)
+        is_late = recording.has_unplaced_code  # a thread of the backend may have generated what runs
+        if graph is not None and (is_late or not graph.running() or graph.has_eager_backward()):
+            recording.link(compilation, was_called=True)
 
 
 # -- the files

@@ -8,8 +8,9 @@ last (`dynamo_cpp_guards_str`), when the frame can be completed and linked. A ba
 from __future__ import annotations
 
 import dataclasses
+import sys
 import threading
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Callable, Dict, FrozenSet, Tuple
 
 from depyf.record import compile_ids
@@ -34,9 +35,10 @@ from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.graph_files import GraphEvent, Graphs
 from depyf.torch_hooks.graphs.loose_fx import LooseFx
+from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.node_sources import sources_of
 from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs
-from depyf.torch_hooks.graphs.stages import CAPTURED_EVENT, GRAPH_EVENTS
+from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, CAPTURED_EVENT, GRAPH_EVENTS, KERNEL_EVENT
 from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
 from depyf.torch_hooks.guards.frame_values import variables_now
 from depyf.torch_hooks.guards.guard_tree import describe_guards
@@ -67,11 +69,13 @@ class Recording:
         self.user_files = UserFiles(earlier.user_files)
         self.compilations = Compilations()
         self.skips = Skips(self.functions, self.compilations)
+        self.has_unplaced_code = False  # a graph module was generated that no frame's code was calling for
         self.seconds: Dict[str, float] = {}  # what took depyf how long
         self._log_bytecode = log_bytecode
         self._journal = Journal(folder, self.frames, self.functions, len(earlier.graphs))
         self._newest: Dict[int, Compilation] = {}  # thread -> the compilation that its last event was about
         self._new_codes: Dict[int, CodeType] = {}  # index of a frame -> the code that Dynamo made
+        self._frame_codes: Dict[int, Tuple[CodeType, Compilation]] = {}  # by id: code that runs for a frame
         self._not_in_journal: Compilation | None = None  # has changed since it was last written to the journal
         self._handlers: Dict[str, Callable[[Compilation, TraceEvent], None]] = {
             "dynamo_graph_break_reason": self._add_graph_break,
@@ -107,6 +111,7 @@ class Recording:
         to_run = self.frames.add(code, new_code, compile_id, compilation.sources)
         compilation.frame = len(self.frames.records) - 1
         self._new_codes[compilation.frame] = new_code
+        self._frame_codes.update({id(new_code): (new_code, compilation), id(to_run): (to_run, compilation)})
         with self.problems.shield("tying a frame to its graph"):
             self._name_graph(compilation, new_code)
         return compile_id, to_run
@@ -165,6 +170,51 @@ class Recording:
         else:
             self.graphs.add(compilation.graph, event)
 
+    # -- code that is generated meanwhile, or while a graph runs
+
+    def add_forward(self, new: NewForward) -> None:
+        """Keep a forward until its graph is linked; link it at once where a compiled graph runs, and generates it."""
+        current = private_hooks.find("current_compile_id")
+        compile_id = current() if current is not None else None
+        if compile_id is not None:
+            compilation = self.compilations.known(str(compile_id))
+            if compilation is not None:
+                compilation.forwards.append(new)
+            return
+        caller = self._calling()
+        if caller is not None and caller.graph is not None:
+            linking.link_new(self.graphs, caller.graph, new)
+        else:
+            self.has_unplaced_code = True
+
+    def add_loaded_module(self, path: str, module: Any) -> None:
+        """Keep a module of kernels until its graph is linked; link it at once where Dynamo compiles nothing."""
+        self.graphs.loaded[path] = module
+        current = private_hooks.find("current_compile_id")
+        if current is None or current() is None:
+            linking.link_module_file(self.graphs, path, vars(module))
+
+    def add_event_of_no_frame(self, event: TraceEvent) -> None:
+        """Add an event without the id of a frame: to the graph that runs and compiles, else to one of its own."""
+        caller = None if event.kind == AUTOGRAD_EVENT else self._calling()
+        if caller is not None and caller.graph is not None:
+            self._add_to_graph(caller, event)
+        else:
+            self.orphans.add_event(event)
+        if event.kind == KERNEL_EVENT:
+            for path, module in list(self.graphs.loaded.items()):
+                linking.link_module_file(self.graphs, path, vars(module))
+
+    def _calling(self) -> Compilation | None:
+        """Return the compilation whose frame is being run by this thread, the innermost."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            code, compilation = self._frame_codes.get(id(frame.f_code), (None, None))
+            if code is frame.f_code:
+                return compilation
+            frame = frame.f_back
+        return None
+
     def write_waiting(self, compilation: Compilation) -> None:
         """Write the stages that waited until the graph had a name."""
         if compilation.graph is None:
@@ -175,14 +225,14 @@ class Recording:
             with self.problems.shield("writing a graph"):
                 self.graphs.add(compilation.graph, event)
 
-    def link(self, compilation: Compilation) -> None:
-        """Link the code of the graph that runs to its file."""
+    def link(self, compilation: Compilation, *, was_called: bool = False) -> None:
+        """Link the code of the graph that runs to its file; `was_called`: the program may have called it already."""
         if compilation.graph is None:
             return
         with self.problems.shield("linking a graph to its file"):
             entry = installed_global(compilation.graph_global)
             if entry is not None:
-                linking.link(self.graphs, compilation.graph, entry)
+                linking.link(self.graphs, compilation.graph, entry, compilation.take_forwards(), was_called=was_called)
 
     # -- other events of the trace
 

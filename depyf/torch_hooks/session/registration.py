@@ -7,8 +7,9 @@ from typing import AbstractSet, Any, Callable, List, Protocol
 
 from depyf.problems import Problems
 from depyf.torch_hooks.frames import skip_listener
-from depyf.torch_hooks.graphs import autotuning, custom_stages, node_sources
+from depyf.torch_hooks.graphs import autotuning, custom_stages, new_code, node_sources
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
+from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.internals import hook_order, structured_trace
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
 
@@ -30,6 +31,10 @@ class Callbacks(Protocol):
 
     def on_autotuned(self, timings: Any, operation: Any, choices: Any) -> None: ...
 
+    def on_new_forward(self, new: NewForward) -> None: ...
+
+    def on_loaded_module(self, path: str, module: Any) -> None: ...
+
 
 class Registration:
     """The hooks that are in place; a hook that this torch does not have is left out."""
@@ -38,7 +43,10 @@ class Registration:
         self._callbacks = callbacks
         self._detach: List[Callable[[], None]] = []
         self._move_to_place: Callable[[], None] = lambda: None
-        self._has_autotuning = False
+        self._of_inductor: List[Callable[[], Callable[[], None] | None]] = [
+            lambda: autotuning.attach(callbacks.on_autotuned),
+            lambda: new_code.attach_to_inductor(callbacks.on_loaded_module),
+        ]
 
     def start(self, opened_by: str, read_kinds: AbstractSet[str]) -> None:
         """Put the hooks in place; `opened_by` is the module that enters the context.
@@ -55,6 +63,9 @@ class Registration:
             self._detach.append(custom_stages.attach(callbacks.on_custom_stage))
         with problems.shield("listening to the graphs that Dynamo captures"):
             self._detach.append(node_sources.attach(callbacks.on_captured))
+        with problems.shield("listening to fx"):
+            stop = new_code.attach_to_fx(callbacks.on_new_forward)
+            self._detach += [] if stop is None else [stop]
         with problems.shield("listening to why Dynamo skips frames"):
             self._detach.append(skip_listener.attach(callbacks.on_skip))
 
@@ -63,14 +74,14 @@ class Registration:
         with self._callbacks.problems.shield("moving the bytecode hook behind others"):
             self._move_to_place()
 
-    def add_autotuning(self) -> None:
-        """Listen to autotuning once Inductor is loaded, which it is when it is first used."""
-        if not self._has_autotuning:
-            with self._callbacks.problems.shield("listening to autotuning"):
-                detach = autotuning.attach(self._callbacks.on_autotuned)
+    def add_inductor(self) -> None:
+        """Listen to Inductor once it is loaded, which it is when it is first used."""
+        for attach in list(self._of_inductor):
+            with self._callbacks.problems.shield("listening to Inductor"):
+                detach = attach()
                 if detach is not None:
                     self._detach.append(detach)
-                    self._has_autotuning = True
+                    self._of_inductor.remove(attach)
 
     def stop(self) -> None:
         """Remove all hooks."""

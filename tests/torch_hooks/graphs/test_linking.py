@@ -36,8 +36,8 @@ def test_breakpoints_in_frame_and_graph_are_hit_and_show_the_locals(tmp_path, ba
 
 
 def assert_marked_as_interpreted(path, graph):
-    assert path.name in graph.running_files and not graph.linked_files
-    assert "node by node in an interpreter: breakpoints here are not hit" in path.read_text().splitlines()[0]
+    assert path.name not in graph.running_files and not graph.linked_files
+    assert "run node by node by Interpreter; this text is not executed" in path.read_text().splitlines()[0]
 
 
 def test_breakpoints_in_the_backward_graph_are_hit(tmp_path):
@@ -134,6 +134,7 @@ def test_a_graph_that_is_interpreted_is_marked_as_without_breakpoints(tmp_path):
     results, record, _ = tools.dump(tmp_path / "d", tools.toy_example, tools.run_toy, backend)
     assert tools.same(results, tools.run_toy(tools.toy_example))
     for graph in record.graphs:
-        assert graph.running_files == (f"{graph.name}.Captured_Graph.0.py",) and graph.linked_files == ()
-        first = (tmp_path / "d" / graph.running_files[0]).read_text().splitlines()[0]
-        assert first.endswith("node by node in an interpreter: breakpoints here are not hit.")
+        (part,) = graph.stages
+        assert part.execution == "node by node" and not part.runs and not part.linked
+        first = (tmp_path / "d" / part.file).read_text().splitlines()[0]
+        assert first.endswith("Captured_Graph: run node by node by Interpreter; this text is not executed.")

@@ -35,6 +35,7 @@ def test_the_module_that_calls_the_pieces_of_a_split_graph_is_linked_instead_of_
         "after split": True,
     }
     assert "not run by this backend; what runs is" in first_line(tmp_path, graph.stages[1])
+    assert [part.execution for part in graph.stages] == ["", "", "ran"]
 
 
 def test_each_piece_of_a_graph_that_ddp_splits_has_its_own_linked_files(tmp_path):
@@ -74,7 +75,9 @@ def test_each_piece_of_a_graph_that_ddp_splits_has_its_own_linked_files(tmp_path
     made_of = {(part.stage, part.piece): part.instead for part in graph.stages if part.stage != "AFTER_POST_GRAD"}
     assert made_of["Backward_graph", 1] == (f"{graph.name}.kernel_2.py",)
     assert made_of["DDP_split_piece", 0] == tuple(f"{graph.name}.kernel_{number}.py" for number in (0, 3))
-    assert len(made_of["Captured_Graph", None]) == 4
+    joint = f"{graph.name}.Backend_graph.0.py"
+    assert made_of["Captured_Graph", None] == (joint, *(part.file for part in graph.kernels))
+    assert "self.compiled_submod_0(" in (tmp_path / joint).read_text(), "the split graph, with compiled pieces"
     forward = next(part for part in graph.stages if part.stage == "Forward_graph" and part.piece == 1)
     assert first_line(tmp_path, forward).startswith(f"# {graph.name}, Forward_graph of piece 1: ")
     story = next(tmp_path.glob("full_code_for_forward_*.py")).read_text()

@@ -1,0 +1,93 @@
+"""The folder reports as running what a profiler and a debugger observe, for every kind of backend."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import backend_programs
+import pytest
+
+from depyf.record.saved_form import from_json
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs run in forked children")
+
+# Programs that generate code anew at each call: once the context is left, what runs is no longer linked.
+REGENERATING = {"edited_at_each_call"}
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory):
+    """Run all programs; return what was observed of each, with its record and folder."""
+    top = tmp_path_factory.mktemp("programs")
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(top / "torchinductor")}
+    command = [sys.executable, backend_programs.__file__, str(top)]
+    output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
+    lines = [json.loads(line[len("RESULT ") :]) for line in output.splitlines() if line.startswith("RESULT ")]
+    return {seen["program"]: {**seen, "folder": top / seen["program"]} for seen in lines}
+
+
+def record_of(seen):
+    assert "error" not in seen, seen["error"]
+    return from_json((seen["folder"] / "manifest.json").read_text())
+
+
+def parts_of(record):
+    return [part for graph in record.graphs for part in graph.stages + graph.kernels]
+
+
+@pytest.mark.parametrize("name", backend_programs.PROGRAMS)
+def test_the_files_that_are_reported_as_running_are_those_that_a_profiler_observes(name, observed):
+    seen = observed[name]
+    record = record_of(seen)
+    assert not record.problems
+    assert sorted(part.file for part in parts_of(record) if part.runs) == seen["ran"]
+    first_lines = {path.name: path.read_text().split("\n", 1)[0] for path in seen["folder"].glob("__compiled_fn*.py")}
+    assert sorted(file for file, line in first_lines.items() if "this code runs" in line) == seen["ran"]
+    assert not seen["elsewhere"], "generated code that is on disk under no name"
+
+
+@pytest.mark.parametrize("name", sorted(set(backend_programs.PROGRAMS) - REGENERATING))
+def test_breakpoints_are_hit_in_the_files_that_are_linked(name, observed):
+    seen = observed[name]
+    assert sorted(part.file for part in parts_of(record_of(seen)) if part.runs and part.linked) == seen["hit"]
+
+
+def executions(seen):
+    return {part.stage: part.execution for part in parts_of(record_of(seen))}
+
+
+def test_a_graph_that_an_interpreter_runs_names_the_interpreter(observed):
+    for name, interpreter in (
+        ("interpreter", "Interpreter"),
+        ("interpreter_subclass", "Cosines"),
+        ("interpreter_made_at_each_call", "Cosines"),
+    ):
+        seen = observed[name]
+        assert executions(seen) == {"Captured_Graph": "node by node"}
+        (path,) = Path(seen["folder"]).glob("__compiled_fn_*.Captured_Graph.0.py")
+        first = path.read_text().split("\n", 1)[0]
+        assert first.endswith(f": run node by node by {interpreter}; this text is not executed.")
+
+
+def test_a_backward_that_was_compiled_and_not_called_is_shown_as_not_called(observed):
+    seen = observed["inductor_backward_never_called"]
+    kernels = {part.made_for: part for graph in record_of(seen).graphs for part in graph.kernels}
+    assert kernels["forward"].execution == "ran"
+    if "backward" in kernels:  # compiled with its forward
+        assert kernels["backward"].execution == "not called" and not kernels["backward"].runs
+
+
+def test_what_a_backend_compiles_when_a_graph_is_called_is_filed_with_the_graph(observed):
+    (graph,) = record_of(observed["vllm_piecewise_backend"]).graphs
+    assert sum(part.execution == "not called" for part in graph.kernels) == 2, "for any shape"
+    assert sum(part.execution == "ran" for part in graph.kernels) == 2, "for the shape that came"
+    assert "Backend_graph" in executions(observed["vllm_piecewise_backend"]), "the graph that calls the pieces"
+
+
+def test_the_edited_graph_is_on_disk_as_it_runs(observed):
+    (path,) = observed["edited_graph"]["folder"].glob("__compiled_fn_*.Edited_graph.0.py")
+    assert "l_x_.cos()" in path.read_text()
