@@ -353,6 +353,7 @@ class SessionRecord:
     differences: Tuple[RankDifference, ...] = ()  # ... and what its ranks did not do alike
     lost_files: Optional[LostFiles] = None
     user_files: Tuple[UserFile, ...] = ()  # that the graphs stem from
+    recorded_elsewhere: int = 0  # versions compiled before that the folders of earlier contexts hold, and not this one
 
     def function(self, key: str) -> FunctionRecord:
         """Return the function with that key; KeyError when there is none."""

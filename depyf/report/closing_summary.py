@@ -46,6 +46,9 @@ def render(
     if not record.frames and not record.graphs and not breaks and not record.skipped:
         lines.append("  nothing was compiled: is a compiled function called inside the context? (torch.export compiles")
         lines.append("  nothing unless strict=True)")
+    if record.recorded_elsewhere:
+        versions = _count(record.recorded_elsewhere, "version")
+        lines.append(f"  {versions} compiled earlier: in the folders of the contexts before this one")
     paths = (os.path.join(folder, name) for name in _worth_opening(record))
     first = next((path for path in paths if is_there(path)), None)
     if first is not None:

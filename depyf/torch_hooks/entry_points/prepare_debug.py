@@ -49,6 +49,8 @@ class prepare_debug:
 
     clean_wild_fx_code: fx code that belongs to no graph is not written (else to fx_graph_code_<n>.py).
     log_bytecode: also pickle the bytecode of each frame, before, after, and compiled back.
+    include_earlier: on leaving, add what was compiled before the context and can still be called, unless an earlier
+    context of this process has recorded it (all the same where that is little, or its function is compiled again).
 
     Ranks of a distributed job write in rank_<r> below the folder, and other processes that share it in
     process_<n>: no two processes ever write one file.  `folder` is the one of this process.
@@ -63,6 +65,7 @@ class prepare_debug:
         self.dump_src_dir = arguments.dump_src_dir
         self.clean_wild_fx_code = arguments.clean_wild_fx_code
         self.log_bytecode = arguments.log_bytecode
+        self.include_earlier = arguments.include_earlier
         self.record: SessionRecord | None = None  # of the last time the context was left
         self._folder: OutputFolder | None = None
         self._capture: Capture | None = None
@@ -86,7 +89,9 @@ class prepare_debug:
             folder = OutputFolder(self.dump_src_dir, Problems())
             earlier = _read_earlier(folder.open())
             loose_fx = None if self.clean_wild_fx_code else LooseFx()
-            self._capture = Capture(Recording(folder, earlier, self.log_bytecode, loose_fx))
+            recording = Recording(folder, earlier, self.log_bytecode, loose_fx)
+            recording.includes_earlier = self.include_earlier
+            self._capture = Capture(recording)
             self._folder = folder
             self._process = os.getpid()
             self._capture.start(opened_by=calling_module(1))

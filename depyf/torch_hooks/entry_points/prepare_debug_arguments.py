@@ -8,7 +8,7 @@ from typing import Any
 
 from depyf.errors import UserError
 
-_FORM = "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False)"
+_FORM = "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False, include_earlier=True)"
 
 
 class WrongArguments(UserError, TypeError):
@@ -22,6 +22,7 @@ class Arguments:
     dump_src_dir: str
     clean_wild_fx_code: bool
     log_bytecode: bool
+    include_earlier: bool = True
 
 
 def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
@@ -30,11 +31,14 @@ def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
     The older form, `prepare_debug(function, dump_src_dir)`, is accepted, and the function ignored.
     """
 
-    def present(dump_src_dir: Any, clean_wild_fx_code: Any = True, log_bytecode: Any = False) -> Arguments:
+    def present(
+        dump_src_dir: Any, clean_wild_fx_code: Any = True, log_bytecode: Any = False, include_earlier: Any = True
+    ) -> Arguments:
         return Arguments(
             os.fsdecode(dump_src_dir),
             _flag("clean_wild_fx_code", clean_wild_fx_code),
             _flag("log_bytecode", log_bytecode),
+            _flag("include_earlier", include_earlier),
         )
 
     kwargs.pop("func", None)

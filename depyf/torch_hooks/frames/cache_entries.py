@@ -48,6 +48,15 @@ def met_codes() -> Iterator[CodeType]:
             yield code
 
 
+def running_codes() -> Iterator[Tuple[CodeType, List[CodeType]]]:
+    """Yield the functions that have compiled versions, in the order of `met_codes`, with the code of each version."""
+    entries = private_hooks.find("cache_entries")
+    for code in met_codes() if entries is not None else ():
+        running = [entry.code for entry in entries(code)]
+        if running:
+            yield code, running
+
+
 def versions_of(code: CodeType) -> List[CachedVersion]:
     """Return the versions of a function that a call can find, oldest first; Dynamo itself sorts by last use."""
     entries = private_hooks.find("cache_entries")

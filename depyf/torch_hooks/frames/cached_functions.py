@@ -1,12 +1,15 @@
 """Add functions whose compiled versions are in Dynamo's caches to a record, like those that were seen compiling.
 
 Used at the end of a session, for what was compiled before it, and by `inspect`, which has no session at all.
+
+A session adds what no context of the process has recorded. Of what others have recorded it adds the versions of
+functions that it records anyway, and all while they are few: the files of a small program are complete in each folder.
 """
 
 from __future__ import annotations
 
 from types import CodeType
-from typing import Set, Tuple
+from typing import Container, Iterable, List, Sequence, Set, Tuple
 
 from depyf.problems import Problems
 from depyf.record.records import ResumeCall
@@ -14,6 +17,7 @@ from depyf.torch_hooks.frames import cache_entries
 from depyf.torch_hooks.frames.cache_entries import CachedVersion
 from depyf.torch_hooks.frames.compilations import CodePlace
 from depyf.torch_hooks.frames.functions import Functions
+from depyf.torch_hooks.frames.recorded_versions import RecordedVersions
 from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.graphs import linking
 from depyf.torch_hooks.graphs.graph_files import Graphs
@@ -21,18 +25,27 @@ from depyf.torch_hooks.graphs.recovered_graphs import recover
 from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
 
+_LITTLE = 20  # versions that earlier contexts have recorded
+
 
 class CachedFunctions:
     """Adds cached versions to the parts of a record, unless the record has them already."""
 
     def __init__(
-        self, functions: Functions, frames: Frames, graphs: Graphs, problems: Problems, link: bool = True
+        self,
+        functions: Functions,
+        frames: Frames,
+        graphs: Graphs,
+        problems: Problems,
+        link: bool = True,
+        recorded: RecordedVersions | None = None,
     ) -> None:
         self._functions = functions
         self._frames = frames
         self._graphs = graphs
         self._problems = problems
         self._link = link  # whether graphs that run are linked to their files
+        self._index = RecordedVersions() if recorded is None else recorded
         self._recorded_graphs = {graph.name for graph in graphs.records}
         self._recorded: Set[Tuple[CodePlace, str]] = set()  # function and compile id of each version
         for frame in frames.records:
@@ -42,7 +55,35 @@ class CachedFunctions:
 
     def add_all(self) -> None:
         """Add every function that Dynamo has met and that has a version which a call can find."""
-        for code in cache_entries.met_codes():
+        self._add_each(cache_entries.met_codes())
+
+    def add_unrecorded(self) -> int:
+        """Add what no context has recorded; return the number of versions that are left to the folders of others."""
+        met = list(cache_entries.running_codes())
+        others = {id(code): len(running) for code, running in met if self._is_recorded_elsewhere(code, running)}
+        if sum(others.values()) <= _LITTLE:
+            others = {}
+        self._add_each([code for code, _ in met if id(code) not in others])
+        left = [code for code, _ in met if id(code) in others and not self._functions.has(code)]
+        left = self._add_parents(left)
+        return sum(others[id(code)] for code in left)
+
+    def _is_recorded_elsewhere(self, code: CodeType, running: Sequence[CodeType]) -> bool:
+        return not self._functions.has(code) and all(one in self._index for one in running)
+
+    def _add_parents(self, left: List[CodeType]) -> List[CodeType]:
+        """Add the functions that the recorded resume functions continue; return what is left."""
+        while left:
+            resumes = {id(code) for code in self._functions.resumes_without_parent()}
+            parents = [code for code in left if _calls(code, resumes)] if resumes else []
+            if not parents:
+                return left
+            self._add_each(parents)
+            left = [code for code in left if not self._functions.has(code)]
+        return left
+
+    def _add_each(self, codes: Iterable[CodeType]) -> None:
+        for code in codes:
             with self._problems.shield("showing a function that was compiled before"):
                 self.add(code)
 
@@ -57,6 +98,7 @@ class CachedFunctions:
         return bool(versions)
 
     def _add_version(self, version: CachedVersion) -> None:
+        self._index.add(version.new_code)
         self._frames.add_cached(version.code, version.new_code, version.compile_id)
         index = len(self._frames.records) - 1
         with self._problems.shield("describing the guards of a frame"):
@@ -90,3 +132,9 @@ class CachedFunctions:
             if code is not None:
                 self.add(code)
         self._frames.update(index, resumes=tuple(calls))
+
+
+def _calls(code: CodeType, resumes: Container[int]) -> bool:
+    """Return whether a version of `code` calls one of these resume functions, given by the ids of their code."""
+    versions = cache_entries.versions_of(code)
+    return any(id(resume) in resumes for one in versions for _, resume in cache_entries.resumes_of(one.new_code))

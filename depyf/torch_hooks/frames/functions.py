@@ -64,6 +64,15 @@ class Functions:
                 self._records[key] = described
         return self._keys[id(code)]
 
+    def has(self, code: CodeType) -> bool:
+        """Return whether `code` has a record."""
+        return id(code) in self._keys
+
+    def resumes_without_parent(self) -> List[CodeType]:
+        """Return the resume functions for which no recorded frame is known that calls them."""
+        generated = [code for code in self._codes if _is_generated(code)]
+        return [code for code in generated if self._records[self._keys[id(code)]].resume_of is None]
+
     def _earlier_key(self, described: FunctionRecord) -> str | None:
         """Return the key that an earlier session in this folder gave to the same function, if it did.
 

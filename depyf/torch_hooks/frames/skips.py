@@ -45,8 +45,9 @@ class Skips:
         self._met_before: Dict[int, CodeType] = {}  # keeps the ids valid
 
     def begin(self) -> None:
-        """Remember what Dynamo met before the session: that is not reported."""
-        self._met_before = {id(code): code for code in met_codes()}
+        """Remember what Dynamo met before the session, if skipped frames are found by that: they are not reported."""
+        if private_hooks.find("skip_reasons") is None:
+            self._met_before = {id(code): code for code in met_codes()}
 
     @property
     def records(self) -> Tuple[SkippedFrame, ...]:

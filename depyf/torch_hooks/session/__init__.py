@@ -10,6 +10,7 @@ This is all the state of depyf that is global to a process:
                                            the context that is entered, and the folder of the one left last
     disk.process_folders._homes, _TOKEN    the folders that this process has claimed, and its own name
     entry_points.bytecode_log._installed   the hook of `install()`; its failures are in `_problems`
+    frames.recorded_versions.RECORDED      the versions that contexts have recorded, as long as they live
     text.python_source._shapes             shapes of statements that have been found to compile: a cache
     functools.lru_cache                    on functions from text to text or record, and on the versions: caches
 

@@ -16,7 +16,6 @@ from depyf.report.rank_differences import summary as render_merged
 from depyf.torch_hooks.disk import merging
 from depyf.torch_hooks.disk.file_names import full_code_template
 from depyf.torch_hooks.disk.folder import MANIFEST, TIMINGS, OutputFolder
-from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.session.recording import Recording
 
 
@@ -50,9 +49,9 @@ def print_summary(record: SessionRecord, folder: OutputFolder) -> None:
 def complete(recording: Recording) -> None:
     """Add what is known only after the program has run: cached versions, graphs without a frame, what was skipped."""
     problems = recording.problems
-    if not recording.is_forked:
+    if recording.includes_earlier and not recording.is_forked:
         with problems.shield("showing what was compiled before the session"):
-            CachedFunctions(recording.functions, recording.frames, recording.graphs, problems).add_all()
+            recording.add_earlier()
     _complete_graphs(recording)
     with problems.shield("linking graphs that belong to no frame"):
         recording.orphans.finish()

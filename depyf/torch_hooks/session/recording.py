@@ -18,6 +18,7 @@ from depyf.record.records import FrameRecord, LostFiles, ResumeCall, SessionReco
 from depyf.record.saved_form import to_json
 from depyf.torch_hooks.disk.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames.cache_entries import installed_global, resumes_of
+from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.frames.compilations import (
     Compilation,
     Compilations,
@@ -27,6 +28,7 @@ from depyf.torch_hooks.frames.compilations import (
 )
 from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.graph_breaks import read_graph_break
+from depyf.torch_hooks.frames.recorded_versions import RECORDED
 from depyf.torch_hooks.frames.skips import Skips
 from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.frames.user_files import UserFiles
@@ -62,6 +64,8 @@ class Recording:
         self.problems = folder.problems
         self.loose_fx = loose_fx  # writes fx code that belongs to no graph; None where that was not asked for
         self.is_forked = False  # the parent records what was compiled before the fork
+        self.includes_earlier = True  # whether what was compiled before the session is added
+        self.recorded_elsewhere = 0  # versions that are in the folders of earlier contexts, and not in this one
         self.functions = Functions(self.problems, earlier.functions)
         self.frames = Frames(folder, self.functions, self.problems, log_bytecode, earlier.frames)
         self.graphs = Graphs(folder, self.problems, earlier.graphs)
@@ -109,6 +113,7 @@ class Recording:
         compile_id = self._current_compile_id()
         compilation = self.compilations.of(compile_id)
         to_run = self.frames.add(code, new_code, compile_id, compilation.sources)
+        RECORDED.add(to_run)
         compilation.frame = len(self.frames.records) - 1
         self._new_codes[compilation.frame] = new_code
         self._frame_codes.update({id(new_code): (new_code, compilation), id(to_run): (to_run, compilation)})
@@ -139,6 +144,11 @@ class Recording:
         """Record a frame that Dynamo left to plain Python."""
         self.skips.add(reason, code, entry, self._newest.get(threading.get_ident()))
         self._journal.save_functions()
+
+    def add_earlier(self) -> None:
+        """Add what was compiled before the session, unless the folder of another context has it."""
+        cached = CachedFunctions(self.functions, self.frames, self.graphs, self.problems, recorded=RECORDED)
+        self.recorded_elsewhere = cached.add_unrecorded()
 
     # -- graphs
 
@@ -348,6 +358,7 @@ class Recording:
             if self.problems.files_lost
             else None,
             skipped_frames=self.skips.records,
+            recorded_elsewhere=self.recorded_elsewhere,
             user_files=self.user_files.records,
         )
 
