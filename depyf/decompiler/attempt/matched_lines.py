@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from types import CodeType
-from typing import Dict, Sequence, Tuple
+from typing import Sequence, Tuple
 
 from depyf.decompiler.prove import Verdict
 
@@ -19,12 +19,12 @@ Lines = Tuple[Tuple[int, int], ...]
 
 def matched_lines(recompiled: CodeType, verdict: Verdict) -> Lines:
     """Return (offset in the original, line of the text) for the operations that the proof matched, sorted."""
-    line_at: Dict[int, int] = {}
-    for start, end, line in recompiled.co_lines():
-        if line is not None:
-            for offset in range(start, end, 2):
-                line_at[offset] = line
-    return tuple(sorted({(a, line_at[b]) for a, b in verdict.pairs if b in line_at}))
+    entries = recompiled.co_lines()
+    line_at = {offset: line for start, end, line in entries if line is not None for offset in range(start, end, 2)}
+    pairs = verdict.pairs
+    if 2 * len(pairs) == len(recompiled.co_code) and all(a == b for a, b in pairs):  # the very same code
+        return tuple(line_at.items())
+    return tuple(sorted({(a, line_at[b]) for a, b in pairs if b in line_at}))
 
 
 def silent_lines(source: str, recompiled: CodeType, matched: Lines, origins: Sequence[int]) -> Lines:

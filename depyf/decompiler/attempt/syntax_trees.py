@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import List, Mapping, NamedTuple
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.analysis.op_kinds import op_kinds
 from depyf.decompiler.attempt.outer_statement import outer_statement
 from depyf.decompiler.attempt.request import Request
 from depyf.decompiler.build import (
@@ -36,7 +37,7 @@ def syntax_tree(
     """Return the syntax tree for the region tree of a program. Raises Unstructured and Unspellable."""
     code = request.code
     # Only interactive code prints what expressions give.
-    mode = "single" if any(op.kind == "PRINT_EXPR" for op in program.ops) else "exec"
+    mode = "single" if "PRINT_EXPR" in op_kinds(program) else "exec"
     is_module = code.co_name == "<module>"
     settings.annotations_are_strings = is_module and bool(code.co_flags & CO_FUTURE_ANNOTATIONS)
     placeholders = settings.placeholders.values

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, List
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.analysis.op_kinds import op_kinds
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, comprehension_node, with_dropped_loops
 from depyf.decompiler.build.container_displays import op_build_set, op_list_append, op_map_add, op_set_add
 from depyf.decompiler.build.effects import emit, event, silent, take
@@ -131,6 +132,6 @@ def collecting_loops(frame: Frame, tree: Any) -> List[s.Statement]:
     """Return the statements that compute a comprehension."""
     trampoline(walk(frame, tree))
     body = resolve(frame.output.body, frame.scope.placeholders)
-    if any(op.kind == "LOAD_ASSERTION_ERROR" for op in frame.scope.program.ops):
+    if "LOAD_ASSERTION_ERROR" in op_kinds(frame.scope.program):
         spell_assertion_errors(body, frame.scope.placeholders)
     return body

@@ -7,6 +7,7 @@ from typing import Any, Dict, FrozenSet, List, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.analysis.op_kinds import op_kinds
 from depyf.decompiler.analysis.unbound_locals import never_set
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS
 from depyf.decompiler.build.expression_forms import lambda_over
@@ -123,8 +124,8 @@ def _capture(scope: Scope, cells: Sequence[str]) -> s.Statement:
 
 def _yields(scope: Scope) -> bool:
     """Return whether the text has a `yield` that makes it a generator; in an async one, YIELD_FROM is an `await`."""
-    kinds = ("YIELD",) if scope.code.co_flags & CO_ASYNC_GENERATOR else ("YIELD", "YIELD_FROM")
-    return any(op.kind in kinds for op in scope.program.ops)
+    kinds = op_kinds(scope.program)
+    return "YIELD" in kinds or ("YIELD_FROM" in kinds and not scope.code.co_flags & CO_ASYNC_GENERATOR)
 
 
 def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:
@@ -137,7 +138,7 @@ def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:
     if scope.is_namespace:
         drop_returns(body)
     tidy_body(body)
-    if any(op.kind == "LOAD_ASSERTION_ERROR" for op in scope.program.ops):
+    if "LOAD_ASSERTION_ERROR" in op_kinds(scope.program):
         spell_assertion_errors(body, scope.placeholders)
     wanted = {**descriptive_names(body, output.generated, scope.settings.short_name), **output.better_names}
     wanted = {**renamed_temporaries(output.temporaries, wanted), **wanted}

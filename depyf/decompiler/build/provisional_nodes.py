@@ -21,6 +21,7 @@ from depyf.decompiler.syntax.provisional import (
     Reference,
 )
 
+_LEAVES = frozenset({s.Name, s.Constant})  # nothing below; most nodes
 _CONVERSIONS = {"s": str, "r": repr, "a": ascii}
 
 
@@ -39,7 +40,7 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
                     final = final.test  # no branches are left to swap
                 if final is not child:
                     setattr(node, slot, final)
-                if not isinstance(final, s.Constant):
+                if type(final) not in _LEAVES:
                     work.append(final)
             elif isinstance(child, (list, tuple)) and child and slot != "names":
                 new = [_resolved(item, placeholders) if isinstance(item, s.Node) else item for item in child]
@@ -48,7 +49,7 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
                     work.extend(new)
                 else:
                     setattr(node, slot, new)
-                    work.extend(item for item in new if isinstance(item, s.Node) and not isinstance(item, s.Constant))
+                    work.extend([item for item in new if isinstance(item, s.Node) and type(item) not in _LEAVES])
     return body
 
 

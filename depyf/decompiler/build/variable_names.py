@@ -11,7 +11,7 @@ from typing import Callable, Collection, Dict, Iterable, List, Mapping, Sequence
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import is_none
 from depyf.decompiler.build.tidying import own_statements
-from depyf.decompiler.decode import decode
+from depyf.decompiler.decode.global_reads import reads_global
 from depyf.decompiler.syntax.provisional import AssertionErrorName, IterOf
 
 _BUILTINS = frozenset(dir(builtins))  # `set = a.set_` would puzzle a reader, and functions inside that use `set`
@@ -46,18 +46,6 @@ class FreshNames:
         if name in self.taken or name in _BUILTINS or keyword.iskeyword(name) or not name.isidentifier():
             return False
         return not any(reads_global(code, name) for code in self._inside)  # a variable here would hide that from it
-
-
-def reads_global(code: CodeType, name: str) -> bool:
-    """Return whether a code object, or one inside, reads a global of this name."""
-    work = [code]
-    while work:
-        current = work.pop()
-        if name in current.co_names:
-            if any(op.kind in ("LOAD_GLOBAL", "LOAD_NAME") and op.arg == name for op in decode(current).ops):
-                return True
-        work.extend(const for const in current.co_consts if isinstance(const, CodeType))
-    return False
 
 
 def suggestion(node: s.Expression) -> str:

@@ -145,7 +145,7 @@ class Program:
         return "\n".join(lines)
 
 
-# kind -> (entries popped, entries pushed) for ops whose effect does not depend on the argument.
+# kind -> (entries popped, entries pushed) for ops whose effect does not depend on the argument; see `FIXED_EFFECTS`.
 _FIXED: Dict[str, Tuple[int, int]] = {
     "POP": (1, 0), "PUSH_NULL": (0, 1), "CONST": (0, 1),
     "LOAD_LOCAL": (0, 1), "STORE_LOCAL": (1, 0), "DELETE_LOCAL": (0, 0), "LOAD_LOCAL_AND_CLEAR": (0, 1),
@@ -177,6 +177,7 @@ _FIXED: Dict[str, Tuple[int, int]] = {
 STRUCTURED: Dict[str, Tuple[int, int]] = {
     "NOWHERE": (0, 0), "SELECT": (1, 1), "BOOL": (1, 1), "CHAIN": (2, 1), "COMPREHENSION": (1, 1),
 }  # fmt: skip
+FIXED_EFFECTS: Dict[str, Tuple[int, int]] = {**STRUCTURED, **_FIXED}
 
 
 def parameters(code: CodeType) -> Tuple[str, ...]:
@@ -195,7 +196,7 @@ def stack_effect(op: Op) -> Tuple[int, int]:
 
     Entries that an op only reads (COPY, SWAP, LIST_APPEND's list, ...) are not counted as popped.
     """
-    fixed = _FIXED.get(op.kind) or STRUCTURED.get(op.kind)
+    fixed = FIXED_EFFECTS.get(op.kind)
     if fixed is not None:
         return fixed
     kind, arg = op.kind, op.arg

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Set, Tuple
 
-from depyf.decompiler.bytecode.microops import Op, stack_effect
+from depyf.decompiler.bytecode.microops import FIXED_EFFECTS, Op, stack_effect
 from depyf.decompiler.flow.graph import Block, Branch, ForIter, Graph
 
 
@@ -32,6 +32,6 @@ def find_depths(graph: Graph) -> None:
 def depth_after(depth: int, ops: List[Op]) -> int:
     """Return how deep the stack is after the ops."""
     for op in ops:
-        popped, pushed = stack_effect(op)
+        popped, pushed = FIXED_EFFECTS.get(op.kind) or stack_effect(op)
         depth += pushed - popped
     return depth

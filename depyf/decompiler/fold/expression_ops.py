@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional
 
-from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed, stack_effect
+from depyf.decompiler.bytecode.microops import FIXED_EFFECTS, STORES, Op, depth_needed, stack_effect
 
 # Ops that are statements, or parts of statements, wherever they occur.
 STATEMENTS = frozenset({
@@ -27,7 +27,7 @@ def effect(ops: List[Op]) -> Optional[int]:
             return None
         if depth < depth_needed(op):
             return None
-        popped, pushed = stack_effect(op)
+        popped, pushed = FIXED_EFFECTS.get(op.kind) or stack_effect(op)
         depth += pushed - popped
         previous = kind
     return depth
@@ -39,7 +39,7 @@ def reaches_below(ops: List[Op]) -> bool:
     for op in ops:
         if depth < depth_needed(op):
             return op.kind not in STATEMENTS and op.kind != "SWAP"
-        popped, pushed = stack_effect(op)
+        popped, pushed = FIXED_EFFECTS.get(op.kind) or stack_effect(op)
         depth += pushed - popped
     return False
 

@@ -32,7 +32,12 @@ def apply_rules(graph: Graph, expressions: bool) -> None:
             queued.discard(block)
             if block.number < 0:
                 continue
-            while any(rule(block) for rule in rules):
+            while True:
+                for rule in rules:
+                    if rule(block):
+                        break
+                else:
+                    break
                 block.budget.charge()
                 for pred in block.preds:
                     if pred not in queued:

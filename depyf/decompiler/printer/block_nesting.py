@@ -24,8 +24,10 @@ def nests_too_many_blocks(tree: s.Module, text: str) -> bool:
     """Return whether a comprehension is inside more blocks than the compiler survives; `text` is that of the tree."""
     if " for " not in text:
         return False  # there is no comprehension
-    can_nest = text.count(" for ") + 2 * text.count("try:") + text.count("while ") > MOST_BLOCKS
-    if not can_nest and "with " not in text:
+    at_most = 1 + text.count(" for ") + 3 * text.count("try:") + text.count("while ")
+    if "with " in text:
+        at_most += text.count("with ") + text.count(",")
+    if at_most <= MOST_BLOCKS:
         return False
     stack: List[Tuple[s.Node, int]] = [(tree, 0)]
     while stack:

@@ -20,7 +20,7 @@ from depyf.decompiler.prove.flat_program import make_plan, slots
 from depyf.decompiler.prove.large_displays import filled_one_by_one
 from depyf.decompiler.prove.machine_state import Pair
 from depyf.decompiler.prove.operations import SPECIAL
-from depyf.decompiler.prove.signatures import identical, signature_difference
+from depyf.decompiler.prove.signatures import identical, same_operations, signature_difference
 from depyf.decompiler.prove.symbolic_machine import Unsupported
 from depyf.decompiler.prove.terms import Terms
 from depyf.decompiler.prove.verdict import Assumption, Divergence, Grade, Verdict
@@ -94,6 +94,8 @@ class Proof:
 
     def compared(self, a: Program, b: Program, nested: bool = False) -> Verdict:
         """Return the verdict on two programs whose signatures are the same."""
+        if same_operations(a, b):
+            return Verdict(Grade.PROVED, pairs=tuple(sorted({(x.offset, y.offset) for x, y in zip(a.ops, b.ops)})))
         lacking = {*a.code.co_cellvars}.difference(b.code.co_cellvars)
         if lacking and any(op.kind == "LOAD_CLOSURE" and op.arg in lacking for op in a.ops):
             difference = Divergence(-1, -1, f"cell variables {sorted(lacking)}", "no such cells")

@@ -16,7 +16,7 @@ from depyf.decompiler.bytecode.code_flags import (
     CO_VARKEYWORDS,
     FUTURE_FLAGS,
 )
-from depyf.decompiler.bytecode.microops import parameters
+from depyf.decompiler.bytecode.microops import Program, parameters
 from depyf.decompiler.prove.terms import Terms
 
 # Flags that decide how the code is called and what a call makes. CO_NESTED and CO_NOFREE are not among them:
@@ -82,4 +82,29 @@ def identical(a: CodeType, b: CodeType) -> bool:
                 work.append((x, y))
             elif terms.const(x) != terms.const(y):
                 return False
+    return True
+
+
+def same_operations(a: Program, b: Program) -> bool:
+    """Return whether two programs are the same but for where their operations come from.
+
+    Instructions that do nothing, dead code and the order of constants may differ. False if functions are made inside:
+    their code has to be compared.
+    """
+    one, other = a.code, b.code
+    if len(a.ops) != len(b.ops) or len(a.handlers) != len(b.handlers) or one.co_varnames != other.co_varnames:
+        return False
+    if one.co_cellvars != other.co_cellvars or one.co_freevars != other.co_freevars:
+        return False
+    if any((x.target, x.depth, x.lasti) != (y.target, y.depth, y.lasti) for x, y in zip(a.handlers, b.handlers)):
+        return False
+    terms = Terms()
+    for x, y in zip(a.ops, b.ops):
+        if x.kind != y.kind or x.target != y.target or x.handler != y.handler:
+            return False
+        if x.kind == "CONST":
+            if isinstance(x.arg, CodeType) or terms.const(x.arg) != terms.const(y.arg):
+                return False
+        elif x.arg != y.arg:
+            return False
     return True

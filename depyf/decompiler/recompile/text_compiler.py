@@ -12,14 +12,12 @@ from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Seq
 from depyf.decompiler import syntax as s
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_NESTED, FUTURE_FLAGS
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
-from depyf.decompiler.decode import decode
+from depyf.decompiler.decode.global_reads import reads_global
 from depyf.decompiler.printer import SyntaxLimits, print_source
 from depyf.decompiler.recompile.cells import with_cells
 from depyf.decompiler.recompile.module_context import module_context
 from depyf.decompiler.recompile.restoration import CannotRecompile, Restorer, stand_in, with_empty_fromlists
 from depyf.text.quiet_compile import compile_quietly
-
-_READS_A_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_MAPPING_OR_GLOBAL"})
 
 
 def compile_like(
@@ -136,14 +134,8 @@ def global_statement(body: Sequence[s.Statement], original: CodeType) -> List[s.
     definition = body[0] if len(body) == 1 else None
     if not isinstance(definition, (s.FunctionDef, s.AsyncFunctionDef, s.ClassDef)):
         return []
-    work = [original]
-    while work:
-        code = work.pop()
-        if definition.name in code.co_names and definition.name not in original.co_freevars:
-            if any(op.kind in _READS_A_GLOBAL and op.arg == definition.name for op in decode(code).ops):
-                return [s.Global([definition.name])]
-        work.extend(const for const in code.co_consts if isinstance(const, CodeType))
-    return []
+    is_needed = definition.name not in original.co_freevars and reads_global(original, definition.name)
+    return [s.Global([definition.name])] if is_needed else []
 
 
 def _shown(name: str, names: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import List, Set, Tuple, Union
 
 from depyf.decompiler.analysis.nonraising_ops import SILENT, made_of
-from depyf.decompiler.bytecode.microops import stack_effect
+from depyf.decompiler.bytecode.microops import FIXED_EFFECTS, stack_effect
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, Case, End, ForIter, Graph, Guarded, Jump
 from depyf.decompiler.flow.regions import Region
@@ -72,7 +72,7 @@ def _walk(graph: Graph, block: Block, entries: List[Entry]) -> None:
                 if _cut(graph, block, position + 1, may_return):
                     return
         else:
-            count, pushed = stack_effect(op)
+            count, pushed = FIXED_EFFECTS.get(kind) or stack_effect(op)
             if count:
                 del entries[-count:]
             entries.extend([None] * pushed)
