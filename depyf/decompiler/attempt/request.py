@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Mapping, Optional, Tuple
@@ -28,7 +29,7 @@ class Request:
         """Whether a generator made the code from other code."""
         return self.reference is not None
 
-    @property
+    @functools.cached_property
     def own_locals(self) -> Tuple[str, ...]:
         """The locals that the generator invented: with a reference, those that it does not have."""
         if self.reference is None:

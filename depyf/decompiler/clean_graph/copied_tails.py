@@ -7,6 +7,7 @@ expression or statement that they come from, to the column: that distinguishes t
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Dict, Hashable, List, Optional, Tuple
 
 from depyf.decompiler.analysis.program_answers import answered_once
@@ -41,8 +42,7 @@ def merge_copied_tails(graph: Graph) -> None:
     while len(candidates) > 1:
         if positions is None:
             positions = _positions(graph.program)
-            find_depths(graph)
-        merged = [_merge(graph, blocks, positions) for blocks in _groups(candidates, positions)]
+        merged = [_merge(graph, blocks, positions) for blocks in _groups(graph, candidates, positions)]
         ends = [end for end in merged if end is not None]
         merged_any = merged_any or bool(ends)
         # Only what leads to the ends found now can have become equal.
@@ -136,19 +136,25 @@ def _same_end(one: Op, other: Op) -> bool:
     return one.handler == other.handler and same_op(one, other)
 
 
-def _groups(candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
+def _groups(graph: Graph, candidates: List[Block], positions: List[Any]) -> List[List[Block]]:
     """Group blocks that end in the same op of the source and continue at the same places, with as much on the stack.
 
     (`finally: raise x` is copied as it is below a value that was about to be returned.)
     """
-    groups: Dict[Key, List[Block]] = {}
+    keys: List[Tuple[Block, Key]] = []
     for block in candidates:
-        if not block.ops or positions[block.ops[-1].offset // 2][2] is None:  # no column
-            continue
-        onward = _onward(block)
-        if onward is not None:
-            depth = depth_after(block.depth, block.ops)
-            groups.setdefault((onward, depth, _key(block.ops[-1], positions)), []).append(block)
+        if block.ops and positions[block.ops[-1].offset // 2][2] is not None:  # it has a column
+            onward = _onward(block)
+            if onward is not None:
+                keys.append((block, (onward, _key(block.ops[-1], positions))))
+    counts = Counter([key for _, key in keys])
+    if len(counts) == len(keys):
+        return []  # no two of them end alike: the usual case, in which depths need not be found
+    find_depths(graph)
+    groups: Dict[Key, List[Block]] = {}
+    for block, key in keys:
+        if counts[key] > 1:
+            groups.setdefault((key, depth_after(block.depth, block.ops)), []).append(block)
     return [blocks for blocks in groups.values() if len(blocks) > 1]
 
 

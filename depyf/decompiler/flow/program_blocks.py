@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Dict
 
 from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Program
 from depyf.decompiler.flow.graph import Block, Branch, ForIter, Graph, Jump, Simple
+
+_OFFSET = operator.attrgetter("offset")
 
 
 def line_map(program: Program) -> Dict[int, int]:
@@ -14,7 +17,7 @@ def line_map(program: Program) -> Dict[int, int]:
     lines: Dict[int, int] = {}
     entries = [entry for entry in lines_of(program.code) if entry[2] is not None]
     position, count = 0, len(entries)
-    for op in sorted(program.ops, key=lambda op: op.offset):
+    for op in sorted(program.ops, key=_OFFSET):
         while position < count and entries[position][1] <= op.offset:
             position += 1
         if position < count and entries[position][0] <= op.offset:

@@ -80,7 +80,7 @@ def identical(a: CodeType, b: CodeType) -> bool:
         for x, y in zip(a.co_consts, b.co_consts):
             if isinstance(x, CodeType) and isinstance(y, CodeType):
                 work.append((x, y))
-            elif terms.const(x) != terms.const(y):
+            elif x is not y and terms.const(x) != terms.const(y):
                 return False
     return True
 
@@ -103,7 +103,7 @@ def same_operations(a: Program, b: Program) -> bool:
         if x.kind != y.kind or x.target != y.target or x.handler != y.handler:
             return False
         if x.kind == "CONST":
-            if isinstance(x.arg, CodeType) or terms.const(x.arg) != terms.const(y.arg):
+            if isinstance(x.arg, CodeType) or (x.arg is not y.arg and terms.const(x.arg) != terms.const(y.arg)):
                 return False
         elif x.arg != y.arg:
             return False

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import dis
 import textwrap
+from opcode import opmap
 from types import CodeType
 
 import pytest
 
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.decode import decode
+from depyf.decompiler.decode.instructions import raw_instructions
 from depyf.decompiler.prove import Assumption, Grade, prove
+from depyf.decompiler.prove.signatures import same_operations
 
 
 def function_code(source: str) -> CodeType:
@@ -270,3 +275,16 @@ def test_dropping_a_store_of_a_variable_into_itself_is_proved_under_an_assumptio
     assert not prove(leaves, stores, drops_self_stores=True).holds
     other = function_code("def f(x, y):\n def g(): return x, y\n use(g)\n x = y\n return use(g)")
     assert not prove(other, function_code("def f(x, y):\n def g(): return x, y\n use(g)\n return use(g)")).holds
+
+
+def test_instructions_that_do_nothing_need_no_simulation() -> None:
+    a = function_code("def f(a): return a.b")
+    start = next(raw for raw in raw_instructions(a, RUNNING_VERSION) if raw.opname == "RESUME").after
+    b = a.replace(co_code=a.co_code[:start] + bytes([opmap["NOP"], 0]) + a.co_code[start:])
+    assert same_operations(decode(a), decode(b)) and prove(a, b).grade is Grade.PROVED
+
+
+def test_equal_constants_of_other_types_are_not_the_same_operations() -> None:
+    for one, other in (("1", "True"), ("0.0", "-0.0"), ("(1,)", "(1.0,)")):
+        a, b = function_code(f"def f(): return {one}"), function_code(f"def f(): return {other}")
+        assert not same_operations(decode(a), decode(b)) and not prove(a, b).holds
