@@ -25,8 +25,8 @@ _FLAGS = (
     CO_OPTIMIZED | CO_NEWLOCALS | CO_VARARGS | CO_VARKEYWORDS |
     CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR
 )  # fmt: skip
-# `from __future__` flags matter only to code that the frame itself compiles: it inherits them.
-_COMPILES = frozenset({"exec", "eval", "compile"})
+
+_COMPREHENSIONS = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
 
 
 def signature_difference(a: CodeType, b: CodeType, nested: bool) -> Tuple[str, str] | None:
@@ -46,16 +46,16 @@ def _signature_fields(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[
     yield "free variables", sorted(a.co_freevars), sorted(b.co_freevars)
     yield "more cell variables", [], sorted({*b.co_cellvars}.difference(a.co_cellvars))
     yield "docstring", docstring(a), docstring(b)
-    if not _COMPILES.isdisjoint(a.co_names):
-        yield "future flags", a.co_flags & FUTURE_FLAGS, b.co_flags & FUTURE_FLAGS
+    # Code that the frame compiles inherits these, under whatever name it reaches `exec`, `eval` or `compile`.
+    yield "future flags", a.co_flags & FUTURE_FLAGS, b.co_flags & FUTURE_FLAGS
     if nested:
         yield "name", a.co_name, b.co_name
         yield "qualified name", getattr(a, "co_qualname", None), getattr(b, "co_qualname", None)
 
 
 def docstring(code: CodeType) -> str | None:
-    """Return the `__doc__` of a function made from this code, or None if no program can read it."""
-    if not code.co_flags & CO_OPTIMIZED or (code.co_name.startswith("<") and code.co_name != "<lambda>"):
+    """Return the `__doc__` of a function made from this code; None if it is called where it is made."""
+    if not code.co_flags & CO_OPTIMIZED or code.co_name in _COMPREHENSIONS:
         return None
     first = code.co_consts[0] if code.co_consts else None
     return first if isinstance(first, str) else None

@@ -39,7 +39,7 @@ class Assumption(enum.Enum):
     )
     RELEASE_ORDER = (
         "between the same two operations, or as the frame ends, values may be released, and missing globals noticed, "
-        "in another order"
+        "in another order, with other variables assigned already"
     )
 
 
