@@ -94,7 +94,10 @@ def folder(tmp_path):
     for name, text in texts.items():
         (dump / name).write_text(text)
     kernel = StageRecord(
-        "kernel", 0, "__compiled_fn_1.kernel_0.py", sources=(KernelSource("cpp_fused_sin_0:1", ("sin",), ((first, inner),)),)
+        "kernel",
+        0,
+        "__compiled_fn_1.kernel_0.py",
+        sources=(KernelSource("cpp_fused_sin_0:1", ("sin",), ((first, inner),)),),
     )
     graph = GraphRecord(
         "__compiled_fn_1",
@@ -233,7 +236,10 @@ def test_a_folder_that_is_none_of_ours_is_one_line(tmp_path, capsys):
 def test_the_answer_names_each_file_its_line_and_how_that_is_known(folder, capsys):
     assert main(["where", "model.py:5", str(folder)]) == 0
     out = capsys.readouterr().out
-    assert f"{folder}/__compiled_fn_1.Captured_Graph.0.py:5: sin = torch.sin(x)  # from helpers.py:3, which it calls" in out
+    assert (
+        f"{folder}/__compiled_fn_1.Captured_Graph.0.py:5: sin = torch.sin(x)  # from helpers.py:3, which it calls"
+        in out
+    )
     assert "kernel, by torch's provenance tracking:" in out
     assert "not known: the lines of 1 kernel in __compiled_fn_1.kernel_0.py" in out
     assert main(["lines", str(folder)]) == 0
@@ -259,6 +265,4 @@ def test_a_stack_is_read_with_its_calls_and_without_the_marks_of_columns():
 
 
 def test_where_needs_no_torch():
-    assert "import torch" not in "".join(
-        path.read_text() for path in (ROOT / "depyf" / "line_table").glob("*.py")
-    )
+    assert "import torch" not in "".join(path.read_text() for path in (ROOT / "depyf" / "line_table").glob("*.py"))

@@ -27,7 +27,17 @@ def f(x):  # 1
 
 @pytest.mark.parametrize(
     ("line", "span"),
-    [(1, (1, 1)), (3, (3, 7)), (4, (3, 7)), (5, (3, 7)), (9, (8, 9)), (12, (12, 12)), (2, None), (11, None), (13, None)],
+    [
+        (1, (1, 1)),
+        (3, (3, 7)),
+        (4, (3, 7)),
+        (5, (3, 7)),
+        (9, (8, 9)),
+        (12, (12, 12)),
+        (2, None),
+        (11, None),
+        (13, None),
+    ],
 )
 def test_the_statement_around_a_line(line, span):
     assert statement_at(LINES, line) == span
