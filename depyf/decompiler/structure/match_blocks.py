@@ -171,6 +171,7 @@ class _Case:
         """
         block, position = cursor
         while joins or len(stack) > height:
+            block.budget.charge()
             if position == len(block.ops):
                 block, position = self.follow(block, stack), 0
                 if joins and len(block.preds) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from opcode import opmap
 from types import CodeType
 from typing import Any, List
 
@@ -213,3 +214,13 @@ def test_an_except_star_clause_that_keeps_what_it_caught_is_no_bug() -> None:
     branch = "POP_JUMP_FORWARD_IF_FALSE" if RUNNING_VERSION[:2] == (3, 11) else "POP_JUMP_IF_FALSE"
     for which in range(len(pops)):
         assert not decompile_frame(replaced(code, "POP_TOP", branch, which)).bugs
+
+
+def test_a_loop_that_only_copies_and_stores_gets_an_answer() -> None:
+    code = function_code("def f(b):\n    global d\n    c = d = g(b)\n")
+    raws = raw_instructions(code, RUNNING_VERSION)
+    copy = next(raw for raw in raws if raw.opname == "COPY")
+    store = next(raw for raw in raws if raw.opname == "STORE_GLOBAL")
+    changed = bytearray(code.co_code)
+    changed[store.offset : store.offset + 2] = bytes((opmap["JUMP_BACKWARD"], (store.offset + 2 - copy.offset) // 2))
+    assert decompile_frame(code.replace(co_code=bytes(changed))).rung == "disassembly"
