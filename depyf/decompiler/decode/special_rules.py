@@ -136,7 +136,7 @@ def _cell(pops: int, pushes: Tuple[int, ...]) -> Rule:
 def _copy(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg < 1:
         _no_meaning(raw)
-    frame.check(raw, (Operand(raw.arg, -1, False),))
+    frame.check(raw, (Operand(raw.arg, ~NULL, False),))
     frame.push(frame.kind_at(raw.arg))
 
 
