@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Verdict
 
 SCHEDULES = 16
+TRIES = 60  # of a difference, at other addresses, before it counts
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,13 @@ def compared(base: Judgement, subject: Subject, one: Optional[CodeType], other: 
 def is_by_chance(subject: Subject, one: Optional[CodeType], other: CodeType, schedule: Schedule) -> bool:
     """Return whether addresses decide what two codes do, such as the order of a set of functions."""
     held: List[Any] = []
-    for n in range(8):
-        # Objects of many sizes, so that those of the next run have other addresses.
-        held += [(item for item in ()) for _ in range(3 + n)] + [lambda: 0 for _ in range(5 + n)] + [object(), {1: n}]
+    chance = random.Random(0)
+    for n in range(TRIES):
+        # Objects of many sizes, some of them dropped again, so that those of the next run have other addresses.
+        held += [(item for item in ()) for _ in range(chance.randrange(9))] + [lambda: 0 for _ in range(5 + n)]
+        held += [object(), {1: n}, *[[n] * size for size in range(chance.randrange(40))]]
+        chance.shuffle(held)
+        del held[: chance.randrange(1 + len(held) // 2)]
         left, right = run(subject, one, schedule), run(subject, other, schedule)
         if difference(left, right) is None or difference(left, run(subject, one, schedule)) is not None:
             return True

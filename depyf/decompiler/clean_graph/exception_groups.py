@@ -33,6 +33,8 @@ def undo_exception_groups(graph: Graph, regions: List[Region]) -> None:
         for clause in clauses:
             _rewrite_exits(graph, clause, after)
             if clause.region is not None:
+                if clause.region not in regions:
+                    raise Unstructured("two clauses of except* that are protected alike")
                 regions.remove(clause.region)
                 for inner in regions:
                     if inner.parent is clause.region:

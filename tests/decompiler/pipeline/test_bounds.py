@@ -204,7 +204,9 @@ def replaced(code: CodeType, opname: str, new: str, which: int = 0) -> CodeType:
 
 def test_an_assertion_error_in_a_comprehension_is_no_bug() -> None:
     code = function_code("def f(a): return {g(b) for b in a}")
-    inside = tuple(replaced(c, "LOAD_FAST", "LOAD_ASSERTION_ERROR", 1) if type(c) is CodeType else c for c in code.co_consts)
+    inside = tuple(
+        replaced(c, "LOAD_FAST", "LOAD_ASSERTION_ERROR", 1) if type(c) is CodeType else c for c in code.co_consts
+    )
     assert not decompile_frame(code.replace(co_consts=inside)).bugs
 
 
@@ -224,3 +226,13 @@ def test_a_loop_that_only_copies_and_stores_gets_an_answer() -> None:
     changed = bytearray(code.co_code)
     changed[store.offset : store.offset + 2] = bytes((opmap["JUMP_BACKWARD"], (store.offset + 2 - copy.offset) // 2))
     assert decompile_frame(code.replace(co_code=bytes(changed))).rung == "disassembly"
+
+
+def test_clauses_of_an_exception_group_that_share_a_handler_get_an_answer() -> None:
+    code = function_code("def f(a, b, c):\n try:\n  a()\n except* b:\n  a\n except* c:\n  a.d")
+    entries = [tuple(entry) for entry in exception_ranges(code)]
+    targets = sorted({entry[2] for entry in entries})
+    for number, (start, end, _, depth, lasti) in enumerate(entries):
+        for target in targets:
+            changed = [*entries[:number], (start, end, target, depth, lasti), *entries[number + 1 :]]
+            assert not decompile_frame(code.replace(co_exceptiontable=written(changed))).bugs
