@@ -122,11 +122,9 @@ def read_exception_table(data: bytes) -> List[ExceptionRange]:
     def varint(position: int, start_bit: int) -> Tuple[int, int]:
         byte = data[position] ^ start_bit
         value = byte & 63
-        while byte & 64 and value < MOST_ARGUMENT:
+        while byte & 192 == 64 and value < MOST_ARGUMENT:  # another byte follows, and this one starts no entry
             position += 1
             byte = data[position]
-            if byte & 128:
-                break
             value = (value << 6) | (byte & 63)
         if byte & 128 or value >= MOST_ARGUMENT:
             raise Malformed(f"the exception table is malformed at its byte {position}")

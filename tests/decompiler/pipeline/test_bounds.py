@@ -13,9 +13,10 @@ from decompile_tools import function_code
 from depyf.decompiler import decompile_frame
 from depyf.decompiler.bytecode import budget
 from depyf.decompiler.bytecode.budget import Budget, OverBudget
+from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode import decode
-from depyf.decompiler.decode.instructions import OPCODE_TABLES, exception_ranges, raw_instructions
+from depyf.decompiler.decode.instructions import OPCODE_TABLES, exception_ranges, raw_instructions, read_exception_table
 
 LOOP = function_code("def f(a):\n for b in a:\n  g(b)\n return a")
 TRY = function_code("def f(a):\n try:\n  a()\n finally:\n  try:\n   g()\n  except E:\n   h()")
@@ -236,3 +237,12 @@ def test_clauses_of_an_exception_group_that_share_a_handler_get_an_answer() -> N
         for target in targets:
             changed = [*entries[:number], (start, end, target, depth, lasti), *entries[number + 1 :]]
             assert not decompile_frame(code.replace(co_exceptiontable=written(changed))).bugs
+
+
+@pytest.mark.parametrize("start", [5, 100])
+def test_an_entry_of_the_exception_table_without_its_mark_is_not_well_formed(start: int) -> None:
+    number = [start] if start < 64 else [64 | start >> 6, start & 63]
+    entry = [*number, 1, 1, 0]
+    assert read_exception_table(bytes([entry[0] | 128, *entry[1:]]))[0].start == 2 * start
+    with pytest.raises(Malformed):
+        read_exception_table(bytes(entry))
