@@ -6,6 +6,7 @@ import os
 from types import CodeType
 
 from depyf.decompiler import get_code_owner
+from depyf.decompiler.bytecode.nested_code import with_nested
 
 __all__ = [
     "collect_all_code_objects",
@@ -45,11 +46,7 @@ def get_function_signature(code_obj: CodeType, overwite_fn_name: str | None = No
 
 def collect_all_code_objects(code: CodeType) -> list[CodeType]:
     """Return a code object and all that are nested in it, each before those inside it, in the order of the source."""
-    found, work = [], [code]
-    while work:
-        found.append(work.pop())
-        work.extend(const for const in reversed(found[-1].co_consts) if isinstance(const, CodeType))
-    return found
+    return list(with_nested(code))
 
 
 def safe_create_directory(path: str) -> None:

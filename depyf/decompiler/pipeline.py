@@ -15,6 +15,7 @@ from depyf.decompiler.attempt.failures import Failures
 from depyf.decompiler.attempt.nested_listings import listed_inside
 from depyf.decompiler.build import temporaries
 from depyf.decompiler.bytecode.malformed import Malformed
+from depyf.decompiler.bytecode.nested_code import with_nested
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.decode import decode, problem
 from depyf.decompiler.printer.listing import annotated_disassembly
@@ -162,16 +163,13 @@ def _unverified_attempt(request: Request) -> Decompilation:
 
 def _verify_inside(code: CodeType) -> None:
     """Raise Malformed if a code object, or one inside it, is not well formed."""
-    work = [code]
-    while work:
-        current = work.pop()
+    for current in with_nested(code):
         try:
             decode(current)
         except Malformed:
             raise
         except ValueError:
             pass  # an opcode without a translation
-        work.extend([const for const in current.co_consts if isinstance(const, CodeType)])
 
 
 class Inside:

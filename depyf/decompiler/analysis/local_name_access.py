@@ -6,7 +6,6 @@ with a namespace of its own do not. Dynamo reads builtins from a dictionary: `__
 
 from __future__ import annotations
 
-from types import CodeType
 from typing import Any, Dict, List, Optional, Sequence, Set
 
 from depyf.decompiler.bytecode.microops import (
@@ -20,6 +19,7 @@ from depyf.decompiler.bytecode.microops import (
     depth_needed,
     stack_effect,
 )
+from depyf.decompiler.bytecode.nested_code import with_nested
 from depyf.text.quiet_compile import compile_quietly
 
 # Builtins that read the names, and with how many arguments they do not.
@@ -134,11 +134,5 @@ def _reads_none_of(text: Any, names: Set[str]) -> bool:
         code = compile_quietly(text, "<text>")
     except (SyntaxError, ValueError, TypeError):
         return False
-    work = [code]
-    while work:
-        current = work.pop()
-        read = {*current.co_names, *current.co_freevars}
-        if not read.isdisjoint(names | _READS_LOCALS | _GIVES_A_FRAME):
-            return False
-        work.extend(const for const in current.co_consts if isinstance(const, CodeType))
-    return True
+    looked_up = {name for current in with_nested(code) for name in (*current.co_names, *current.co_freevars)}
+    return looked_up.isdisjoint(names | _READS_LOCALS | _GIVES_A_FRAME)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from types import CodeType
-from typing import List
 
+from depyf.decompiler.bytecode.nested_code import with_nested
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
 from depyf.decompiler.decode.instructions import raw_instructions
 
@@ -14,13 +14,10 @@ _READS = {"LOAD_GLOBAL": 1, "LOAD_NAME": 0, "LOAD_FROM_DICT_OR_GLOBALS": 0}
 
 def reads_global(code: CodeType, name: str) -> bool:
     """Return whether a code object, or one inside it, reads a global of this name."""
-    work: List[CodeType] = [code]
-    while work:
-        current = work.pop()
+    for current in with_nested(code):
         if name in current.co_names:  # code generators may leave a name there unused
             place = current.co_names.index(name)
             for raw in raw_instructions(current, RUNNING_VERSION):
                 if raw.opname in _READS and raw.arg >> _READS[raw.opname] == place:
                     return True
-        work.extend([const for const in current.co_consts if isinstance(const, CodeType)])
     return False

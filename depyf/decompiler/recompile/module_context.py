@@ -14,6 +14,7 @@ from opcode import opmap
 from types import CodeType
 from typing import Iterator, Mapping, Pattern, Set
 
+from depyf.decompiler.bytecode.nested_code import with_nested
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode.instructions import Raw, opcode_widths, raw_instructions
 
@@ -36,19 +37,11 @@ def _can_be_imported(name: str) -> bool:
 
 def _imported_names(code: CodeType) -> Set[str]:
     """Return the globals of which attributes are called, none of them as methods."""
-    codes = list(_with_nested(code))
+    codes = list(with_nested(code))
     found = {name for one in codes for name in _globals_at(_plain_call(), one)}
     if found:
         found -= {name for one in codes for name in _globals_at(_method_call(), one)}
     return found
-
-
-def _with_nested(code: CodeType) -> Iterator[CodeType]:
-    work = [code]
-    while work:
-        current = work.pop()
-        yield current
-        work.extend([const for const in current.co_consts if isinstance(const, CodeType)])
 
 
 def _globals_at(pattern: Pattern[bytes], code: CodeType) -> Iterator[str]:
@@ -93,7 +86,7 @@ def _instruction(opname: str, argument: bytes = b".") -> bytes:
 def _has_plain_super(code: CodeType) -> bool:
     """Return whether calls of `super` in the code, nested code included, are not fused with the attribute read."""
     calls = False
-    for current in _with_nested(code):
+    for current in with_nested(code):
         if "super" in current.co_names:  # code generators may leave the name there unused
             raws = raw_instructions(current, RUNNING_VERSION)
             if any(raw.opname == "LOAD_SUPER_ATTR" for raw in raws):

@@ -1,8 +1,8 @@
 """Stop the events of torch's structured trace that nobody reads, before torch formats them.
 
-Torch formats every event as soon as its trace logger has a handler, and most of them describe single tensors.  While
+Torch formats every event as soon as its trace logger has a handler, and most of them describe single tensors. While
 depyf's handler is the only one, the function that raises events is bound to one that drops the kinds which depyf does
-not read, in the modules of `_ROWS`.  As soon as anybody else listens, the names are bound back: a log of
+not read, in the modules of `_ROWS`. As soon as anybody else listens, the names are bound back: a log of
 TORCH_TRACE, and any other handler, gets the same events from the same places as without depyf.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Callable, Container, Dict, List, Tuple
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo
 
-# Rows of the table of private hooks.  Dynamo reads the name in `torch._logging` at each call; others have imported it.
+# Rows of the table of private hooks. Dynamo reads the name in `torch._logging` at each call; others have imported it.
 _ROWS = ("raise_event", "raise_tensor_event", "raise_symbol_event", "raise_aot_event", "raise_inductor_event")
 
 
