@@ -1,11 +1,15 @@
 """The start of a code object: what the interpreter does before the frame counts as begun.
 
-Free variables are copied, cells are made, a generator is made; then comes RESUME. Before it the frame is in no
-traceback and its variables are not read, so code without it, or with anything else before it, is not as compilers emit
-it.
+Free variables are copied, every variable of `co_cellvars` gets its cell, a generator is made; then comes RESUME. Before
+it the frame is in no traceback and its variables are not read, so code without it, or with anything else before it, is
+not as compilers emit it. A cell that is not made there would change what the frame's variables are listed as: whoever
+lists them takes `co_cellvars` for the variables that are cells.
 """
 
 from __future__ import annotations
+
+from types import CodeType
+from typing import List
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.decode.code_layout import Layout, fail
@@ -16,11 +20,16 @@ _BEFORE = ("COPY_FREE_VARS", "MAKE_CELL", "NOP")
 def check_start(layout: Layout, is_generator: bool) -> int:
     """Return the index of the RESUME that begins the frame; raise Malformed if it is not where compilers put it."""
     start, copies = 0, 0
+    cells: List[int] = []
     while layout.opname(start) in _BEFORE:
         copies += layout.opname(start) == "COPY_FREE_VARS"
+        if layout.opname(start) == "MAKE_CELL":
+            cells.append(layout.instructions[start].arg)
         start += 1
     if copies != bool(layout.code.co_freevars):
         raise Malformed("the code begins without a copy of its free variables, or with several")
+    if sorted(cells) != _cell_slots(layout.code):
+        raise Malformed("the code does not begin with making each of its cells once")
     if is_generator:
         if layout.opname(start) != "RETURN_GENERATOR" or layout.opname(start + 1) != "POP_TOP":
             raise Malformed("the code is a generator's by its flags and does not begin like one")
@@ -32,3 +41,13 @@ def check_start(layout: Layout, is_generator: bool) -> int:
     if start and any(landing < start for landing in layout.landings):
         raise Malformed("a jump leads to before the frame has begun")
     return start
+
+
+def _cell_slots(code: CodeType) -> List[int]:
+    """Return the slots of the variables in `co_cellvars`: among the locals, or behind them; in ascending order."""
+    if not code.co_cellvars:
+        return []
+    slots = {name: slot for slot, name in enumerate(code.co_varnames)}
+    for name in code.co_cellvars:
+        slots.setdefault(name, len(slots))
+    return sorted([slots[name] for name in code.co_cellvars])

@@ -120,9 +120,29 @@ def test_variables_of_one_name_are_not_proved() -> None:
     assert_is_unproved(code, code.replace(co_varnames=("a", "a")), "same name")
 
 
-def test_a_cell_that_is_read_before_it_is_made_is_not_proved() -> None:
-    code = function_code("def f(a): return lambda: a")
-    assert_is_unproved(code, changed(code, "MAKE_CELL", to="NOP"), "finds no cell|finds what is no cell")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(a): return lambda: a",
+        "def f(a):\n return g\n lambda: a",  # a cell that nothing reads: only who lists the variables notices
+        "def f():\n a = g\n return a\n lambda: a",
+        "def f(b, a):\n yield g\n return\n lambda: (a, b)",
+    ],
+)
+def test_a_cell_that_is_not_made_where_the_frame_begins_is_not_proved(source: str) -> None:
+    code = function_code(source)
+    assert_is_unproved(code, changed(code, "MAKE_CELL", to="NOP"), "making each of its cells")
+
+
+def test_a_cell_made_in_place_of_another_is_not_proved() -> None:
+    code = function_code("def f(a, b):\n return g\n lambda: (a, b)")
+    assert_is_unproved(code, changed(code, "MAKE_CELL", arg=1), "making each of its cells")
+
+
+def test_cells_may_be_made_in_any_order() -> None:
+    code = function_code("def f(a, b):\n return g\n lambda: (a, b)")
+    other = changed(changed(code, "MAKE_CELL", arg=1), "MAKE_CELL", arg=0, which=1)
+    assert other.co_code != code.co_code and prove(code, other).grade is Grade.PROVED
 
 
 def test_a_function_with_too_few_cells_is_not_proved() -> None:
