@@ -256,6 +256,7 @@ class StageRecord:
     piece: Optional[int] = None  # where the backend split the graph and compiled each piece on its own: which one
     execution: str = ""  # what was seen of its code in calls: "ran", "not called" ...; empty: it is not what runs
     sources: Tuple[KernelSource, ...] = ()  # of a module of kernels, where torch's provenance tracking was on
+    recorded_functions: Tuple[str, ...] = ()  # of a kernel: those that a replay of a CUDA graph stands for
 
 
 @dataclass(frozen=True)

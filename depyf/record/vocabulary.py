@@ -58,7 +58,7 @@ MADE_FOR_INFERENCE: Final = "inference"
 # -- StageRecord.execution: what was seen of its code in calls inside the context; empty: the backend does not run it
 
 RAN: Final = "ran"
-RECORDED: Final = "only while a CUDA graph was recorded"  # replaying the CUDA graph runs no Python
+RECORDED: Final = "while a CUDA graph was recorded"  # or warmed up; replaying the CUDA graph runs no Python
 NOT_CALLED: Final = "not called"  # a call would run it
 NODE_BY_NODE: Final = "node by node"  # an interpreter runs the graph, not this text
 NATIVE: Final = "native"  # no Python: what is compiled of it runs

@@ -125,5 +125,8 @@ class Skips:
 
 
 def _fits(attempt: Compilation, code: CodeType) -> bool:
-    """Return whether this may have been a compilation of `code`; at its limit of recompiles Dynamo does not name it."""
-    return attempt.function in (None, CodePlace.of(code))
+    """Return whether this was a compilation of `code`; at its limit of recompiles Dynamo names none and fails.
+
+    A run of compiled autograd has an id as well, and events under it: it is no attempt to compile a frame.
+    """
+    return attempt.function == CodePlace.of(code) or (attempt.function is None and attempt.failure is not None)

@@ -72,7 +72,8 @@ class GraphFile:
     links: List[Link] = field(default_factory=list)  # the functions that carry this file's name and lines
     is_over: bool = False  # whether nothing more will be seen
     was_running: bool = False  # compiled before the session, and by all that is left of it what runs
-    is_recorded: bool = False  # whether it is called only to record a CUDA graph
+    is_recorded: bool = False  # whether all of it is called to record a CUDA graph, and not when that is replayed
+    recorded_functions: Tuple[str, ...] = ()  # of a kernel: its functions of which that is true
     is_native: bool = False  # whether it is in another language
     interpreter: str = ""  # the class that runs the graph node by node
     sources: Tuple[KernelSource, ...] = ()  # of a module of kernels, where torch's provenance tracking is on
@@ -94,11 +95,13 @@ class GraphFile:
             return NATIVE
         if self.interpreter:
             return NODE_BY_NODE
-        if self.was_running:
-            return NOT_KNOWN
         if not self.links:
-            return ""
-        return NOT_CALLED if self.is_over and all(link.has_run() is False for link in self.links) else NOT_KNOWN
+            return NOT_KNOWN if self.was_running else ""
+        return NOT_CALLED if self.is_over and not any(map(self._may_have_run, self.links)) else NOT_KNOWN
+
+    def _may_have_run(self, link: Link) -> bool:
+        """Return whether a function may have run; of one compiled before the session its own code shows it, too."""
+        return link.has_run() is not False or (self.was_running and has_run(link.original) is not False)
 
     def observe(self) -> None:
         """Record whether code of it has run so far."""
@@ -185,6 +188,7 @@ class CompiledGraph:
             piece,
             execution,
             file.sources,
+            file.recorded_functions,
         )
 
 

@@ -35,7 +35,7 @@ def _state(graph: CompiledGraph, file: GraphFile) -> str:
         return f"not linked; the same code is loaded once and linked to {file.same_as}"
     execution = file.execution
     if execution:
-        return _seen(execution, file.linked, file.interpreter)
+        return _seen(execution, file.linked, file.interpreter, file.recorded_functions, file.was_running)
     running = graph.running(file)
     if file.stage == AUTOTUNING:
         return "what was tried"
@@ -51,22 +51,32 @@ _UNLINKED = "; not linked to this file"
 # The states of code that is what runs, as first lines report them.
 _SEEN = {
     RAN: "this code runs",
-    RECORDED: "this code runs only while a CUDA graph is recorded, and ran then",
+    RECORDED: "this code runs while a CUDA graph is warmed up and recorded; a replay of it runs no Python",
     NOT_CALLED: "not called so far inside the context; it is what a call runs",
     NATIVE: "what is compiled of it runs, without Python",
     NOT_KNOWN: "what a call runs; whether it ran inside the context is not known",
 }
 
 
+_BEFORE = "compiled before this context; "
+
+
 def without_file(text: str) -> str:
     """Return the text of a graph file as it reads without a context and its files."""
-    return text.replace(f"{_SEEN[NOT_KNOWN]}{_UNLINKED}", "what a call runs", 1).replace(_UNLINKED, "", 1)
+    text = text.replace(f"{_BEFORE}{_SEEN[NOT_KNOWN]}{_UNLINKED}", "what a call runs", 1)
+    return text.replace(_UNLINKED, "", 1)
 
 
-def _seen(execution: str, linked: bool, interpreter: str) -> str:
+def _seen(
+    execution: str, linked: bool, interpreter: str, recorded: Sequence[str] = (), was_running: bool = False
+) -> str:
     if execution == NODE_BY_NODE:
         return f"run node by node by {interpreter or 'an interpreter'}; this text is not executed."
-    return f"{_SEEN[execution]}{'' if linked or execution == NATIVE else _UNLINKED}."
+    state = _SEEN[execution]
+    if execution == RAN and recorded:
+        state += f"; {', '.join(recorded)} while a CUDA graph is warmed up and recorded, not when it is replayed"
+    before = _BEFORE if was_running and execution in (NOT_KNOWN, NOT_CALLED) else ""
+    return f"{before}{state}{'' if linked or execution == NATIVE else _UNLINKED}."
 
 
 def _not_run(instead: Sequence[str]) -> str:
@@ -80,5 +90,9 @@ def completed(line: str, known: StageRecord) -> str | None:
     """
     if not line.endswith(_NOT_SEEN):
         return None
-    state = _seen(known.execution, known.linked, "") if known.execution else _not_run(known.instead)
+    state = (
+        _seen(known.execution, known.linked, "", known.recorded_functions)
+        if known.execution
+        else _not_run(known.instead)
+    )
     return line[: -len(_NOT_SEEN)] + state

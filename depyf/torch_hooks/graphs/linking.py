@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections import defaultdict
 from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, List, Sequence, Set
+from typing import Any, DefaultDict, List, Sequence
 
 from depyf.decompiler.recompile.relabelling import move
 from depyf.record.vocabulary import BACKWARD_GRAPH, CAPTURED_GRAPH, FORWARD_GRAPH
@@ -46,6 +47,7 @@ def link(
     _link_kernels(graphs, graph, found, was_called)
     for module in found.modules:
         _link_module(graphs, graph, module, found, was_called)
+    _set_recorded(graph, found)
     for new in made:
         link_new(graphs, graph, new)
 
@@ -55,14 +57,14 @@ def link_loaded(graphs: Graphs, graph: CompiledGraph) -> None:
     for file in graph.kernels:
         functions = [] if file.links or file.same_as else functions_loaded_from(file.module_file)
         if functions:
-            _link_kernel(graphs, file, functions, set(), was_called=True)
+            _link_kernel(graphs, file, functions, was_called=True)
 
 
 def link_module_file(graphs: Graphs, path: str, namespace: Any) -> None:
     """Link the functions of a module that Inductor loaded from `path`, if a kernel's file waits for them."""
     for file in graphs.kernels_of(path):
         if not file.links and not file.same_as:
-            _link_kernel(graphs, file, list(functions_of(namespace)), set(), was_called=False)
+            _link_kernel(graphs, file, list(functions_of(namespace)), was_called=False)
             return
 
 
@@ -108,17 +110,14 @@ def _link_kernels(graphs: Graphs, graph: CompiledGraph, found: ReachableCode, wa
         else:
             functions = list(functions_of(vars(loaded))) if loaded is not None else []
         if functions:
-            _link_kernel(graphs, file, functions, found.recorded, was_called)
+            _link_kernel(graphs, file, functions, was_called)
 
 
-def _link_kernel(
-    graphs: Graphs, file: GraphFile, functions: Sequence[FunctionType], recorded: Set[int], was_called: bool
-) -> None:
+def _link_kernel(graphs: Graphs, file: GraphFile, functions: Sequence[FunctionType], was_called: bool) -> None:
     """Link the functions of a module to its file, or name the file that they are linked to for another graph.
 
     A link that an earlier session made, into another folder, is replaced.
     """
-    file.is_recorded = any(id(function) in recorded for function in functions)
     for function in functions:
         if is_linked_into(function, graphs.path):
             file.same_as = os.path.basename(function.__code__.co_filename)
@@ -128,6 +127,22 @@ def _link_kernel(
         file.runs = file.runs or (was_called and not file.was_running and has_run(function.__code__) is True)
         shift = _FIRST_LINE if _is_of_inductor(function) else 0
         _carry(file, function, move(function.__code__, path, shift))
+
+
+def _set_recorded(graph: CompiledGraph, found: ReachableCode) -> None:
+    """Record which functions of modules of kernels are called to record a CUDA graph, and not when it is replayed.
+
+    Where Inductor partitions a graph (`graph_partition`, the default since torch 2.9), these are the functions of the
+    partitions, and every call runs the function that calls them; else it is the one function that is called.
+    """
+    reached: DefaultDict[Any, List[FunctionType]] = defaultdict(list)
+    for function in found.functions if found.recorded else ():
+        reached[function.__globals__.get("__file__")].append(function)
+    for file in graph.kernels if reached else ():
+        functions = reached.get(file.module_file, [])
+        recorded = [function.__name__ for function in functions if id(function) in found.recorded]
+        file.recorded_functions = tuple(sorted(recorded))
+        file.is_recorded = bool(recorded) and len(recorded) == len(functions)
 
 
 def _is_of_inductor(function: FunctionType) -> bool:

@@ -29,7 +29,7 @@ class ReachableCode:
     modules: List[Any] = field(default_factory=list)
     functions: List[FunctionType] = field(default_factory=list)
     interpreters: Dict[int, str] = field(default_factory=dict)  # id of a module -> class that runs it node by node
-    recorded: Set[int] = field(default_factory=set)  # ids of what is called only to record a CUDA graph
+    recorded: Set[int] = field(default_factory=set)  # ids of what is called to record a CUDA graph, not by its replay
 
 
 def reachable_code(entry: Any) -> ReachableCode:
@@ -139,9 +139,9 @@ def _attributes_of(thing: Any) -> Iterator[Any]:
 
 
 def _records_cuda_graphs(function: FunctionType) -> bool:
-    """Return whether the function calls what it leads to only to record a CUDA graph."""
-    row = private_hooks.hook("record_cuda_graphs")
-    return function.__module__ == row.module and function.__qualname__.startswith(row.attribute)
+    """Return whether the function calls what it leads to in order to record a CUDA graph, and replays that later."""
+    rows = map(private_hooks.hook, ("record_cuda_graphs", "record_cuda_graph_trees"))
+    return any(function.__module__ == row.module and function.__qualname__.startswith(row.attribute) for row in rows)
 
 
 # -- references

@@ -259,8 +259,16 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._inductor.compile_fx",
         "cudagraphify",
         "recognise, by its name, the function that calls a kernel only to record a CUDA graph",
-        "2.0 and newer (2.13 checked)",
+        "2.0 and newer (2.11, 2.13 checked)",
         "a kernel that ran while a CUDA graph was recorded is shown as one that every call runs",
+    ),
+    PrivateHook(
+        "record_cuda_graph_trees",
+        "torch._inductor.cudagraph_trees",
+        "cudagraphify",
+        "recognise the same function where a backend calls it without Inductor, as `cudagraphs` does",
+        "2.1 and newer (2.13 checked)",
+        "a graph that ran while a CUDA graph was recorded is shown as one that every call runs",
     ),
     PrivateHook(
         "backward_to_compile",

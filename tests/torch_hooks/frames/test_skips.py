@@ -10,8 +10,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
+from depyf.problems import Problems  # noqa: E402
 from depyf.record.records import SKIP_KINDS
 from depyf.record.saved_form import from_json  # noqa: E402
+from depyf.torch_hooks.frames.compilations import Compilations  # noqa: E402
+from depyf.torch_hooks.frames.functions import Functions  # noqa: E402
+from depyf.torch_hooks.frames.skips import Skips  # noqa: E402
 from depyf.torch_hooks.internals import private_hooks  # noqa: E402
 
 
@@ -152,6 +156,22 @@ def test_a_skipped_function_has_its_reason_in_manifest_and_full_code(seen, name,
 def test_a_failed_compilation_is_not_reported_as_running_eagerly(seen):
     story = (seen.folder / seen.function("wrong").full_code_file).read_text()
     assert "it runs as it is" not in story and "the program got the exception" in story
+
+
+@needs_reasons
+def test_only_what_dynamo_began_to_compile_has_a_compile_id(seen):
+    began = {name: [bool(skip.compile_id) for skip in seen.function(name).skips] for name in ("no_operation", "wrong")}
+    assert began == {"no_operation": [True], "wrong": [True]}
+    assert all(skip.compile_id for skip in seen.function("recompiled_too_often").skips)
+    assert not any(frame.skip.compile_id for frame in seen.record.skipped_frames if frame.skip.kind == "skip list")
+
+
+def test_a_skipped_frame_does_not_get_the_id_of_a_run_of_compiled_autograd():
+    compilations = Compilations()
+    skips = Skips(Functions(Problems()), compilations)
+    skips.add("frame is in the Dynamo skipfiles list", textwrap.dedent.__code__, True, compilations.of("!0"))
+    (frame,) = skips.records
+    assert frame.skip.compile_id == ""
 
 
 @needs_reasons

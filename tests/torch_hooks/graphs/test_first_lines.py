@@ -53,12 +53,22 @@ BACKWARD_KERNEL = file_of("kernel", "g.kernel_1.py", made_for="backward", runs=T
             "# g, Captured_Graph: what a call runs; whether it ran inside the context is not known.",
         ),
         (
+            file_of("kernel", was_running=True, links=linked(1), is_over=True),
+            "# g, kernel: compiled before this context; what a call runs; whether it ran inside the context is not "
+            "known.",
+        ),
+        (
             file_of("kernel", was_running=True, links=linked(0), is_over=True),
-            "# g, kernel: what a call runs; whether it ran inside the context is not known.",
+            "# g, kernel: compiled before this context; not called so far inside the context; it is what a call runs.",
         ),
         (
             finished("kernel", links=linked(1), is_recorded=True),
-            "# g, kernel: this code runs only while a CUDA graph is recorded, and ran then.",
+            "# g, kernel: this code runs while a CUDA graph is warmed up and recorded; a replay of it runs no Python.",
+        ),
+        (
+            finished("kernel", links=linked(1), recorded_functions=("partition_0", "partition_1")),
+            "# g, kernel: this code runs; partition_0, partition_1 while a CUDA graph is warmed up and recorded, "
+            "not when it is replayed.",
         ),
         (
             finished("Forward_graph", links=linked(0), interpreter="Shapes"),

@@ -9,6 +9,10 @@ from capture_tools import breakpoints, dump, run_toy, same, statement_lines
 from torch_probes import AOT_EAGER_INTERPRETS
 
 import depyf
+from depyf.problems import Problems
+from depyf.torch_hooks.disk.folder import OutputFolder
+from depyf.torch_hooks.graphs.graph_files import Graphs
+from depyf.torch_hooks.graphs.linking import link
 
 pytestmark = pytest.mark.usefixtures("own_inductor_cache")
 
@@ -87,6 +91,51 @@ def test_a_backward_that_never_ran_is_not_attributed_to_the_forward_kernel(tmp_p
             assert first.endswith("Backward_graph: nothing that was made of it has run so far"), first
         assert backend == "aot_eager" or not parts["Backward_graph"].instead
         assert backend == "aot_eager" or parts["Forward_graph"].instead == (graph.kernels[0].file,)
+
+
+KERNEL = """
+def call(args):
+    return args
+
+def partition_0(args):
+    return args
+
+class Runner:
+    def __init__(self, partitions):
+        self.partitions = partitions
+
+    def call(self, args):
+        return self.partitions[0](args)
+"""
+
+
+def recorded_as_a_cuda_graph(function):
+    """Return what Inductor calls in the place of `function`: it records a CUDA graph, and replays that later."""
+    from torch._inductor.compile_fx import cudagraphify
+
+    return cudagraphify(function, device_index=0, stack_traces=[], is_backward=False, is_inference=True)
+
+
+def test_only_functions_that_a_cuda_graph_is_recorded_from_are_left_out_of_its_replay(tmp_path):
+    folder = OutputFolder(str(tmp_path / "d"), Problems())
+    folder.open()
+    graphs = Graphs(folder, folder.problems)
+    entries = []
+    for number in range(2):
+        names = {"__file__": f"/nowhere/{number}.py", "__name__": "kernels"}
+        exec(compile(KERNEL, names["__file__"], "exec"), names)
+        entries.append(names)
+    whole, parts = (graphs.new(f"__compiled_fn_{number}", f"{number}/0") for number in range(2))
+    for graph, names in zip((whole, parts), entries):
+        graphs.add_kernel(graph, names["__file__"], KERNEL)
+    link(graphs, whole, recorded_as_a_cuda_graph(entries[0]["call"]))
+    link(graphs, parts, entries[1]["Runner"]([recorded_as_a_cuda_graph(entries[1]["partition_0"])]).call)
+    entries[0]["call"]([1])
+    entries[1]["Runner"]([entries[1]["partition_0"]]).call([1])
+    graphs.finish()
+    (one,), (other,) = (graph.record().kernels for graph in (whole, parts))
+    assert one.runs and one.execution == "while a CUDA graph was recorded" and one.recorded_functions == ("call",)
+    assert other.runs and other.execution == "ran" and other.recorded_functions == ("partition_0",)
 
 
 def test_two_functions_that_share_one_kernel_module_name_the_linked_file(tmp_path):
