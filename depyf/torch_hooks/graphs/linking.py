@@ -234,9 +234,9 @@ def _adopt(
         if found is not None:
             assert text is not None
             file.text, file.forwards, file.first_line = text, forwards, ""
-            if file in graph.stages:
-                graphs.write(graph, file)
     if found is None:
         return False
     _carry(file, forward, found[1], is_expected)
+    if not file.first_line and file in graph.stages:
+        graphs.write(graph, file)
     return True

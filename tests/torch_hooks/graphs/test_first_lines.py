@@ -114,6 +114,14 @@ def test_a_backward_that_has_not_run_yet_is_not_shown_as_running():
     assert first_line(graph_of(backward, kernels=[FORWARD_KERNEL]), backward).endswith("has run so far")
 
 
+def test_a_killed_program_leaves_no_claim_that_a_graph_runs_which_is_only_kept():
+    kept, forward = file_of("Captured_Graph", links=linked()), file_of("Forward_graph", links=linked())
+    kept.links[0].is_expected = False
+    graph = graph_of(kept, forward)
+    assert first_line(graph, kept).endswith("not run by this backend; what runs is g.Forward_graph.0.py")
+    assert first_line(graph, forward).endswith("what a call runs; whether it ran inside the context is not known.")
+
+
 def test_each_piece_of_a_split_graph_has_its_number_in_the_first_line():
     first, second = file_of("Forward_graph", piece=0), file_of("Forward_graph", piece=1, runs=True, links=linked())
     graph = graph_of(first, second)

@@ -187,3 +187,15 @@ def test_a_graph_that_is_interpreted_is_marked_as_without_breakpoints(tmp_path):
         assert part.execution == "node by node" and not part.runs and not part.linked
         first = (tmp_path / "d" / part.file).read_text().splitlines()[0]
         assert first.endswith("Captured_Graph: run node by node by Interpreter; this text is not executed.")
+
+
+def test_first_lines_that_a_killed_process_would_leave_name_the_graph_that_a_call_runs(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path / "d")):
+        torch.compile(tools.straight, backend="aot_eager")(torch.ones(3, 4), torch.ones(3, 4))
+        (path,) = (tmp_path / "d").glob("*.Forward_graph.0.py")
+        first = path.read_text().splitlines()[0]
+    if AOT_EAGER_INTERPRETS:
+        assert "run node by node" in first
+    else:
+        assert first.endswith("what a call runs; whether it ran inside the context is not known.")
