@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from equivalent import reason  # noqa: E402
 from minimise import smallest  # noqa: E402
 from mutants import MUTATIONS, changed  # noqa: E402
+from zoo_checks import anonymous_names, is_story_of  # noqa: E402
 
 from depyf.decompiler.decode import decode  # noqa: E402
 from depyf.decompiler.prove.proof_attempts import Proof  # noqa: E402
@@ -97,3 +98,26 @@ def test_a_jump_into_a_handler_that_needs_a_deeper_stack_is_refuted() -> None:
     outer, inner = (i for i, op in enumerate(program.ops) if op.kind == "BRANCH_FALSE")
     mutant = changed(program, outer, target=program.ops[inner].target)
     assert not Proof(None, frozenset()).compared(program, mutant).holds
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("# What torch.compile did to LlamaModel.forward (modeling_llama.py:352).", True),
+        ("# What torch.compile did to forward (modeling_llama.py:352).", False),
+        ("# The original: can_return_tuple.<locals>.wrapper   (generic.py:9)", False),
+        ("# inner, compiled version 1 of 2   (compile id 0/0)", False),
+        ("def __guard_0_for_wrapper(*args, **kwargs):", False),
+    ],
+)
+def test_the_zoo_reports_stories_under_names_of_nothing(line: str, known: bool) -> None:
+    stories = {"full_code_for_LlamaModel.forward_0.py": line}
+    assert (not list(anonymous_names({"functions": []}, stories, ""))) == known
+
+
+def test_the_zoo_reports_summaries_that_point_elsewhere() -> None:
+    story = "full_code_for_Inner.forward_0.py"
+    stories = {story: "# What torch.compile did to Inner.forward (net.py:3)."}
+    assert is_story_of(f"/dump/{story}", stories, "Inner.forward")
+    assert not is_story_of(f"/dump/{story}", stories, "Outer.forward")
+    assert not is_story_of("", stories, "Outer.forward")
