@@ -31,12 +31,7 @@ class CachedVersion:
     code: CodeType  # of the function
     new_code: CodeType  # that runs instead
     compile_id: str
-    guard_manager: Any = None
-
-    @property
-    def guards(self) -> str:
-        """The guard tree as torch prints it, which takes torch a while."""
-        return "" if self.guard_manager is None else str(self.guard_manager)
+    guard_manager: Any = ""
 
 
 def met_codes() -> Iterator[CodeType]:
@@ -63,7 +58,7 @@ def versions_of(code: CodeType) -> List[CachedVersion]:
     found = []
     for entry in entries(code) if entries is not None else ():
         compile_id = str(getattr(entry, "compile_id", None) or compile_ids.unknown())
-        found.append(CachedVersion(code, entry.code, compile_id, getattr(entry, "guard_manager", None)))
+        found.append(CachedVersion(code, entry.code, compile_id, getattr(entry, "guard_manager", "")))
     return sorted(found, key=lambda version: compile_ids.sort_key(version.compile_id))
 
 

@@ -102,7 +102,7 @@ class CachedFunctions:
         self._frames.add_cached(version.code, version.new_code, version.compile_id)
         index = len(self._frames.records) - 1
         with self._problems.shield("describing the guards of a frame"):
-            self._frames.update(index, guards=describe_guards(version.guards, version.new_code))
+            self._frames.update(index, guards=describe_guards(version.guard_manager, version.new_code))
         with self._problems.shield("showing the graph of a frame that was compiled before"):
             self._add_graphs(version, index)
         with self._problems.shield("finding the resume functions of a frame"):

@@ -40,7 +40,6 @@ class Compilation:
     breaks: List[GraphBreak] = field(default_factory=list)
     recompile_reasons: List[str] = field(default_factory=list)
     failures: Tuple[Failure, ...] = ()  # guards of earlier versions that failed
-    guard_text: str = ""
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame
     sources: Tuple[NodeSource, ...] = ()  # the user's lines that the nodes of the captured graph stem from
     graph: CompiledGraph | None = None

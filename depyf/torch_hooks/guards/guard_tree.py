@@ -4,13 +4,14 @@ When to call this.  The bytecode hook runs before Dynamo builds the guards, so t
 There are two later moments, and `describe_guards` serves both with the same result:
 
 - Dynamo emits the structured trace event `dynamo_cpp_guards_str` once the guards are built, with the compile
-  id of the version and the printed guard tree as payload.  Pass that text.  This is the better moment: it
-  does not depend on the cache entry, which may be gone (with its module) when the session ends.
+  id of the version and the printed guard tree as payload.  Pass that text, or the function that would print it.
+  This is the better moment: it does not depend on the cache entry, which may be gone (with its module) when the
+  session ends.
 - `torch._dynamo.eval_frame._debug_get_cache_entry_list(code)` lists the entries that live now; pass the
   `guard_manager` of one.  This also works for what was compiled before the session.
 
 Torch keeps no structured form of a guard, so both ways end in printed lines; `guard_kinds` reads one of them.
-The printed tree is the whole interface, and nothing here imports torch.
+`tree_leaves` finds them, and nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import functools
 import re
 from types import CodeType
+from typing import Iterator
 
 from depyf.record.guard_conditions import GuardTest, PythonTest
 from depyf.record.records import GuardRecord
@@ -25,10 +27,9 @@ from depyf.torch_hooks.guards.condition_cache import tests_of
 from depyf.torch_hooks.guards.guard_kinds import Leaf
 from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, split_range
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
-from depyf.torch_hooks.internals.torch_text import scrub, type_from_repr
+from depyf.torch_hooks.guards.tree_leaves import printed_guards
+from depyf.torch_hooks.internals.torch_text import scrub
 
-_MANAGER = re.compile(r"(?:KeyManager: |ValueManager: )?\w*GuardManager: source=")
-_LEAF = re.compile(r"(?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<text>.*))?$", re.DOTALL)
 _ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
 _ROOT = re.compile(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]")
 
@@ -39,7 +40,7 @@ _ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPP
 def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord, ...]:
     """Return the guards of one version of `code`, in reading order.
 
-    `guard_manager` is a guard manager of torch's or the text that one prints.  The order is that of the
+    `guard_manager` is as `printed_guards` takes it.  The order is that of the
     parameters, then globals, then conditions on several values, then the state of torch itself; it does not
     depend on which guards failed how often (torch moves those to the front).  Text in an unknown form yields
     what of it could be read.
@@ -47,7 +48,7 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     records: list[tuple[tuple[int, int, str, int], GuardRecord]] = []
     names = code.co_varnames + code.co_freevars + code.co_cellvars
     places: dict[str, tuple[Origin, ...]] = {}  # many guards have few origins
-    for position, (leaf, comment) in enumerate(_leaves(str(guard_manager))):
+    for position, (leaf, comment) in enumerate(_leaves(guard_manager)):
         if comment not in places:
             places[comment] = origins_in(comment, code.co_filename)
         order = _reading_order(leaf, names, position)
@@ -70,57 +71,25 @@ def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> 
     return found
 
 
-def _leaves(text: str) -> list[tuple[Leaf, str]]:
-    """Return the leaves of a printed guard tree, each with its value and the comment that names its origin."""
-    found: list[tuple[Leaf, str]] = []
-    # For each depth, the source and type of the manager that the lines below it belong to.
-    managers: list[tuple[str, str]] = []
-    marks: tuple[str, ...] = ()  # names of dimension marks that are absent, gathered while they are about one value
-    for depth, line in _logical_lines(text):
-        if "GuardManager: source=" in line and _MANAGER.match(line) is not None:
-            del managers[depth:]
-            managers += [("", "")] * (depth - len(managers))
-            managers.append(_manager(line))
-            continue
-        match = _LEAF.match(line)
-        if match is None or match["text"] is None:
-            # The root's own line, a pair of dict managers, or a guard on several values printed before.
-            continue
-        source, type_name = managers[depth - 1] if 0 < depth <= len(managers) else ("", "")
-        kind, printed = match.groups()
+def _leaves(guards: object) -> Iterator[tuple[Leaf, str]]:
+    """Yield the leaves of a guard tree, each with the comment that names its origin."""
+    waiting: tuple[Leaf, str] | None = None  # that dimension marks are absent: guards on more of them may follow
+    for kind, printed, source, type_name in printed_guards(guards):
         mark = _ABSENT_MARK.match(printed) if "_dynamo_" in printed else None
-        if mark is None:
-            marks = ()
-        else:
-            marks = (*marks, mark["mark"])
-            if len(marks) > 1:
-                found[-1] = (Leaf(kind, "", source, type_name, marks), found[-1][1])
-                continue
+        if mark is not None and waiting is not None and waiting[0].source == source:
+            leaf, comment = waiting
+            waiting = Leaf(kind, "", source, type_name, (*leaf.absent_marks, mark["mark"])), comment
+            continue
+        if waiting is not None:
+            yield waiting
+            waiting = None
         cut = end_of_condition(printed)
-        condition = printed[:cut].strip() if mark is None else ""
-        found.append((Leaf(kind, condition, source, type_name, marks), printed[cut:]))
-    return found
-
-
-@functools.lru_cache(maxsize=4096)
-def _manager(line: str) -> tuple[str, str]:
-    """Return the value that a manager is for, and its type."""
-    rest = line[line.index("source=") + len("source=") :]
-    ends = [end for end in (rest.find(", accessed_by="), rest.find(", type=")) if end >= 0]
-    return rest[: min(ends, default=len(rest))], type_from_repr(rest.rpartition(", type=")[2])
-
-
-def _logical_lines(text: str) -> list[tuple[int, str]]:
-    """Return (depth, text) of each node of the tree; the value of a guard may print on many lines."""
-    lines: list[tuple[int, str]] = []
-    for line in text.split("\n"):
-        start = line.find("+- ")
-        if start >= 0 and line[:start] == "| " * (start // 2):
-            lines.append((start // 2, line[start + 3 :]))
-        elif lines and line.strip() and not line.startswith(("TREE_GUARD_MANAGER", "Guard latency")):
-            depth, first = lines[-1]
-            lines[-1] = depth, f"{first}\n{line}"
-    return lines
+        if mark is None:
+            yield Leaf(kind, printed[:cut].strip(), source, type_name), printed[cut:]
+        else:
+            waiting = Leaf(kind, "", source, type_name, (mark["mark"],)), printed[cut:]
+    if waiting is not None:
+        yield waiting
 
 
 def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[int, int, str, int]:

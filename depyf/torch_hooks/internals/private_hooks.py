@@ -60,6 +60,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch formats them as long as a context is open",
     ),
     PrivateHook(
+        "relational_guards",
+        "torch._C._dynamo.guards",
+        "RelationalGuard",
+        "read guard trees without having torch print them: guards on several values hang on each of them",
+        "2.4 and newer (2.13 checked)",
+        "torch prints them, which takes several times as long",
+    ),
+    PrivateHook(
         "raise_tensor_event",
         "torch._subclasses.meta_utils",
         "trace_structured",

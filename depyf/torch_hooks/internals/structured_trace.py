@@ -16,9 +16,10 @@ from depyf.record import compile_ids
 from depyf.signal_handler_errors import is_from_signal_handler
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
-from depyf.torch_hooks.internals.unread_events import UnreadEvents
+from depyf.torch_hooks.internals.unread_events import Unformatted, UnreadEvents
 
 START_EVENT = "dynamo_start"  # Dynamo starts on a frame
+GUARDS_EVENT = "dynamo_cpp_guards_str"  # the guards of a frame are built; printing them takes torch a while
 
 # Keys of the metadata that describe the context of an event; the remaining key is the event.
 _CONTEXT = frozenset(
@@ -47,7 +48,8 @@ class TraceEvent:
     compile_id: str  # as torch prints it: "0/0", "!1/0/0"; empty outside of a compilation
     attempt: int  # Dynamo starts over under the same compile id
     data: Dict[str, Any]
-    payload: str
+    payload: str  # empty where `format_payload` is there
+    format_payload: Callable[[], object] | None = None  # torch's function that formats it, not called so far
 
 
 class TraceHandler(logging.Handler):
@@ -60,7 +62,7 @@ class TraceHandler(logging.Handler):
         self._receive = receive
         self._problems = problems
         self._read = read | {old for old, new in private_hooks.RENAMED_EVENTS.items() if new in read}
-        self.unread = UnreadEvents(logger, self, self._read)
+        self.unread = UnreadEvents(logger, self, self._read, unformatted=(GUARDS_EVENT,))
 
     def createLock(self) -> None:
         """Set no lock: `receive` has its own, and two locks taken in two orders could deadlock."""
@@ -100,7 +102,8 @@ def read_event(metadata: Any, payload: Any, read: AbstractSet[str] | None = None
         return None
     kind = private_hooks.RENAMED_EVENTS.get(str(kind), str(kind))
     text = payload if isinstance(payload, str) else ""
-    return TraceEvent(kind, compile_ids.from_metadata(metadata), int(metadata.get("attempt") or 0), data, text)
+    later = payload.format_payload if isinstance(payload, Unformatted) else None
+    return TraceEvent(kind, compile_ids.from_metadata(metadata), int(metadata.get("attempt") or 0), data, text, later)
 
 
 def attach(receive: Callable[[TraceEvent], None], problems: Problems, read: AbstractSet[str]) -> Callable[[], None]:

@@ -2,8 +2,9 @@
 
 Torch formats every event as soon as its trace logger has a handler, and most of them describe single tensors. While
 depyf's handler is the only one, the function that raises events is bound to one that drops the kinds which depyf does
-not read, in the modules of `_ROWS`. As soon as anybody else listens, the names are bound back: a log of
-TORCH_TRACE, and any other handler, gets the same events from the same places as without depyf.
+not read, in the modules of `_ROWS`. Events whose text depyf does not need arrive with the function that would format
+it. As soon as anybody else listens, the names are bound back: a log of TORCH_TRACE, and any other handler, gets the
+same events from the same places as without depyf.
 """
 
 from __future__ import annotations
@@ -21,13 +22,25 @@ from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo
 _ROWS = ("raise_event", "raise_tensor_event", "raise_symbol_event", "raise_aot_event", "raise_inductor_event")
 
 
-class UnreadEvents:
-    """Drops events of kinds that are not in `read` as long as `handler` is the only one that listens."""
+class Unformatted(str):
+    """The payload of an event that torch has not formatted: an empty text, with the function that formats it."""
 
-    def __init__(self, logger: logging.Logger, handler: logging.Handler, read: Container[str]) -> None:
+    format_payload: Callable[[], object]
+
+
+class UnreadEvents:
+    """Drops events of kinds that are not in `read` as long as `handler` is the only one that listens.
+
+    The payloads of kinds in `unformatted` are not formatted.
+    """
+
+    def __init__(
+        self, logger: logging.Logger, handler: logging.Handler, read: Container[str], unformatted: Container[str] = ()
+    ) -> None:
         self._logger = logger
         self._handler = handler
         self._read = read
+        self._unformatted = unformatted
         self._bound: List[Tuple[ModuleType, str, Any, Any]] = []  # module, name, torch's function, ours
         self._loaded: Dict[str, None] = {}  # modules that were loaded when the names were bound first
         self._add_handler: Callable[[logging.Handler], None] | None = None
@@ -83,7 +96,7 @@ class UnreadEvents:
             self._logger.addHandler = resume_and_add  # type: ignore[method-assign, assignment]
 
     def _dropping(self, original: Any) -> Any:
-        read, is_alone, resume = self._read, self._is_alone, self.resume
+        read, unformatted, is_alone, resume = self._read, self._unformatted, self._is_alone, self.resume
 
         @skipped_by_dynamo
         @functools.wraps(original)
@@ -98,6 +111,10 @@ class UnreadEvents:
                 return original(name, lambda: metadata, *args, **kwargs)
             if name not in read:
                 return None
+            if name in unformatted and "payload_fn" in kwargs:
+                payload = Unformatted()
+                payload.format_payload = kwargs["payload_fn"]
+                kwargs["payload_fn"] = lambda: payload
             return original(name, metadata_fn, *args, **kwargs)
 
         raise_read_event._drops_events_for = self  # type: ignore[attr-defined]

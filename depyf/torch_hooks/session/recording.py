@@ -47,7 +47,7 @@ from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
-from depyf.torch_hooks.internals.structured_trace import START_EVENT, TraceEvent
+from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
 from depyf.torch_hooks.session.journal_writer import Journal
 from depyf.torch_hooks.session.software_versions import versions
 
@@ -84,7 +84,7 @@ class Recording:
         self._handlers: Dict[str, Callable[[Compilation, TraceEvent], None]] = {
             "dynamo_graph_break_reason": self._add_graph_break,
             _RECOMPILE_EVENT: self._add_recompile_reasons,
-            "dynamo_cpp_guards_str": self._add_guards,
+            GUARDS_EVENT: self._add_guards,
             "compilation_metrics": self._add_metrics,
             "bwd_compilation_metrics": self._add_backward_metrics,
             **dict.fromkeys(GRAPH_EVENTS, self._add_trace_stage),
@@ -282,8 +282,7 @@ class Recording:
             compilation.failures += failures(reasons, variables_now())
 
     def _add_guards(self, compilation: Compilation, event: TraceEvent) -> None:
-        compilation.guard_text = event.payload
-        self._complete_frame(compilation)
+        self._complete_frame(compilation, event.format_payload or event.payload)
 
     def _add_metrics(self, compilation: Compilation, event: TraceEvent) -> None:
         compilation.timings[event.kind] = _numbers(event.data)
@@ -298,7 +297,7 @@ class Recording:
 
     # -- what follows
 
-    def _complete_frame(self, compilation: Compilation) -> None:
+    def _complete_frame(self, compilation: Compilation, guards: object) -> None:
         """Complete the record of a frame whose guards are built and whose globals are installed; it has not run yet."""
         if compilation.frame is None:
             return
@@ -306,7 +305,7 @@ class Recording:
         new_code = self._new_codes[compilation.frame]
         known: Dict[str, Any] = {}
         with self.problems.shield("describing the guards of a frame"):
-            known["guards"] = describe_guards(compilation.guard_text, new_code)
+            known["guards"] = describe_guards(guards, new_code)
         with self.problems.shield("finding the resume functions of a frame"):
             known["resumes"] = self._resumes(frame, new_code)
         with self.problems.shield("finding why a frame was compiled again"):

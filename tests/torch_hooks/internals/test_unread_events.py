@@ -99,6 +99,20 @@ def test_events_that_nobody_reads_are_not_formatted(tmp_path, monkeypatch):
     assert [graph.stages for graph in context.record.graphs][-1]
 
 
+def test_guards_are_recorded_though_torch_prints_none(tmp_path, monkeypatch):
+    def printed(*_):
+        raise Formatted
+
+    @torch.compile(backend="eager")
+    def function(x, n):
+        return x + n
+
+    with alone(), depyf.prepare_debug(str(tmp_path / "dump")) as context:
+        monkeypatch.setattr(torch._dynamo.guards.GuardManagerWrapper, "__str__", printed)
+        function(torch.ones(2), 3)
+    assert "n == 3" in [guard.condition.rpartition(" and ")[2] for guard in context.record.frames[-1].guards]
+
+
 def test_names_are_bound_back_on_leaving(tmp_path):
     homes = [(sys.modules[private_hooks.hook(row).module], private_hooks.hook(row).attribute) for row in RAISERS]
     before = [getattr(*home) for home in homes]
