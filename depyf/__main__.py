@@ -1,4 +1,4 @@
-"""`python -m depyf`: decompile code, ask which lines belong together, complete the folder of a killed program."""
+"""`python -m depyf`: decompile code, show a summary again, ask which lines belong together, complete a folder."""
 
 from __future__ import annotations
 
@@ -96,6 +96,16 @@ def run_finish(options: argparse.Namespace) -> int:
     return 0
 
 
+def run_show(options: argparse.Namespace) -> int:
+    """Print the summary that a folder keeps."""
+    from depyf.torch_hooks.entry_points.kept_summary import summary_of
+
+    try:
+        return _print(summary_of(options.folder))
+    except (UserError, OSError) as error:
+        return _fail(error, 2)
+
+
 def run_where(options: argparse.Namespace) -> int:
     """Print what was made of a line, or what a line or a kernel stems from; return 1 where nothing is known of it."""
     from depyf.line_table import folders, questions
@@ -134,6 +144,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     text.set_defaults(run=run_decompile)
     opcodes = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
     opcodes.set_defaults(run=run_coverage)
+    show = commands.add_parser("show", help="print the summary of a folder again: breaks, recompiles, what to open")
+    show.add_argument("folder", help="the folder that prepare_debug was given")
+    show.set_defaults(run=run_show)
     where = commands.add_parser(
         "where", help="print what became of a line: transformed code, nodes of graphs, kernels; or where one stems from"
     )

@@ -106,24 +106,42 @@ class FailedGuard:
     """
 
     version: str  # compile id of that version
-    condition: str = field(metadata=PROSE)  # what did not hold: an expression, or words
+    condition: str = field(metadata=PROSE)  # what it needs: an expression, or words that continue "it needs"
     then: str = field(default="", metadata=PROSE)  # the value that the version was compiled for; empty: not known
     now: str = field(default="", metadata=PROSE)  # the value that came; empty where it cannot be read
     location: Optional[Location] = None  # the user's line that asked for the guard
     others: str = field(default="", metadata=PROSE)  # older versions whose guard failed likewise: "0/0 to 0/57"
     of_sizes: bool = False  # as in GuardRecord
     then_of_others: str = field(default="", metadata=PROSE)  # the values of those, newest first: "57, 56, 55 ... 0"
+    about: str = ""  # what is tested, without the value: n, x.size(0); the same for each version that differs in it
+    kind: str = ""  # empty: `condition` is what the version needs; else a word of the vocabulary
+    stack: Tuple[Location, ...] = ()  # the calls that led to the line that asked for it, outermost first
 
     def __str__(self) -> str:
-        values = [f"then {self.then}"] * bool(self.then) + [f"now {self.now}"] * bool(self.now)
-        text = f"{self.version} did not fit: {self.condition}" + (f" ({', '.join(values)})" if values else "")
-        return f"{text}, {self.likewise}" if self.others else text
+        return "".join([self.need, f", {self.instead}" * bool(self.instead), f"; {self.likewise}" * bool(self.others)])
+
+    @property
+    def need(self) -> str:
+        """What the version needs, as a sentence that cannot be read as what is the case now."""
+        if self.kind == words.FITS_NOW:
+            return f"{self.version} fits this call too: most likely another thread compiled it at the same time"
+        if self.kind == words.TORCH_WORDS:
+            return f"{self.version} does not fit, in torch's words: {self.condition}"
+        return f"{self.version} needs {self.condition}"
+
+    @property
+    def instead(self) -> str:
+        """What is the case now."""
+        if self.kind:
+            return ""
+        return f"now {self.now}" if self.now else "which is not so now"
 
     @property
     def likewise(self) -> str:
-        """What holds for the other versions, if there are any."""
-        values = f" (then {self.then_of_others})" if self.then_of_others else ""
-        return f"nor did {self.others}{values}" if self.others else ""
+        """What the other versions need, if there are any."""
+        if not self.others:
+            return ""
+        return f"{self.others}: {f'needs {self.then_of_others}' if self.then_of_others else 'likewise'}"
 
 
 @dataclass(frozen=True)
@@ -135,11 +153,13 @@ class GraphBreak:
     explanation: str = field(default="", metadata=PROSE)  # torch's explanation, many lines
     hints: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what torch advises to do about it, one line each
     stack: Tuple[Location, ...] = ()  # the calls that led there, outermost first, without those of torch's own
+    inside: Tuple[str, ...] = ()  # the higher-order operators that were traced: "autograd.Function"; innermost first
 
     @property
     def reason(self) -> str:
         """The causes on one line."""
-        return AND_THEN.join(self.causes)
+        where = f" (inside {', inside '.join(self.inside)})" if self.inside else ""
+        return AND_THEN.join(self.causes) + where
 
 
 AND_THEN = ", and then "  # between the causes of a graph break
@@ -155,6 +175,7 @@ class SkipRecord:
     graph_breaks: Tuple[GraphBreak, ...] = ()  # those that led to it
     hints: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what torch advises to do about it, one line each
     location: Optional[Location] = None  # the user's line at which compiling it failed, where torch names it
+    stack: Tuple[Location, ...] = ()  # the calls that led to that line, as in GraphBreak
 
     @property
     def reason(self) -> str:
@@ -174,6 +195,7 @@ SKIP_KINDS: Dict[str, str] = {
     words.SKIP_LIST: "it belongs to a module that Dynamo never compiles",
     words.FAILED: "compiling it failed, and the program got the exception",
     words.SUPPRESSED_ERROR: "compiling it failed; torch suppresses such errors here, and it runs as it is",
+    words.INTERRUPTED: "compiling it was interrupted, and the program got the exception",
     words.OTHER: "Dynamo skipped it",
 }
 
@@ -332,6 +354,7 @@ class ProcessRecord:
     graph_breaks: int = 0
     problems: int = 0
     compiling: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what it was compiling when it wrote last
+    alike: int = 0  # processes that compiled the very same, and whose folders were removed
 
 
 @dataclass(frozen=True)
@@ -355,6 +378,7 @@ class SessionRecord:
     lost_files: Optional[LostFiles] = None
     user_files: Tuple[UserFile, ...] = ()  # that the graphs stem from
     recorded_elsewhere: int = 0  # versions compiled before that the folders of earlier contexts hold, and not this one
+    summary: Tuple[str, ...] = field(default=(), metadata=PROSE)  # the lines of summary.txt
 
     def function(self, key: str) -> FunctionRecord:
         """Return the function with that key; KeyError when there is none."""

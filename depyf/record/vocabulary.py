@@ -76,7 +76,13 @@ GENERATOR: Final = "generator"
 SKIP_LIST: Final = "skip list"
 FAILED: Final = "failed"
 SUPPRESSED_ERROR: Final = "suppressed error"
+INTERRUPTED: Final = "interrupted"  # by Ctrl-C, or another exception that ends programs
 OTHER: Final = "other"
+
+# -- FailedGuard.kind: what its condition is; empty: what the version needs
+
+FITS_NOW: Final = "fits now"  # no guard of the version fails by now: another thread compiled at the same time
+TORCH_WORDS: Final = "torch's words"  # how torch describes the failure, not understood here
 
 # -- how a link between a line of the user's and one of depyf's files is known; transformed code: `LineLink.found_by`
 

@@ -1,64 +1,106 @@
-"""The summary that ends a session: a few lines on the terminal."""
+"""The summary that ends a session: what was compiled, then each graph break, recompile and failure once.
+
+    depyf: 5 frames (5 proved), 3 graphs, 1 graph break in dump
+      graph break at model.py:4: print(what)
+          Failed to trace builtin operator ...
+          reached from model.py:9: x = note(x + 1, "a")
+          reached from model.py:10: x = note(x.relu(), "b")
+          hint: If you are attempting to call a logging function ...
+          story: full_code_for_forward_0.py
+      compiled 2 times: step (model.py:14)
+          0/1 because 0/0 needs n == 1, now 7; asked for by model.py:15: return x * n
+          story: full_code_for_step_0.py
+      open first: dump/full_code_for_forward_0.py
+
+Each is a block: where, why, how it was reached, what torch advises, and the story that shows it.  The terminal gets the
+first few of each kind, `summary.txt` all of them.  Nothing here reads words of the record: lines are found by fields.
+"""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from typing import Callable, Dict, List, Mapping, Tuple
+from typing import Callable, Dict, List, Mapping, Sequence, Tuple
 
-from depyf.record.records import GraphBreak, SessionRecord
-from depyf.record.vocabulary import PROVED_GRADES
-from depyf.report.skip_reasons import has_library_path, one_line, worth_a_line
+from depyf.record.records import SKIP_KINDS, FailedGuard, FrameRecord, FunctionRecord, GraphBreak, SessionRecord
+from depyf.record.vocabulary import FAILED, INTERRUPTED, PROVED_GRADES, RECOMPILE_LIMIT, SUPPRESSED_ERROR
+from depyf.report.call_chains import calls_to, has_library_path, place_of, reached_lines, ways_to
+from depyf.report.skip_reasons import worst_skip, worth_a_line
+from depyf.report.story_order import root_of, stories_by_worth
 
-_MOST_BREAKS = 5
-_MOST_SKIPS = 5
-_MOST_RECOMPILED = 3
+_MOST_BLOCKS = 5  # of each kind, on a terminal
 _MOST_KEPT = 3
+_MOST_REASONS = 3  # of one recompile
+_INDENT = "    "
+
+Block = List[str]
 
 
 def render(
-    record: SessionRecord, folder: str, is_there: Callable[[str], bool] = bool, kept: Mapping[str, str] = {}
+    record: SessionRecord,
+    folder: str,
+    is_there: Callable[[str], bool] = bool,
+    kept: Mapping[str, str] = {},
+    whole: bool = False,
+    is_alone: bool = True,
 ) -> str:
-    """Return a short summary for a terminal: what was compiled, where the graphs broke, what to open first.
+    """Return the summary: what was compiled, where graphs broke, what was compiled again and why, what to open first.
 
     `is_there` returns whether a file can be opened: somebody may have removed the folder meanwhile. `kept` maps the
-    names of files in the folder that are not depyf's to the names that depyf's own took instead.
+    names of files in the folder that are not depyf's to the names that depyf's own took instead. `whole`: for a file,
+    with every block; a file is the same wherever the folder lies, hence `folder` is empty then. `is_alone`: no other
+    process of the program compiled anything.
     """
-    manifest = kept.get("manifest.json", "manifest.json")
-    proved = sum(frame.grade in PROVED_GRADES for frame in record.frames)
-    breaks = distinct_breaks(record)
-    cached = sum(frame.from_cache for frame in record.frames)
-    frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
-    proofs = f" ({proved} proved{_before(cached)})" if record.frames else ""
-    what = f"{frames}{proofs}, {graphs}, {_count(len(breaks), 'graph break')}"
-    lines = [f"depyf: {what} in {folder}"]
-    if not record.complete:
-        doing = f"while compiling {', '.join(record.compiling)}" if record.compiling else "not while compiling"
-        lines.append(f"  not complete: the process was killed, or still ran, {doing}")
-    if record.rank:
-        return "\n".join(lines)  # rank 0 prints the rest once for all
-    for graph_break in breaks[:_MOST_BREAKS]:
-        lines.append(f"  graph break at {_place(graph_break)}{_reached_from(graph_break)}: {graph_break.reason}")
-    if len(breaks) > _MOST_BREAKS:
-        lines.append(f"  ... and {len(breaks) - _MOST_BREAKS} more, see {manifest}")
-    lines += _recompiled(record)
-    lines += _not_compiled(record, manifest)
-    if not record.frames and not record.graphs and not breaks and not record.skipped:
+    lines = [f"depyf: {numbers(record)}{f' in {folder}' if folder else ''}", *_end(record)]
+    for blocks in blocks_of(record):
+        lines += [f"  {line}" for line in shown(blocks, whole)]
+    lines += _left_to_python(record, kept.get("manifest.json", "manifest.json"))
+    if is_alone and not record.frames and not record.graphs and not record.lone_breaks and not record.skipped:
         lines.append("  nothing was compiled: is a compiled function called inside the context? (torch.export compiles")
         lines.append("  nothing unless strict=True)")
     if record.recorded_elsewhere:
         versions = _count(record.recorded_elsewhere, "version")
         lines.append(f"  {versions} compiled earlier: in the folders of the contexts before this one")
-    paths = (os.path.join(folder, name) for name in _worth_opening(record))
+    paths = (os.path.join(folder, name) for name in stories_by_worth(record))
     first = next((path for path in paths if is_there(path)), None)
     if first is not None:
         lines.append(f"  open first: {first}")
-    lines += _kept(kept)
-    if record.lost_files is not None:
-        lines.append(f"  {record.lost_files}")
-    if record.problems:
-        lines.append(f"  {_count(len(record.problems), 'problem')} inside depyf, see the log")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_kept(kept), *_problems(record)])
+
+
+def blocks_of(record: SessionRecord) -> List[List[Block]]:
+    """Return what the summary lists, by kind: graph breaks, recompiles, functions that were not compiled."""
+    return [_breaks(record), _recompiled(record), _not_compiled(record)]
+
+
+def shown(blocks: Sequence[Block], whole: bool) -> List[str]:
+    """Return the lines of blocks of one kind: all of them, or for a terminal those of the first few."""
+    few = blocks if whole else blocks[:_MOST_BLOCKS]
+    lines = [line for block in few for line in block]
+    rest = len(blocks) - len(few)
+    return [*lines, f"... and {rest} more like this: see summary.txt"] if rest else lines
+
+
+def numbers(record: SessionRecord) -> str:
+    """Return how many frames, graphs and graph breaks there are."""
+    proved = sum(frame.grade in PROVED_GRADES for frame in record.frames)
+    cached = sum(frame.from_cache for frame in record.frames)
+    before = f", {cached} compiled before" if cached else ""
+    proofs = f" ({proved} proved{before})" if record.frames else ""
+    frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
+    return f"{frames}{proofs}, {graphs}, {_count(len(distinct_breaks(record)), 'graph break')}"
+
+
+def _end(record: SessionRecord) -> List[str]:
+    """Return whether the process ended before its context did."""
+    if record.complete:
+        return []
+    doing = f"while compiling {', '.join(record.compiling)}" if record.compiling else "not while compiling"
+    return [f"  not complete: the process was killed, or still ran, {doing}"]
+
+
+def _problems(record: SessionRecord) -> List[str]:
+    lines = [] if record.lost_files is None else [f"  {record.lost_files}"]
+    return lines + [f"  {_count(len(record.problems), 'problem')} inside depyf, see the log"] * bool(record.problems)
 
 
 def _kept(kept: Mapping[str, str]) -> List[str]:
@@ -70,88 +112,159 @@ def _kept(kept: Mapping[str, str]) -> List[str]:
     return [f"  not depyf's, and left as they are: {', '.join(shown)}{rest}"]
 
 
-def _before(number: int) -> str:
-    return f", {number} compiled before" if number else ""
+# ---------------------------------------------------------------- graph breaks
 
 
-def _recompiled(record: SessionRecord) -> List[str]:
-    """Return the functions that were compiled most often, each with the last reason."""
-    lines: List[str] = []
-    frames = {function.key: record.frames_of(function.key) for function in record.functions}
-    for function in sorted(record.functions, key=lambda one: -len(frames[one.key])):
-        reasons = [str(failed) for frame in frames[function.key] for failed in frame.failed_guards[:1]]
-        if reasons and len(lines) < _MOST_RECOMPILED:
-            place = f"{function.name} ({function.file}:{function.first_line})"
-            count = len(frames[function.key])
-            often = f"compiled {count} times" if count > 1 else "compiled again"  # before that, elsewhere
-            lines.append(f"  {often}: {place}; {'the last time ' if count > 1 else ''}{reasons[-1]}")
-    return lines
+def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
+    """Return the graph breaks, those on one line for one cause together.
 
-
-def _not_compiled(record: SessionRecord, manifest: str) -> List[str]:
-    """Return the functions that were left to Python: those that matter by name, the others as a number."""
-    own = [one for one in record.skipped if not has_library_path(one.file)]
-    named = [one for one in own if worth_a_line(one) or not record.frames]
-    compiled = {frame.function for frame in record.frames}
-    lines = [
-        f"  not {'always ' if function.key in compiled else ''}compiled: {one_line(function)}"
-        for function in named[:_MOST_SKIPS]
-    ]
-    rest = len(record.skipped) - len(lines)
-    if rest:
-        which = "no graph, disabled, of a library ..."
-        what = f"{_count(rest, 'function')} {'more ' if lines else ''}left to Python ({which})"
-        lines.append(f"  {what}: why is in {manifest}")
-    return lines
-
-
-def _worth_opening(record: SessionRecord) -> List[str]:
-    """Return the stories, best first: functions with a graph, of the user's, compiled most, resume functions included.
-
-    Then come those that have no graph, those that were not compiled at all, and single frames.
+    The frames after a break, and recompilations, report it again, and it may be reached in several ways.
     """
-    wholes = {function.key: function.resume_of for function in record.functions}
-    frames: Counter[str] = Counter()  # in the order in which Dynamo came to the functions
-    graphs: Counter[str] = Counter()
-    for frame in record.frames:
-        whole, passed = frame.function, {frame.function}
-        while wholes.get(whole) is not None and wholes[whole] not in passed:
-            whole = str(wholes[whole])
-            passed.add(whole)
-        frames[whole] += 1
-        graphs[whole] += len(frame.graphs)
-    place = {key: number for number, key in enumerate(frames)}
-    stories = sorted(record.stories, key=lambda one: place.get(one.key, len(place)))
-    stories.sort(
-        key=lambda one: (not graphs[one.key], not frames[one.key], has_library_path(one.file), -frames[one.key])
-    )
-    return [str(one.full_code_file) for one in stories] + [frame.file for frame in record.frames[:1]]
-
-
-def distinct_breaks(record: SessionRecord) -> List[GraphBreak]:
-    """Return each graph break once: the frames after a break, and recompilations, report it again."""
     every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
     every.extend(record.lone_breaks)
-    found: Dict[Tuple[str, str], GraphBreak] = {}
+    found: Dict[Tuple[object, str], List[GraphBreak]] = {}
     for one in every:
-        found.setdefault((_place(one), one.causes[0]), one)
+        place = one.location and (one.location.file, one.location.line)
+        found.setdefault((place, one.causes[0]), []).append(one)
     return list(found.values())
 
 
-def _place(graph_break: GraphBreak) -> str:
-    if graph_break.location is None:
-        return "an unknown place"
-    return f"{graph_break.location.file}:{graph_break.location.line}"
+def _breaks(record: SessionRecord) -> List[Block]:
+    stories = _stories_of_breaks(record)
+    blocks: List[Block] = []
+    advised: Dict[Tuple[str, ...], int] = {}  # hints -> the number of the break that listed them
+    for number, same in enumerate(distinct_breaks(record), start=1):
+        first = same[0]
+        lines = [f"graph break at {place_of(first.location)}", _INDENT + first.reason]
+        lines += [_INDENT + line for line in reached_lines(ways_to(record, same))]
+        if advised.setdefault(first.hints, number) == number:
+            lines += [f"{_INDENT}hint: {hint}" for hint in first.hints]
+        elif first.hints:
+            lines.append(f"{_INDENT}hints: those of graph break {advised[first.hints]} above")
+        blocks.append(lines + _story(next((stories[one] for one in same if one in stories), None)))
+    return blocks
 
 
-def _reached_from(graph_break: GraphBreak) -> str:
-    """Return the user's line that led to a break inside a library, where the stack has it."""
-    if graph_break.location is None or not has_library_path(graph_break.location.file):
+def _stories_of_breaks(record: SessionRecord) -> Dict[GraphBreak, str]:
+    """Return the story that shows each graph break: that of the first function that was compiled up to it."""
+    found: Dict[GraphBreak, str] = {}
+    holders = [(one, frame.function) for frame in record.frames for one in frame.graph_breaks]
+    holders += [
+        (one, function.key) for function in record.skipped for skip in function.skips for one in skip.graph_breaks
+    ]
+    for one, key in holders:
+        story = root_of(record, key)
+        if story is not None and story.full_code_file is not None:
+            found.setdefault(one, story.full_code_file)
+    return found
+
+
+def _story(file: str | None) -> List[str]:
+    return [f"{_INDENT}story: {file}"] if file else []
+
+
+# ---------------------------------------------------------------- recompiles
+
+
+def _recompiled(record: SessionRecord) -> List[Block]:
+    """Return the functions that were compiled again, the most often compiled first, each recompile with its reason."""
+    blocks: List[Block] = []
+    functions = [one for one in record.functions if any(frame.failed_guards for frame in record.frames_of(one.key))]
+    for function in sorted(functions, key=lambda one: -len(record.frames_of(one.key))):
+        frames = record.frames_of(function.key)
+        often = f"compiled {len(frames)} times" if len(frames) > 1 else "compiled again"  # before that, elsewhere
+        lines = [f"{often}: {title_of(record, function)} ({function.file}:{function.first_line})"]
+        for same in _alike(frames):
+            lines += _reasons(same)
+        root = root_of(record, function.key)
+        blocks.append(lines + _story(None if root is None else root.full_code_file))
+    return blocks
+
+
+def _alike(frames: Sequence[FrameRecord]) -> List[List[FrameRecord]]:
+    """Return the versions that were compiled again, those together that differ from the others in the same values."""
+    found: Dict[Tuple[str, ...], List[FrameRecord]] = {}
+    for frame in frames:
+        if frame.failed_guards:
+            found.setdefault(tuple(sorted({one.about for one in frame.failed_guards})), []).append(frame)
+    return list(found.values())
+
+
+def _reasons(same: Sequence[FrameRecord]) -> List[str]:
+    """Return the reasons of the last of these versions, and how many others there were."""
+    last = same[-1]
+    lines: List[str] = []
+    for number, failed in enumerate(last.failed_guards[:_MOST_REASONS]):
+        start = f"{last.compile_id} because" if not number else " " * len(last.compile_id) + " and"
+        lines.append(f"{_INDENT}{start} {failed}{_asked(failed)}")
+    if len(same) > 1:
+        others = ", ".join(frame.compile_id for frame in same[:-1][-_MOST_REASONS:])
+        lines.append(f"{_INDENT}likewise {'...' if len(same) > _MOST_REASONS + 1 else ''}{others}")
+    return lines
+
+
+def _asked(failed: FailedGuard) -> str:
+    """Return the line that asked for the guard, and the program's own that led there."""
+    if failed.location is None:
         return ""
-    for call in reversed(graph_break.stack):
-        if not has_library_path(call.file) and not os.path.basename(call.file).startswith("__transformed_code_"):
-            return f" (reached from {call.file}:{call.line})"
-    return ""
+    asked = f"; asked for by {place_of(failed.location)}"
+    own = [call for call in failed.stack if _is_own(call.file)]
+    if not own or _is_own(failed.location.file):
+        return asked
+    return f"{asked}, reached from {place_of(own[-1])}"
+
+
+def _is_own(file: str) -> bool:
+    """Return whether a file is one of the program's that a person can open."""
+    return not has_library_path(file) and not file.startswith("<")
+
+
+def title_of(record: SessionRecord, function: FunctionRecord) -> str:
+    """Return what a person calls the function; a resume function is the rest of another."""
+    root = root_of(record, function.key)
+    if root is None or root is function:
+        return function.qualified_name
+    return f"the rest of {root.qualified_name} after a graph break"
+
+
+# ---------------------------------------------------------------- what was not compiled
+
+
+def _not_compiled(record: SessionRecord) -> List[Block]:
+    """Return the functions of the program that were left to Python and matter."""
+    compiled = {frame.function for frame in record.frames}
+    blocks = []
+    for function in _named(record):
+        skip = worst_skip(function)
+        always = "always " if function.key in compiled else ""
+        place = f"{function.file}:{function.first_line}"
+        kind = SKIP_KINDS.get(skip.kind, skip.reason)
+        lines = [f"not {always}compiled: {title_of(record, function)} ({place}): {kind}"]
+        if skip.kind in (FAILED, SUPPRESSED_ERROR, INTERRUPTED):
+            lines += [f"{_INDENT}at {place_of(skip.location)}"] * (skip.location is not None)
+            lines.append(_INDENT + skip.reason)
+            chain = calls_to(record, skip.stack, skip.location)
+            lines += [_INDENT + line for line in reached_lines([chain] if chain else [])]
+            lines += [f"{_INDENT}hint: {hint}" for hint in skip.hints]
+            lines += _story(function.full_code_file)
+        elif skip.kind == RECOMPILE_LIMIT:
+            lines += [_INDENT + skip.reason, *_story(function.full_code_file)]
+        blocks.append(lines)
+    return blocks
+
+
+def _named(record: SessionRecord) -> List[FunctionRecord]:
+    own = [one for one in record.skipped if not has_library_path(one.file)]
+    return [one for one in own if worth_a_line(one) or not record.frames]
+
+
+def _left_to_python(record: SessionRecord, manifest: str) -> List[str]:
+    """Return the number of the other functions that were left to Python."""
+    named = _named(record)
+    rest = len(record.skipped) - len(named)
+    which = "no graph, disabled, of a library ..."
+    what = f"{_count(rest, 'function')} {'more ' if named else ''}left to Python ({which})"
+    return [f"  {what}: why is in {manifest}"] if rest else []
 
 
 def _count(number: int, noun: str) -> str:

@@ -18,7 +18,7 @@ import textwrap
 from typing import Iterator, Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord, SessionRecord
-from depyf.record.vocabulary import DECOMPILED, FAILED, FROM_FILE
+from depyf.record.vocabulary import DECOMPILED, FAILED, FROM_FILE, INTERRUPTED
 from depyf.report.call_signature import Signature, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
 from depyf.report.generated_names import terms_used
@@ -145,7 +145,7 @@ def _code_in(session: SessionRecord, function: FunctionRecord, passed: set[str])
 
 
 def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]:
-    runs = all(skip.kind == FAILED for skip in function.skips)
+    runs = all(skip.kind in (FAILED, INTERRUPTED) for skip in function.skips)
     text = ["Dynamo never compiled this:" if runs else "Dynamo never compiled this: it runs as it is, eagerly, because"]
     text += [line for skip in function.skips for line in skip_lines(skip, function)]
     failed = {skip.compile_id for skip in function.skips if skip.compile_id}

@@ -25,8 +25,8 @@ from depyf.record.records import (
     SessionRecord,
 )
 from depyf.record.vocabulary import CAPTURED_GRAPH
+from depyf.report.call_chains import has_library_path
 from depyf.report.graph_difference import first_difference
-from depyf.report.skip_reasons import has_library_path
 
 # rank -> file name of a captured graph -> its text
 GraphTexts = Mapping[int, Mapping[str, str]]

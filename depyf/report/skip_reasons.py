@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import textwrap
 
 from depyf.record.records import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
@@ -12,6 +11,7 @@ from depyf.record.vocabulary import (
     GENERATOR,
     GRAPH_BREAK,
     GRAPH_BREAK_IN_LOOP,
+    INTERRUPTED,
     OTHER,
     RECOMPILE_LIMIT,
     SUPPRESSED_ERROR,
@@ -29,10 +29,8 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
         return [line for reason in reasons for line in reason]
     lines = []
     for failed in frame.failed_guards:
-        lines += _wrapped(f"why:    {failed.version} did not fit: {failed.condition}", "  ", "          ")
-        values = [f"then {failed.then}"] if failed.then else []
-        values += [f"now {failed.now}"] if failed.now else []
-        lines += _wrapped(", ".join(values), "            ") if values else []
+        lines += _wrapped(f"why:    {failed.need}", "  ", "          ")
+        lines += _wrapped(failed.instead, "            ") if failed.instead else []
         asked = asked_by(failed.location, function.file)
         if asked and failed.of_sizes:
             lines += _wrapped(f"asked for by torch, which {OF_SIZES}; first used in {asked}", "            ")
@@ -83,6 +81,7 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
 # Kinds that nobody wants, worst first; of the others the program loses nothing, or asked for them.
 _WORTH_A_LINE = (
     FAILED,
+    INTERRUPTED,
     SUPPRESSED_ERROR,
     RECOMPILE_LIMIT,
     GRAPH_BREAK_IN_LOOP,
@@ -97,23 +96,9 @@ def worth_a_line(function: FunctionRecord) -> bool:
     return any(skip.kind in _WORTH_A_LINE for skip in function.skips)
 
 
-_LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python3\.\d+)[\\/]|^<frozen ")
-
-
-def has_library_path(file: str) -> bool:
-    """Return whether the file is, by its path alone, one of Python's own or of an installed package."""
-    return _LIBRARY.search(file) is not None
-
-
-def one_line(function: FunctionRecord) -> str:
-    """Return a skipped function for a list: name, place and kind."""
-    skip = min(function.skips, key=_rank)
-    place = f"{function.file}:{function.first_line}"
-    text = f"{function.qualified_name} ({place}): {SKIP_KINDS.get(skip.kind, skip.reason)}"
-    if skip.kind in (FAILED, SUPPRESSED_ERROR):
-        at = f": at line {skip.location.line}" if skip.location is not None else ""
-        text += f"{at}: {skip.reason}"
-    return text
+def worst_skip(function: FunctionRecord) -> SkipRecord:
+    """Return the skip of a function that matters most."""
+    return min(function.skips, key=_rank)
 
 
 def _rank(skip: SkipRecord) -> int:

@@ -58,7 +58,7 @@ class Facts:
             is_new = first == frame.compile_id
             facts += break_lines(graph_break, function, "" if is_new else first)
             facts += self._stories_on_the_way(graph_break, function) if is_new else []
-        if frame.from_cache and frame.resumes:
+        if frame.from_cache and frame.resumes and not frame.graph_breaks:
             facts.append("  break:  why the graph broke is not known: torch tells it only while it compiles")
         return facts + [f"  then:   goes on in {call.name}{self._resumes_at(call)}" for call in frame.resumes]
 

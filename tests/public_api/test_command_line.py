@@ -44,6 +44,19 @@ def test_one_function_of_a_file_or_module_can_be_printed(tmp_path, capsys):
     assert status == 0 and "\ndef decode(self, s, _w=" in out
 
 
+def test_the_summary_of_a_folder_is_shown_again(tmp_path, capsys):
+    torch = pytest.importorskip("torch")
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path / "d") as context:
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    printed = capsys.readouterr().err.replace(f" in {tmp_path / 'd'}", "").replace(f"{tmp_path / 'd'}{os.sep}", "")
+    assert run(capsys, "show", str(tmp_path / "d")) == (0, printed, "")
+    assert (tmp_path / "d" / "summary.txt").read_text() == printed
+    assert "\n".join(context.record.summary) + "\n" == printed
+    status, out, err = run(capsys, "show", str(tmp_path / "other"))
+    assert (status, out) == (2, "") and "holds no record of depyf" in err and err.count("\n") == 1
+
+
 def test_a_missing_target_is_one_line_on_stderr(tmp_path, capsys):
     stale = tmp_path / "stale.pyc"
     stale.write_bytes(b"\0" * 32)

@@ -49,6 +49,8 @@ SENTENCES = (
     (SameObject, "text"),
     (SameBody, "text"),
     (FailedGuard, "__str__"),
+    (FailedGuard, "need"),
+    (FailedGuard, "instead"),
     (FailedGuard, "likewise"),
     (GraphBreak, "reason"),
     (SkipRecord, "reason"),
@@ -407,7 +409,7 @@ def skips_in(record):
         ("breaks", lambda record: ["branching" in one.reason for frame in record.frames for one in frame.graph_breaks]),
         (
             "breaks",
-            lambda record: ["did not fit" in str(one) for frame in record.frames for one in frame.failed_guards],
+            lambda record: [" needs " in str(one) for frame in record.frames for one in frame.failed_guards],
         ),
         ("layers", lambda record: [" is still the object it was" in guard.condition for guard in guards_in(record)]),
         ("layers", lambda record: [guard.condition.split(" and ")[-1] for guard in guards_in(record)]),

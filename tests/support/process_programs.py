@@ -68,6 +68,30 @@ def ddp(folder):
     dist.destroy_process_group()
 
 
+class Samples(torch.utils.data.Dataset):
+    """Compiles a function in the process that asks for an item."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, number):
+        return torch.compile(sample, backend="eager")(torch.full((3,), float(number)))
+
+
+def sample(x):
+    x = x + 1
+    torch._dynamo.graph_break()
+    return x * 2
+
+
+def epochs(folder):
+    """Compile in workers of a DataLoader alone, which are new ones in each epoch."""
+    with depyf.prepare_debug(folder):
+        for _ in range(3):
+            for _ in torch.utils.data.DataLoader(Samples(), num_workers=2, multiprocessing_context="fork"):
+                pass
+
+
 def two(folder):
     """Compile the same on all ranks: a function with a collective and a graph break."""
     dist.init_process_group("gloo")

@@ -18,6 +18,7 @@ from depyf.problems import logger
 MANIFEST = "manifest.json"
 TIMINGS = "timings.json"
 RANKS = "ranks.txt"
+SUMMARY = "summary.txt"
 DRAFT = ".depyf-draft"  # a file that is being written; a process that was killed may leave one behind
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)

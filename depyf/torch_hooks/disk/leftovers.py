@@ -55,6 +55,11 @@ class Leftover:
         return str(self.identity.get("run", ""))
 
     @property
+    def alike(self) -> int:
+        """The number of processes that compiled the very same, and whose folders were removed."""
+        return int(_number(self.identity.get("alike")))
+
+    @property
     def started(self) -> float:
         """When that process entered its context."""
         return _number(self.identity.get("started"))

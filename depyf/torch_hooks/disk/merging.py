@@ -17,12 +17,14 @@ from typing import Dict, List, Tuple
 from depyf.record.records import ProcessRecord, SessionRecord
 from depyf.record.saved_form import from_json, to_json
 from depyf.record.vocabulary import CAPTURED_GRAPH
+from depyf.report import closing_summary, program_summary
 from depyf.report import rank_differences as report
-from depyf.report.closing_summary import distinct_breaks
+from depyf.report.program_summary import Process
 from depyf.torch_hooks.disk.claims import Claim, has_foreign_journal, is_claimed
 from depyf.torch_hooks.disk.foreign_files import (
     MANIFEST,
     RANKS,
+    SUMMARY,
     TIMINGS,
     log_kept,
     name_to_write,
@@ -80,20 +82,25 @@ def merge(top: str, run: str) -> SessionRecord | None:
     if not below:
         return None
     own_record = own.record() if own.run == run else SessionRecord()
-    members = [(os.path.relpath(left.folder, top), left, left.record()) for left in below]
+    members = [(_name(top, left), left, left.record()) for left in below]
+    others = [Process(name, record, left.alike) for name, left, record in members]
     if own_record.frames or own_record.skipped:
         members.insert(0, (".", own, own_record))
     records, texts, world_size = _ranked(members)
     differences = report.compare(records, texts, world_size)
-    ranks, timings = (name_to_write(top, name, own.file_names()) for name in (RANKS, TIMINGS))
+    ranks, timings, summary = (name_to_write(top, name, own.file_names()) for name in (RANKS, TIMINGS, SUMMARY))
     manifest = name_to_write(top, MANIFEST, ())
     merged = dataclasses.replace(
         own_record,
         versions=members[0][2].versions,
-        files=tuple(sorted({*own_record.files, timings, *([ranks] if records else [])})),
-        processes=tuple(_process(name, record) for name, _, record in members),
+        files=tuple(sorted({*own_record.files, timings, summary, *([ranks] if records else [])})),
+        processes=tuple(_process(name, left, record) for name, left, record in members),
         differences=differences,
     )
+    told = _summary(own_record, others, merged, records)
+    merged = dataclasses.replace(merged, summary=tuple(told.splitlines()))
+    log_kept(top, SUMMARY, summary)
+    write_file(top, summary, told + "\n")
     if records:
         log_kept(top, RANKS, ranks)
         write_file(top, ranks, report.render(merged.processes, differences))
@@ -104,6 +111,30 @@ def merge(top: str, run: str) -> SessionRecord | None:
     log_kept(top, MANIFEST, manifest)
     write_file(top, manifest, to_json(merged))
     return merged
+
+
+def other_processes(top: str, run: str) -> List[Process]:
+    """Return what the other processes of a run have recorded below the folder given, also those that still run."""
+    below = [left for left in map(read_leftover, folders_below(top)) if left.exists and left.run == run]
+    return [Process(_name(top, left), left.record(), left.alike) for left in below]
+
+
+def _name(top: str, left: Leftover) -> str:
+    return os.path.relpath(left.folder, top).replace(os.sep, "/")
+
+
+def _summary(
+    own: SessionRecord,
+    others: List[Process],
+    merged: SessionRecord,
+    ranks: Dict[int, SessionRecord],
+) -> str:
+    """Return the summary of the program; that of a distributed job is what its first rank did, and how they differ."""
+    if not ranks:
+        return program_summary.render(own, "", others, whole=True)
+    first = next((one for one in others if one.record.rank == min(ranks)), None)
+    lines = [] if first is None else [closing_summary.render(first.record, first.folder, whole=True)]
+    return "\n".join([*lines, report.summary(merged.processes, merged.differences, ".", merged.files)])
 
 
 def _ranked(
@@ -132,17 +163,18 @@ def _captured_graphs(folder: str, record: SessionRecord) -> Dict[str, str]:
     return texts
 
 
-def _process(name: str, record: SessionRecord) -> ProcessRecord:
+def _process(name: str, left: Leftover, record: SessionRecord) -> ProcessRecord:
     return ProcessRecord(
-        folder=name.replace(os.sep, "/"),
+        folder=name,
         rank=record.rank,
         complete=record.complete,
         functions=len(record.functions),
         frames=len(record.frames),
         graphs=len(record.graphs),
-        graph_breaks=len(distinct_breaks(record)),
+        graph_breaks=len(closing_summary.distinct_breaks(record)),
         problems=len(record.problem_lines),
         compiling=record.compiling,
+        alike=left.alike,
     )
 
 

@@ -24,7 +24,7 @@ from depyf.report.closing_summary import render as render_summary
 from depyf.report.rank_differences import summary as render_merged
 from depyf.torch_hooks.disk.claims import Claim, has_foreign_journal, is_claimed
 from depyf.torch_hooks.disk.file_names import full_code_template, same_file
-from depyf.torch_hooks.disk.foreign_files import DRAFT, MANIFEST, TIMINGS, log_kept, name_to_write
+from depyf.torch_hooks.disk.foreign_files import DRAFT, MANIFEST, SUMMARY, TIMINGS, log_kept, name_to_write
 from depyf.torch_hooks.disk.leftovers import Leftover, folders_below, read_leftover, remove, write_file
 from depyf.torch_hooks.disk.merging import merge
 from depyf.torch_hooks.graphs import first_lines
@@ -87,12 +87,22 @@ def _complete(left: Leftover) -> SessionRecord:
         log_kept(left.folder, TIMINGS, timings)
         log_kept(left.folder, MANIFEST, manifest)
         write_file(left.folder, timings, json.dumps(left.identity, indent=1) + "\n")
-        record = dataclasses.replace(record, files=tuple(sorted({*record.files, timings})))
+        record = _with_summary(left, dataclasses.replace(record, files=tuple(sorted({*record.files, timings}))))
         write_file(left.folder, manifest, to_json(record))
         is_done = True
         return record
     finally:
         claim.release(keep_journal=not is_done)
+
+
+def _with_summary(left: Leftover, record: SessionRecord) -> SessionRecord:
+    """Write the summary; return the record with it."""
+    name = name_to_write(left.folder, SUMMARY, record.files)
+    log_kept(left.folder, SUMMARY, name)
+    record = dataclasses.replace(record, files=tuple(sorted({*record.files, name})))
+    text = render_summary(record, "", whole=True)
+    write_file(left.folder, name, text + "\n")
+    return dataclasses.replace(record, summary=tuple(text.splitlines()))
 
 
 def _complete_first_lines(left: Leftover, record: SessionRecord) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import multiprocessing
 import multiprocessing.util
 import os
 import threading
@@ -14,6 +15,7 @@ from depyf.problems import Problems
 from depyf.record.records import SessionRecord
 from depyf.record.saved_form import RecordFormatError, from_json
 from depyf.torch_hooks.disk import process_folders
+from depyf.torch_hooks.disk.claims import is_claimed
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.entry_points.prepare_debug_arguments import read_arguments
 from depyf.torch_hooks.graphs.loose_fx import LooseFx
@@ -123,8 +125,11 @@ class prepare_debug:
             capture.end()
             self.record = closing.close(recording)
             _last_folder = folder.known_path
-            closing.print_summary(self.record, folder)
+            is_worker = self._is_inherited() or _is_child_of_open_context(folder)
+            closing.print_summary(self.record, folder, is_worker)
         with recording.problems.shield("merging the folders of the processes"):
+            if self._is_inherited():
+                closing.leave_out_if_alike(folder)
             closing.merge_processes(folder)
 
     def _at_exit(self) -> None:
@@ -159,6 +164,11 @@ def _after_fork_in_child() -> None:
 def _end_with_child(context: prepare_debug) -> None:
     """Leave the context at the end of a child of multiprocessing, which runs no atexit functions."""
     multiprocessing.util.Finalize(None, context._at_exit, exitpriority=0)
+
+
+def _is_child_of_open_context(folder: OutputFolder) -> bool:
+    """Return whether this is a child of multiprocessing, and another process has the folder given open."""
+    return multiprocessing.parent_process() is not None and folder.known_path != folder.top and is_claimed(folder.top)
 
 
 def _leave_inherited() -> None:

@@ -17,7 +17,7 @@ from depyf.torch_hooks.frames import cache_entries
 from depyf.torch_hooks.frames.cache_entries import CachedVersion
 from depyf.torch_hooks.frames.compilations import CodePlace
 from depyf.torch_hooks.frames.functions import Functions
-from depyf.torch_hooks.frames.recorded_versions import RecordedVersions
+from depyf.torch_hooks.frames.recorded_versions import RECORDED, RecordedVersions
 from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.graphs import linking
 from depyf.torch_hooks.graphs.graph_files import Graphs
@@ -101,6 +101,7 @@ class CachedFunctions:
         self._index.add(version.new_code)
         self._frames.add_cached(version.code, version.new_code, version.compile_id)
         index = len(self._frames.records) - 1
+        self._frames.update(index, **RECORDED.reasons_of(version.new_code)._asdict())
         with self._problems.shield("describing the guards of a frame"):
             self._frames.update(index, guards=describe_guards(version.guard_manager, version.new_code))
         with self._problems.shield("showing the graph of a frame that was compiled before"):

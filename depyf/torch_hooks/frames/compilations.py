@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Tuple
@@ -12,6 +13,7 @@ from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
 from depyf.torch_hooks.graphs.graph_files import GraphEvent
 from depyf.torch_hooks.graphs.new_code import NewForward
+from depyf.torch_hooks.guards.compiled_values import CompiledValues
 from depyf.torch_hooks.guards.failed_guards import Failure
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
@@ -40,12 +42,15 @@ class Compilation:
     breaks: List[GraphBreak] = field(default_factory=list)
     recompile_reasons: List[str] = field(default_factory=list)
     failures: Tuple[Failure, ...] = ()  # guards of earlier versions that failed
+    values: CompiledValues = field(default_factory=CompiledValues)  # what the variables of the frame held
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame
     sources: Tuple[NodeSource, ...] = ()  # the user's lines that the nodes of the captured graph stem from
     graph: CompiledGraph | None = None
     graph_global: str = ""  # the name that the frame calls the graph by, with its random id
     failure: Tuple[str, str] | None = None  # the exception that ended it: its type, and its text without the stack
     failed_at: Location | None = None  # the user's line that Dynamo was at then
+    is_interrupted: bool = False  # the exception is one that ends programs, such as KeyboardInterrupt
+    failed_calls: Tuple[Location, ...] = ()  # the calls that led to that line, outermost first
     skip: SkipRecord | None = None  # why there is no frame, once that is known
     timings: Dict[str, Any] = field(default_factory=dict)
     autotuned: List[Autotuned] = field(default_factory=list)
@@ -120,6 +125,12 @@ def place_of_failure(metrics: Dict[str, Any]) -> Location | None:
     if not isinstance(file, str) or not isinstance(line, int):
         return None
     return Location(file, line, code=linecache.getline(file, line).strip())
+
+
+def interruption() -> str:
+    """Return the name of the exception that passes now, if it is one that ends programs: torch reports no failure."""
+    passing = sys.exc_info()[1]
+    return type(passing).__name__ if passing is not None and not isinstance(passing, Exception) else ""
 
 
 def failure_in(metrics: Dict[str, Any]) -> Tuple[str, str] | None:

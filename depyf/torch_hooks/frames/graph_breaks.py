@@ -25,11 +25,21 @@ _END_OF_STACK = "\nTraceback (most recent call last):"
 _HINT = re.compile(r"^  Hint: (?P<hint>.+(?:\n    .+)*)$", re.MULTILINE)
 _MOST_CALLS = 20  # of the stack of a graph break, innermost ones
 # What broke the graph, then why: the lines before that are about what Dynamo was doing.
-_CAUSE = re.compile(r"^(?:Graph Break Reason: |Reason: )?(?P<what>\S.*)\n  Explanation: (?P<why>.+)$", re.MULTILINE)
+# Inside a higher-order operator torch names that one between the two, once for each it is inside of.
+_CAUSE = re.compile(
+    r"^(?:Graph Break Reason: |Reason: )?(?P<what>\S.*)\n(?:  Higher Order Operator: .+\n)*"
+    r"  Explanation:(?P<why>.*)$",  # torch leaves it empty where the heading is all there is
+    re.MULTILINE,
+)
+_END_OF_SENTENCE = re.compile(r"(?<!e\.g\.)(?<=\.)\s|(?<=\.`)\s")
+_OPERATOR = re.compile(r"^  Higher Order Operator: (?P<name>.+)$", re.MULTILINE)
 
 
-def read_graph_break(text: str) -> GraphBreak:
-    """Read the graph break that torch explains in `text`."""
+def read_graph_break(text: str, calls: Sequence[Location] = ()) -> GraphBreak:
+    """Read the graph break that torch explains in `text`.
+
+    `calls` led to it, where they are known better than torch prints them (see `traced_calls`).
+    """
     text = stable_text(text)
     place = _BREAK_AT.search(text)
     location = None
@@ -41,7 +51,15 @@ def read_graph_break(text: str) -> GraphBreak:
                 location = Location(location.file, location.line, entry.group("function"), code)
     explanation = scrub(text.split(_END_OF_EXPLANATION)[0].strip())
     causes = tuple(_shortened(_causes(explanation)))
-    return GraphBreak(causes, location, explanation, hints_in(explanation), _user_stack(text))
+    stack = tuple(calls) if _lead_to(calls, location) else _user_stack(text)
+    return GraphBreak(causes, location, explanation, hints_in(explanation), stack, _operators(explanation))
+
+
+def _lead_to(calls: Sequence[Location], location: Location | None) -> bool:
+    """Return whether the calls end at the line of the break, or at the line that called torch, which broke inside."""
+    if location is None or not calls:
+        return False
+    return is_in_torch(location.file) or (calls[-1].file, calls[-1].line) == (location.file, location.line)
 
 
 def reason_in(explanation: str) -> str:
@@ -53,7 +71,8 @@ def reason_in(explanation: str) -> str:
 def failure_reason(explanation: str) -> str:
     """Return the same with torch's explanation, for a failure, whose heading alone means little."""
     text = scrub(stable_text(explanation.strip()))
-    causes = [f"{cause['what'].strip()}: {cause['why'].strip()}" for cause in _CAUSE.finditer(text)]
+    found = [(cause["what"].strip(), cause["why"].strip()) for cause in _CAUSE.finditer(text)]
+    causes = [f"{what}: {why}" if why else what for what, why in found]
     return shortened(AND_THEN.join(causes)) if causes else reason_in(text)
 
 
@@ -80,8 +99,10 @@ def _causes(explanation: str) -> List[str]:
     for cause in _CAUSE.finditer(explanation):
         what, why = cause["what"].strip(), cause["why"].strip()
         # A general heading needs the sentence that names the thing; one with the thing in it does not.
-        is_general = "`" not in what and "`" in why and "e.g." not in why
-        causes.append(f"{what}: {why}" if is_general else what)
+        named = [sentence for sentence in _END_OF_SENTENCE.split(why) if "`" in sentence and "e.g." not in sentence]
+        if "e.g." not in why:
+            named = [why] if named else []
+        causes.append(f"{what}: {named[0]}" if named and "`" not in what else what)
     if causes:
         *first, last = dict.fromkeys(causes)
         return [*(cause.rstrip(".") for cause in first), last]
@@ -90,6 +111,11 @@ def _causes(explanation: str) -> List[str]:
         return [reason.group("reason").strip()]
     lines = explanation.splitlines() or ["unknown"]
     return [" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]]  # "backend='mine' raised:", then what
+
+
+def _operators(explanation: str) -> Tuple[str, ...]:
+    """Return the higher-order operators inside of which the graph broke, innermost first."""
+    return tuple(dict.fromkeys(found["name"].strip() for found in _OPERATOR.finditer(explanation)))
 
 
 def _shortened(causes: Sequence[str]) -> Iterator[str]:

@@ -1,13 +1,25 @@
 """The versions that contexts of this process have recorded: a later context need not record them again.
 
-With a context for each test, each would otherwise write what all tests before it compiled.
+With a context for each test, each would otherwise write what all tests before it compiled.  Why a version was compiled,
+and why its graph broke, torch reports while it compiles and at no other time: what a context received is kept here for
+later contexts and for `inspect`.
 """
 
 from __future__ import annotations
 
 import weakref
 from types import CodeType
-from typing import Dict
+from typing import Dict, NamedTuple, Tuple
+
+from depyf.record.records import FailedGuard, GraphBreak
+
+
+class Reasons(NamedTuple):
+    """What torch reported of one version while it compiled it."""
+
+    graph_breaks: Tuple[GraphBreak, ...] = ()
+    recompile_reasons: Tuple[str, ...] = ()
+    failed_guards: Tuple[FailedGuard, ...] = ()
 
 
 class RecordedVersions:
@@ -15,15 +27,29 @@ class RecordedVersions:
 
     def __init__(self) -> None:
         self._known: Dict[int, weakref.ref[CodeType]] = {}
+        self._reasons: Dict[int, Reasons] = {}
 
     def add(self, code: CodeType) -> None:
         """Record that a context has recorded the version that runs as `code`."""
-        number, known = id(code), self._known
-        if number not in known:
-            known[number] = weakref.ref(code, lambda _: known.pop(number, None) and None)
+        number = id(code)
+        if number not in self._known:
+            self._known[number] = weakref.ref(code, lambda _: self._forget(number))
+
+    def _forget(self, number: int) -> None:
+        self._known.pop(number, None)
+        self._reasons.pop(number, None)
 
     def __contains__(self, code: CodeType) -> bool:
         return id(code) in self._known
+
+    def explain(self, code: CodeType, reasons: Reasons) -> None:
+        """Keep what torch reported of the version that runs as `code`, which was added before."""
+        if code in self and any(reasons):
+            self._reasons[id(code)] = reasons
+
+    def reasons_of(self, code: CodeType) -> Reasons:
+        """Return what torch reported of a version; nothing where no context received it."""
+        return self._reasons.get(id(code), Reasons()) if code in self else Reasons()
 
 
 RECORDED = RecordedVersions()  # of this process

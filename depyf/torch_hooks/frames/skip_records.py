@@ -14,6 +14,7 @@ from depyf.record.vocabulary import (
     GENERATOR,
     GRAPH_BREAK,
     GRAPH_BREAK_IN_LOOP,
+    INTERRUPTED,
     NO_GRAPH,
     NO_TENSORS,
     OTHER,
@@ -59,6 +60,8 @@ def read_skip(reason: str, code: CodeType, attempt: Compilation | None) -> SkipR
 def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     """Return why a compilation gave no frame; `raised`: the program got an exception."""
     fail_type, fail_reason = attempt.failure or ("", "")
+    if attempt.is_interrupted:
+        return SkipRecord(INTERRUPTED, fail_type, attempt.compile_id, tuple(attempt.breaks))
     breaks: List[GraphBreak] = list(attempt.breaks)
     hints = tuple(dict.fromkeys(hints_in(fail_reason) + tuple(hint for one in breaks for hint in one.hints)))
     reason = reason_in(fail_reason) or AND_THEN.join(one.reason for one in breaks)
@@ -78,4 +81,5 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
         kind, reason = SUPPRESSED_ERROR, f"{fail_type}: {failure_reason(fail_reason)}"
     elif not fail_type and not breaks:
         return SkipRecord(NO_GRAPH, None, attempt.compile_id, (), hints, attempt.failed_at)
-    return SkipRecord(kind, shortened(reason), attempt.compile_id, tuple(breaks), hints, attempt.failed_at)
+    calls = attempt.failed_calls if attempt.failed_at is not None else ()
+    return SkipRecord(kind, shortened(reason), attempt.compile_id, tuple(breaks), hints, attempt.failed_at, calls)

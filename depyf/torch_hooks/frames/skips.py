@@ -16,7 +16,8 @@ dozens of its own helpers around every graph.
 from __future__ import annotations
 
 import re
-from types import CodeType
+import sys
+from types import CodeType, FrameType
 from typing import Container, Dict, Sequence, Tuple
 
 from depyf.record import compile_ids
@@ -30,6 +31,7 @@ from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_program
 
 _USUAL_IN_LIBRARIES = (NO_GRAPH, NO_TENSORS, GENERATOR, OTHER)  # not worth a file where the function is a library's
+_IMPORT = "<frozen importlib"
 _DISABLED_FUNCTION = re.compile(
     r"function `?<function (?P<name>\S+) at [^>]*>`? since it was wrapped with `(?P<by>[\w.]+)` \(reason: (?P<why>.*)\)"
 )
@@ -62,6 +64,8 @@ class Skips:
         if attempt is not None:
             attempt.skip = skip
         file = code.co_filename
+        if not entry and is_outside_program(file) and (file.startswith(_IMPORT) or _is_importing()):
+            return  # an import inside the program: typing alone has dozens of them
         if skip.kind != SKIP_LIST and not (skip.kind in _USUAL_IN_LIBRARIES and is_outside_program(file) and not entry):
             self._functions.add_skip(self._functions.key_of(code), skip)
         elif not is_in_torch(file) or (entry and not is_in_torch(file, "_dynamo")):
@@ -122,6 +126,16 @@ class Skips:
             key = self._functions.key_of(code)
             if key not in compiled and not self._functions.get(key).skips:
                 self._functions.add_skip(key, read_skip("this torch does not report why", code, None))
+
+
+def _is_importing() -> bool:
+    """Return whether this thread is executing an import."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_IMPORT):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _fits(attempt: Compilation, code: CodeType) -> bool:

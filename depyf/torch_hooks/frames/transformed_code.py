@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from types import CodeType
 from typing import Dict, List, Tuple
 
 from depyf.decompiler.recompile.relabelling import relabel
 from depyf.problems import Problems
-from depyf.record.records import FrameRecord, GuardRecord, NodeSource
-from depyf.record.vocabulary import RELABELLED, REPLACED, UNTOUCHED, Installed
+from depyf.record.records import FrameRecord, GuardRecord, Location, NodeSource
+from depyf.record.vocabulary import BY_RESUME, RELABELLED, REPLACED, UNTOUCHED, Installed
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.disk.folder import OutputFolder
@@ -140,6 +141,21 @@ class Frames:
         """Return the guards of the version with that compile id; empty while they are not known."""
         place = self._places.get(compile_id)
         return () if place is None else self.records[place].guards
+
+    def user_call(self, call: Location) -> Location | None:
+        """Return the user's line for one of transformed code, where it is known; any other line as it is."""
+        folder, name = os.path.split(call.file)
+        if not name.startswith("__transformed_code_"):
+            return call
+        links = [
+            link
+            for frame in self.records
+            if frame.file == name and folder == self._folder.known_path
+            for link in frame.line_links
+            if link.line == call.line
+        ]
+        links.sort(key=lambda link: link.found_by == BY_RESUME)  # which is called last on its line
+        return dataclasses.replace(call, file=links[0].user_file, line=links[0].user_line) if links else None
 
     def shown_names(self, code: CodeType) -> Dict[str, str]:
         """Return {name in the code: name in the text} for the names that differ."""

@@ -7,15 +7,29 @@ once the guards of those versions are known, which hold the lines and types that
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Callable, Sequence, Tuple
+from typing import Callable, Dict, Sequence, Tuple
 
 from depyf.record.guard_conditions import TensorTest, TorchState, TypeTest
-from depyf.record.records import FailedGuard, GuardRecord
+from depyf.record.records import FailedGuard, GuardRecord, Location
+from depyf.record.vocabulary import FITS_NOW, TORCH_WORDS
 from depyf.text.lines import shortened
+from depyf.torch_hooks.guards.compiled_values import CompiledValues, key_difference
 from depyf.torch_hooks.guards.frame_values import Variables
-from depyf.torch_hooks.guards.mismatches import TORCH_STATE, TYPE, Mismatch, read_mismatch, switches_in
+from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD
+from depyf.torch_hooks.guards.mismatches import (
+    IDENTITY,
+    LENGTH,
+    METADATA,
+    TORCH_STATE,
+    TYPE,
+    Mismatch,
+    of_switches,
+    read_mismatch,
+)
 from depyf.torch_hooks.guards.origins import Bound, Origin, origins_in, split_range
 from depyf.torch_hooks.guards.recompile_reasons import Cause, Reason
+from depyf.torch_hooks.guards.source_names import readable
+from depyf.torch_hooks.guards.torch_switches import with_states_then
 from depyf.torch_hooks.internals.torch_text import scrub, with_sorted_sets
 
 
@@ -28,6 +42,7 @@ class Failure:
     origin: Origin
     others: str = ""  # the other versions: "0/0 to 0/57"
     expected_of_others: str = ""  # the values that those were compiled for, where they are others
+    calls: Tuple[Location, ...] = ()  # that led to the line that asked for the guard, outermost first
 
     def record(self) -> FailedGuard:
         """Return what the record of the session holds of it."""
@@ -40,6 +55,9 @@ class Failure:
             self.others,
             self.origin.of_sizes,
             self.expected_of_others,
+            shortened(scrub(self.mismatch.about)),
+            self.mismatch.aspect if self.mismatch.aspect in (FITS_NOW, TORCH_WORDS) else "",
+            self.calls,
         )
 
 
@@ -60,7 +78,12 @@ def _of_all(reason: Reason, variables: Variables) -> Failure:
 def _of_one(version: str, cause: Cause, variables: Variables) -> Failure:
     bounds = split_range(with_sorted_sets(cause.condition), origins_in(cause.comment, variables.file))
     failed = [Failure(version, read_mismatch(bound.condition, variables), bound.origin) for bound in bounds]
-    return failed[0] if len(failed) > 1 and _is_below(failed[0].mismatch, bounds[0]) else failed[-1]
+    found = failed[0] if len(failed) > 1 and _is_below(failed[0].mismatch, bounds[0]) else failed[-1]
+    place = found.origin.location
+    if not cause.calls or place is None or place.line != cause.calls[-1].line:
+        return found
+    whole = replace(place, file=cause.calls[-1].file)  # the comment has the end of the path alone
+    return replace(found, origin=found.origin._replace(location=whole), calls=cause.calls[:-1])
 
 
 def _is_below(mismatch: Mismatch, lower: Bound) -> bool:
@@ -70,31 +93,98 @@ def _is_below(mismatch: Mismatch, lower: Bound) -> bool:
 
 
 def failed_guards(
-    found: Sequence[Failure], guards_of: Callable[[str], Sequence[GuardRecord]]
+    found: Sequence[Failure],
+    guards_of: Callable[[str], Sequence[GuardRecord]],
+    values_of: Callable[[str], CompiledValues] = lambda version: CompiledValues(),
 ) -> Tuple[FailedGuard, ...]:
-    """Return the records, with what the guards of those versions add: lines and types.
+    """Return the records, with what is known of those versions beside torch's words: lines, types, keys and names.
 
     Torch names no line for the guard on a tensor, nor the class that a tensor was of.  `guards_of` returns the guards
-    of the version with that compile id.
+    of the version with that compile id, and `values_of` what its variables held when it was compiled.
     """
-    return tuple(dict.fromkeys(_completed(one, guards_of(one.version)).record() for one in found))
+    return tuple(
+        dict.fromkeys(_completed(one, guards_of(one.version), values_of(one.version)).record() for one in found)
+    )
 
 
-def _completed(failure: Failure, guards: Sequence[GuardRecord]) -> Failure:
+def _completed(failure: Failure, guards: Sequence[GuardRecord], values: CompiledValues) -> Failure:
     mismatch = failure.mismatch
-    if mismatch.aspect == TORCH_STATE:
-        states = [guard.test for guard in guards if isinstance(guard.test, TorchState)]
-        changed = [[name for name in state.switches() if name in mismatch.switches] for state in states]
-        expected = [test for state, names in zip(states, changed) for test in switches_in(state, names)]
-        return replace(failure, mismatch=replace(mismatch, expected=", ".join(expected)))
+    complete = _COMPLETED.get(mismatch.aspect)
+    if complete is not None:
+        failure = replace(failure, mismatch=complete(mismatch, guards, values))
+        return _with_line(failure, _first_guard_on(mismatch.subject, guards))
     guard = _guard_on(mismatch.subject, guards) if mismatch.is_of_tensor else None
     if guard is None:
         return failure
-    if failure.origin.location is None:
-        failure = replace(failure, origin=failure.origin._replace(location=guard.location))
+    failure = _with_line(failure, guard)
     if mismatch.aspect == TYPE and isinstance(guard.test, (TensorTest, TypeTest)):
         failure = replace(failure, mismatch=replace(mismatch, expected=guard.test.type_name))
     return failure
+
+
+def _with_line(failure: Failure, guard: GuardRecord | None) -> Failure:
+    """Add the line of a guard on the same value, where torch names none."""
+    if guard is None or failure.origin.location is not None:
+        return failure
+    return replace(failure, origin=failure.origin._replace(location=guard.location))
+
+
+def _first_guard_on(subject: str, guards: Sequence[GuardRecord]) -> GuardRecord | None:
+    """Return the first guard with a line of the program on a value, or else on a part of it."""
+    found = [(readable(guard.expression), guard) for guard in guards if guard.location is not None and subject]
+    own = [guard for name, guard in found if name == subject]
+    parts = [guard for name, guard in found if name.startswith((subject + "[", subject + "."))]
+    return next(iter(own + parts), None)
+
+
+def _state_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: CompiledValues) -> Mismatch:
+    states = [guard.test for guard in guards if isinstance(guard.test, TorchState)]
+    return of_switches(with_states_then(mismatch.switches, states[0])) if states else mismatch
+
+
+def _keys_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: CompiledValues) -> Mismatch:
+    """Name the keys that a dictionary has more or less than it had."""
+    if mismatch.keys is None:
+        return mismatch
+    before = values.keys.get(mismatch.subject, _guarded_keys(mismatch.subject, guards))
+    if str(len(before)) != mismatch.expected:
+        return replace(mismatch, actual=f"{mismatch.actual}: {', '.join(mismatch.keys)}") if mismatch.keys else mismatch
+    return replace(mismatch, actual=f"{mismatch.actual}, {key_difference(before, mismatch.keys)}")
+
+
+def _guarded_keys(subject: str, guards: Sequence[GuardRecord]) -> Tuple[str, ...]:
+    """Return the keys of a dictionary that guards test; they need not be all."""
+    start = subject + "["
+    found = [readable(guard.expression) for guard in guards]
+    keys = [name[len(start) :].partition("]")[0] for name in found if name.startswith(start)]
+    return tuple(dict.fromkeys(keys))
+
+
+def _object_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: CompiledValues) -> Mismatch:
+    name, _, attribute = mismatch.subject.partition(".")
+    known = values.functions.get(name, "")
+    if not known or attribute not in ("", "__code__"):
+        return mismatch
+    return replace(mismatch, expected=f"the code of {known}" if attribute else known)
+
+
+def _metadata_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: CompiledValues) -> Mismatch:
+    subjects = dict.fromkeys(readable(guard.expression) for guard in guards if guard.kind == METADATA_GUARD)
+    before = {f"{name}.{key}": value for name, one in values.metadata.items() for key, value in one.items()}
+    changed = [(name, before[name], now) for name, now in mismatch.parts if before.get(name, now) != now]
+    if not changed:
+        return replace(mismatch, subject=" or ".join(subjects))
+    then = ", ".join(f"{name} == {value}" for name, value, _ in changed)
+    now = ", ".join(f"{name} is {value}" for name, _, value in changed) if len(changed) > 1 else changed[0][2]
+    return replace(mismatch, subject=changed[0][0].partition(".")[0], expected=then, actual=now)
+
+
+_COMPLETED: Dict[str, Callable[[Mismatch, Sequence[GuardRecord], CompiledValues], Mismatch]] = {
+    TORCH_STATE: _state_then,
+    LENGTH: _keys_then,
+    IDENTITY: _object_then,
+    METADATA: _metadata_then,
+}
 
 
 def _guard_on(subject: str, guards: Sequence[GuardRecord]) -> GuardRecord | None:

@@ -12,12 +12,13 @@ import inspect
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, Callable, ContextManager, Dict, Mapping
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, Callable, ContextManager, Dict, Mapping, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
 
 LONGEST = 80
+_MOST_KEYS = 200
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # What may be asked of a tensor: name -> whether it is called.
@@ -62,6 +63,21 @@ class Variables:
         except Unreadable:
             return ""
 
+    def keys(self, expression: str) -> Tuple[str, ...] | None:
+        """Return the keys that a dictionary has now, as they are written; None where they cannot be read."""
+        try:
+            value = read(expression, self.local, self.of_module)
+        except Unreadable:
+            return None
+        return keys_of(value)
+
+
+def keys_of(value: Any) -> Tuple[str, ...] | None:
+    """Return the keys of a plain dictionary as they are written; None where there are many, or others than texts."""
+    if type(value) is not dict or len(value) > _MOST_KEYS:
+        return None
+    return tuple(map(repr, value)) if all(type(key) in (str, int) for key in value) else None
+
 
 def variables_now() -> Variables:
     """Return those of the frame that Dynamo reports on at this moment, in this thread; none where it is not found.
@@ -103,6 +119,8 @@ class _Reader:
         owner = self.value(node.value)
         if _is_plain_tensor(owner) and _OF_TENSOR.get(node.attr) is False:
             return getattr(owner, node.attr)
+        if type(owner) is FunctionType and node.attr == "__code__":
+            return owner.__code__
         return _attribute(owner, node.attr)
 
     def _Subscript(self, node: ast.Subscript) -> Any:
@@ -183,8 +201,11 @@ def describe(value: Any) -> str:
         return text if len(text) <= LONGEST else text[:LONGEST] + "..."
     if _is_plain_tensor(value):
         return _tensor(value)
+    if type(value) in _DESCRIBED:
+        return _DESCRIBED[type(value)](value)
     if issubclass(type(value), type):
-        home = str(vars(value).get("__module__", "builtins"))
+        home = vars(value).get("__module__", "builtins")
+        home = home if type(home) is str else "builtins"  # a type in C may have an attribute of that name
         name = str(type.__dict__["__qualname__"].__get__(value))
         return name if home in ("builtins", "__main__") else f"{home}.{name}"
     if type(value) in _CONTAINERS:
@@ -194,6 +215,18 @@ def describe(value: Any) -> str:
     if str(type(value)) in ("<class 'torch.dtype'>", "<class 'torch.device'>"):
         return str(value)
     return f"another {describe(type(value))}"
+
+
+def _place(code: CodeType) -> str:
+    return f"{getattr(code, 'co_qualname', code.co_name)} ({code.co_filename}:{code.co_firstlineno})"
+
+
+# Functions and code are named by where they are written.
+_DESCRIBED: Dict[type, Callable[[Any], str]] = {
+    FunctionType: lambda value: _place(value.__code__),
+    CodeType: lambda value: f"the code of {_place(value)}",
+    BuiltinFunctionType: lambda value: f"the built-in {value.__name__}",
+}
 
 
 def _tensor(value: Any) -> str:

@@ -296,6 +296,15 @@ def _mode_stack(leaf: Leaf) -> tuple[GuardTest, ...]:
     return (_in_words("the stack of torch function modes is the one this was compiled under"),)
 
 
+METADATA_GUARD = "TENSOR_SUBCLASS_METADATA_MATCH"  # torch's name for it
+
+
+def _metadata(leaf: Leaf) -> tuple[GuardTest, ...]:
+    """Torch prints nothing but the name of a function of its own, which differs from version to version."""
+    value = readable(leaf.source) if leaf.source else "the tensor subclass"
+    return (_in_words(f"{value} has the metadata that it had (the second result of its __tensor_flatten__)"),)
+
+
 def _lambda(leaf: Leaf) -> tuple[GuardTest, ...]:
     if "top_saved_tensors_hooks ids" in leaf.text:
         if leaf.text.endswith("== None"):
@@ -375,6 +384,7 @@ READERS: dict[str, Callable[[Leaf], tuple[GuardTest, ...]]] = {
     "SET_CONTAINS": _set_contains,
     "DICT_VERSION": _dict_version,
     "TORCH_FUNCTION_MODE_STACK": _mode_stack,
+    METADATA_GUARD: _metadata,
     "LAMBDA_GUARD": _lambda,
     "NOT_NONE": _not_none,
     "NOT_NONE_MATCH": _not_none,

@@ -24,7 +24,7 @@ from typing import Iterator
 from depyf.record.guard_conditions import GuardTest, PythonTest
 from depyf.record.records import GuardRecord
 from depyf.torch_hooks.guards.condition_cache import tests_of
-from depyf.torch_hooks.guards.guard_kinds import Leaf
+from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD, Leaf
 from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, split_range
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
 from depyf.torch_hooks.guards.tree_leaves import printed_guards
@@ -75,6 +75,8 @@ def _leaves(guards: object) -> Iterator[tuple[Leaf, str]]:
     """Yield the leaves of a guard tree, each with the comment that names its origin."""
     waiting: tuple[Leaf, str] | None = None  # that dimension marks are absent: guards on more of them may follow
     for kind, printed, source, type_name in printed_guards(guards):
+        if printed.startswith("___check_metadata_"):  # a lambda to the tree, a kind of its own to torch
+            kind = METADATA_GUARD
         mark = _ABSENT_MARK.match(printed) if "_dynamo_" in printed else None
         if mark is not None and waiting is not None and waiting[0].source == source:
             leaf, comment = waiting

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from dataclasses import dataclass, replace
-from typing import Any, Callable, Sequence, Tuple
+from typing import Callable, Tuple
 
-from depyf.record.guard_conditions import TorchState
+from depyf.record.vocabulary import FITS_NOW, TORCH_WORDS
 from depyf.text.lines import shortened
+from depyf.torch_hooks.guards.compiled_values import metadata_of
 from depyf.torch_hooks.guards.frame_values import Variables
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
+from depyf.torch_hooks.guards.torch_switches import Switch, changed_switches
 from depyf.torch_hooks.internals.torch_text import is_expression, type_from_repr
 
 # Properties that are not spelled as an attribute of the value.
@@ -25,7 +26,10 @@ DISPATCH_KEYS = "dispatch keys"
 DISTINCT = "distinct"  # the values are different tensors
 TORCH_STATE = "torch state"
 BACKEND = "backend"
-EXPRESSION = "expression"  # no single property: an expression, or words of torch's
+CONTAINS = "contains"  # a key or an element is in the value, or is not
+METADATA = "metadata"  # of a tensor subclass: what it consists of apart from its tensors
+MODES = "modes"  # the stack of torch function modes
+EXPRESSION = "expression"  # no single property: an expression
 
 _MOST_PARTS = 6  # values that are listed for one condition
 
@@ -39,12 +43,20 @@ class Mismatch:
     expected: str = ""  # the value that the version was compiled for; empty where it is not known
     actual: str = ""  # the value that came; empty where it cannot be read
     text: str = ""  # of an expression: all of it
-    switches: Tuple[str, ...] = ()  # of torch's state: what changed, in torch's names
+    switches: Tuple[Switch, ...] = ()  # of torch's state: what changed
     parts: Tuple[Tuple[str, str], ...] = ()  # of an expression: (part of it, its value now)
+    keys: Tuple[str, ...] | None = None  # of the length of a dictionary: its keys now, where they can be read
+
+    @property
+    def about(self) -> str:
+        """What is tested, without the value that was expected: the same for all versions that differ in it."""
+        if self.aspect == EXPRESSION:
+            return ", ".join(part for part, _ in self.parts) or self.subject or self.text
+        return f"{self.subject}.{self.aspect}" if self.subject else self.aspect
 
     @property
     def condition(self) -> str:
-        """What did not hold, for a reader: an expression, or words."""
+        """What the version needs, for a reader: an expression, or words that continue "it needs"."""
         spell = _SPELLINGS.get(self.aspect)
         if spell is not None:
             return spell(self)
@@ -55,21 +67,31 @@ class Mismatch:
     def is_of_tensor(self) -> bool:
         """Whether a guard on the tensor `subject` may hold the line, or the type, that torch left out."""
         is_known_type = self.aspect == TYPE and bool(self.expected)
-        return bool(self.subject) and self.aspect not in (IDENTITY, LENGTH, DISTINCT) and not is_known_type
+        others = (IDENTITY, LENGTH, DISTINCT, CONTAINS, METADATA)
+        return bool(self.subject) and self.aspect not in others and not is_known_type
 
 
 _SPELLINGS: dict[str, Callable[[Mismatch], str]] = {
     TYPE: lambda one: (
-        f"type({one.subject}) is {one.expected}" if one.expected else f"{one.subject} has the type it had"
+        f"type({one.subject}) is {one.expected}" if one.expected else f"{one.subject} to have the type it had"
     ),
-    IDENTITY: lambda one: f"{one.subject} is the object it was",
+    IDENTITY: lambda one: f"{one.subject} to be {one.expected}",
     LENGTH: lambda one: f"len({one.subject}) == {one.expected}",
-    DISPATCH_KEYS: lambda one: f"{one.subject} has the dispatch keys {one.expected}",
-    DISTINCT: lambda one: f"{one.subject} are different tensors",
-    TORCH_STATE: lambda one: f"torch's global state is what it was ({', '.join(one.switches)} changed)",
-    BACKEND: lambda one: "torch.compile is given the same backend",
+    DISPATCH_KEYS: lambda one: f"{one.subject} to have the dispatch keys {one.expected}",
+    DISTINCT: lambda one: f"{one.subject} to be different tensors",
+    TORCH_STATE: lambda one: " and ".join(switch.condition for switch in one.switches),
+    BACKEND: lambda one: f"the backend {one.expected or 'that it was compiled with'}",
+    CONTAINS: lambda one: one.text,
+    METADATA: lambda one: (
+        f"{one.subject or 'a tensor subclass'} to have the metadata it had (__tensor_flatten__()[1])"
+        + (f": {one.expected}" if one.expected else "")
+    ),
+    MODES: lambda one: "the torch function modes that were active",
+    FITS_NOW: lambda one: "nothing that this call lacks",
     EXPRESSION: lambda one: one.text,
+    TORCH_WORDS: lambda one: one.text,
 }
+SAME_OBJECT = "the object it was compiled with"
 
 
 def read_mismatch(condition: str, variables: Variables) -> Mismatch:
@@ -130,19 +152,18 @@ def _duplicates(match: re.Match[str], variables: Variables) -> Mismatch:
 
 
 def _global_state(match: re.Match[str], variables: Variables) -> Mismatch:
-    torch: Any = sys.modules["torch"]
-    now = TorchState(torch.is_grad_enabled(), str(torch.get_default_dtype()), False, torch.get_num_threads())
-    names = tuple(match["names"].split())
-    return Mismatch(TORCH_STATE, actual=", ".join(switches_in(now, names)), switches=names)
+    return of_switches(changed_switches(match["names"].split()))
 
 
-_SHOWN_SWITCHES = ("grad_mode", "default_dtype", "num_threads")
-
-
-def switches_in(state: TorchState, names: Sequence[str]) -> list[str]:
-    """Return those of the named switches that are shown, as expressions."""
-    tests = state.switches()
-    return [tests[name] for name in names if name in _SHOWN_SWITCHES and name in tests]
+def of_switches(switches: Tuple[Switch, ...]) -> Mismatch:
+    """Return the mismatch of torch's global state that consists of these switches."""
+    known = [one for one in switches if one.asked]
+    if len(switches) == 1:
+        (one,) = switches
+        return Mismatch(TORCH_STATE, expected=one.then, actual=one.now, switches=switches)
+    then = ", ".join(f"{one.asked} is {one.then}" for one in known if one.then)
+    now = ", ".join(f"{one.asked} is {one.now}" for one in known if one.now)
+    return Mismatch(TORCH_STATE, expected=then, actual=now, switches=switches)
 
 
 def _type(match: re.Match[str], variables: Variables) -> Mismatch:
@@ -152,12 +173,37 @@ def _type(match: re.Match[str], variables: Variables) -> Mismatch:
 
 def _object(match: re.Match[str], variables: Variables) -> Mismatch:
     actual = variables.describe(match["name"]) or "another object"
-    return Mismatch(IDENTITY, readable(match["name"]), "the object it was compiled with", actual)
+    return Mismatch(IDENTITY, readable(match["name"]), SAME_OBJECT, actual)
 
 
 def _length(match: re.Match[str], variables: Variables) -> Mismatch:
-    """Torch prints the opposite here: how the dictionary is found to differ."""
-    return Mismatch(LENGTH, readable(match["name"]), match["then"], variables.describe(f"len({match['name']})"))
+    """Read a length; of a dictionary, torch may print the opposite: how it is found to differ."""
+    name = match["name"]
+    keys = variables.keys(name)
+    return Mismatch(LENGTH, readable(name), match["then"], variables.describe(f"len({name})"), keys=keys)
+
+
+def _contains(match: re.Match[str], variables: Variables) -> Mismatch:
+    owner, key = readable(match["owner"]), match["key"]
+    was_there = match["not"] is None
+    text = f"{key} {'in' if was_there else 'not in'} {owner}"
+    return Mismatch(CONTAINS, f"{owner}[{key}]", actual="it is not" if was_there else "it is", text=text)
+
+
+def _metadata(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch names the check by an id, and not the tensor: the guards of the version do."""
+    found = [(name, metadata_of(value)) for name, value in variables.local.items()]
+    parts = [(f"{name}.{attribute}", value) for name, one in found for attribute, value in one.items()]
+    return Mismatch(METADATA, actual="others", parts=tuple(parts))
+
+
+def _modes(match: re.Match[str], variables: Variables) -> Mismatch:
+    return Mismatch(MODES, actual="others are")
+
+
+def _fits_now(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch found no guard that fails, which it takes for a bug of its own: another thread compiled meanwhile."""
+    return Mismatch(FITS_NOW)
 
 
 def _backend(match: re.Match[str], variables: Variables) -> Mismatch:
@@ -180,7 +226,9 @@ _TENSOR = re.compile(r"(.+?)(?:\.(?:size|stride|dim|dtype|requires_grad)\b| has 
 
 
 def _expression(condition: str, variables: Variables) -> Mismatch:
-    text = readable(condition) if is_expression(condition) else condition
+    if not is_expression(condition):
+        return Mismatch(TORCH_WORDS, text=condition)
+    text = readable(condition)
     tensor = _TENSOR.match(text)
     parts = tuple(_values_now(condition, variables).items())
     actual = ", ".join(f"{part} is {value}" for part, value in parts)
@@ -205,7 +253,12 @@ _FORMS = tuple(
         (r"GLOBAL_STATE changed: (?P<names>.*)$", _global_state),
         (r"___check_type_id\((?P<name>.+), (?:\d+|\.\.\.)\)(?:, type=(?P<type>.+))?$", _type),
         (r"___check_obj_id\((?P<name>.+), (?:\d+|\.\.\.)\)", _object),
-        (r"len\((?P<name>.+)\) != (?P<then>\d+)$", _length),
+        (r"len\((?P<name>[^()]+)\) [!=]= (?P<then>\d+)$", _length),
+        (r"(?P<not>not )?___(?:dict|set)_contains\((?P<key>'[^'\\\n]*'|\d+), (?P<owner>.+)\)$", _contains),
+        (r"(?P<not>not )?(?:set|frozenset|dict)\.__contains__\((?P<owner>.+), (?P<key>'[^'\\\n]*'|\d+)\)$", _contains),
+        (r"___check_metadata_", _metadata),
+        (r"___check_torch_function_mode_stack\(\)", _modes),
+        (r"Unexpected recompilation: runtime guards failed", _fits_now),
         (r"(?P<name>[^=<>!]+?) == (?P<then>.+)$", _equal),
     )
 )  # fmt: skip

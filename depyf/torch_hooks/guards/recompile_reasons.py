@@ -12,14 +12,16 @@ import json
 import re
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
+from depyf.record.records import Location
+from depyf.record.stack_text import read_stack
 from depyf.text.lines import shortened
 from depyf.torch_hooks.guards.condition_cache import tests_of
-from depyf.torch_hooks.guards.guard_kinds import Leaf
+from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD, Leaf
 from depyf.torch_hooks.guards.origins import split_origin
 from depyf.torch_hooks.internals.stable_names import stable_text
 from depyf.torch_hooks.internals.torch_text import is_expression, scrub
 
-_STACK = re.compile(r"\s*\nUser stack trace:.*", re.DOTALL)
+_STACK = "\nUser stack trace:"
 # The value that a version was compiled for, in the forms in which torch prints it; an object is printed as its id.
 _EXPECTED = re.compile(
     r" [=!]= (?:-?\d[\w.]*|'[^'\\\n]*'|True|False|None)(?=\s|$)"
@@ -36,6 +38,8 @@ _KINDS = (
     ("___set_contains(", "SET_CONTAINS"),
     ("not ___set_contains(", "SET_CONTAINS"),
     ("___dict_version(", "DICT_VERSION"),
+    ("___check_metadata_", METADATA_GUARD),
+    ("___check_torch_function_mode_stack(", "TORCH_FUNCTION_MODE_STACK"),
 )
 _MOST_RUNS = 6
 _MOST_VALUES = 4
@@ -46,6 +50,7 @@ class Cause(NamedTuple):
 
     condition: str  # what failed, in torch's words, the same in every run
     comment: str  # torch's comment on where the guard comes from
+    calls: Tuple[Location, ...] = ()  # that led to that line, outermost first; the last one is the line
 
 
 class Reason(NamedTuple):
@@ -75,32 +80,32 @@ def read_reasons(payload: str) -> Tuple[Reason, ...]:
         value = json.loads(payload)
     except ValueError:
         value = payload
-    groups: Dict[str, List[Tuple[str, str]]] = {}
+    groups: Dict[str, List[Tuple[str, str, str]]] = {}
     for reason in value if isinstance(value, list) else [value]:
-        version, text = _split(str(reason))
+        printed, _, stack = str(reason).partition(_STACK)
+        version, text = _split(printed.strip())
         condition, _, origin = text.partition("  # ")
-        groups.setdefault(_EXPECTED.sub("", condition.rstrip()) + origin, []).append((version, text))
+        groups.setdefault(_EXPECTED.sub("", condition.rstrip()) + origin, []).append((version, text, stack))
     return tuple(map(_together, groups.values()))
 
 
-def _split(reason: str) -> Tuple[str, str]:
+def _split(text: str) -> Tuple[str, str]:
     """Split `0/1: the rest` into the compile id and the rest; no id where torch named none."""
-    text = (_STACK.sub("", reason) if "User stack trace:" in reason else reason).strip()
     version, separator, rest = text.partition(": ")
     return (version, rest) if separator and "/" in version and " " not in version else ("", text)
 
 
-def _together(group: List[Tuple[str, str]]) -> Reason:
-    (version, text), *others = group
-    texts = [other for _, other in others]
-    is_all = len(texts) <= _MOST_VALUES + 1
-    some = texts if is_all else [*texts[:_MOST_VALUES], texts[-1]]
-    return Reason(version, _cause(text), _runs([name for name, _ in others]), tuple(map(_cause, some)), is_all)
+def _together(group: List[Tuple[str, str, str]]) -> Reason:
+    (version, text, stack), *others = group
+    causes = [_cause(other) for _, other, _ in others]
+    is_all = len(causes) <= _MOST_VALUES + 1
+    some = causes if is_all else [*causes[:_MOST_VALUES], causes[-1]]
+    return Reason(version, _cause(text, stack), _runs([name for name, _, _ in others]), tuple(some), is_all)
 
 
-def _cause(text: str) -> Cause:
+def _cause(text: str, stack: str = "") -> Cause:
     condition, comment = split_origin(text)
-    return Cause(stable_text(condition), comment)
+    return Cause(stable_text(condition), comment, read_stack(stack) if stack else ())
 
 
 def _runs(versions: Sequence[str]) -> str:

@@ -73,6 +73,9 @@ def _reading(token: re.Match[str]) -> str:
     if token["root"] == "G" and key.startswith("__builtins_dict__"):
         name = _value(token["second"]) if second else ""
         return f"builtins.{name}" if name.isidentifier() else f"vars(builtins){second}"
+    if token["root"] == "G" and key.startswith("___unnamed_scope"):  # globals of code without a module, as of exec
+        name = _value(token["second"]) if second else ""
+        return name if name.isidentifier() else f"globals(){second}"
     if token["root"] == "G" and key.startswith("__import_"):
         return key[len("__import_") :].replace("_dot_", ".") + second
     if key.isidentifier() and not keyword.iskeyword(key):

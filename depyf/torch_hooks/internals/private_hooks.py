@@ -116,6 +116,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "frames are numbered by depyf and have no graphs",
     ),
     PrivateHook(
+        "traced_stack",
+        "torch._guards",
+        "TracingContext.extract_stack",
+        "the calls that led to a graph break, where the exception does not hold them",
+        "2.1 and newer (2.13 checked)",
+        "the calls are read from torch's text, which merges neighbouring calls of functions with one name",
+    ),
+    PrivateHook(
         "cleanup_manager",
         "torch._dynamo.utils",
         "CleanupManager.instance",

@@ -9,13 +9,13 @@ import time
 from typing import Any, Dict
 
 from depyf.record.records import SessionRecord
-from depyf.report import full_code
+from depyf.report import full_code, program_summary
 from depyf.report.closing_summary import render as render_summary
 from depyf.report.manifest import render as render_manifest
 from depyf.report.rank_differences import summary as render_merged
-from depyf.torch_hooks.disk import merging
+from depyf.torch_hooks.disk import alike_folders, merging
 from depyf.torch_hooks.disk.file_names import full_code_template
-from depyf.torch_hooks.disk.folder import MANIFEST, TIMINGS, OutputFolder
+from depyf.torch_hooks.disk.folder import MANIFEST, SUMMARY, TIMINGS, OutputFolder
 from depyf.torch_hooks.session.recording import Recording
 
 
@@ -29,6 +29,8 @@ def close(recording: Recording) -> SessionRecord:
         with recording.problems.shield("writing timings.json"):
             timings = {**folder.identity(), "ended": time.time(), **recording.timings()}
             folder.write(TIMINGS, _in_lines(timings))
+        with recording.problems.shield("writing summary.txt"):
+            _write_summary(recording)
         record = recording.record()
         with recording.problems.shield("writing manifest.json"):
             folder.write(MANIFEST, render_manifest(record))
@@ -38,9 +40,17 @@ def close(recording: Recording) -> SessionRecord:
         folder.close(is_complete)
 
 
-def print_summary(record: SessionRecord, folder: OutputFolder) -> None:
-    """Print the lines that end a session."""
-    _print_on_stderr(render_summary(record, folder.known_path, os.path.exists, folder.kept))
+def print_summary(record: SessionRecord, folder: OutputFolder, is_worker: bool) -> None:
+    """Print the lines that end a session, once for all processes of the program.
+
+    `is_worker`: another process has the context open from which this one has its own, and names what was compiled here.
+    Of ranks, the first one prints.
+    """
+    if is_worker or record.rank:
+        return
+    others = merging.other_processes(folder.top, folder.run) if folder.known_path == folder.top else []
+    text = program_summary.render(record, folder.known_path, others, os.path.exists, folder.kept)
+    _print_on_stderr(text)
 
 
 # -- the recording
@@ -104,6 +114,15 @@ def _write_full_code(recording: Recording) -> None:
                 recording.folder.write(function.full_code_file, full_code.render(record, function.key))
 
 
+def _write_summary(recording: Recording) -> None:
+    """Write the whole summary to a file; the record keeps it, too."""
+    folder = recording.folder
+    folder.write(SUMMARY, "")  # so that the list of files has it
+    text = render_summary(recording.record(), "", kept=folder.kept, whole=True)
+    folder.write(SUMMARY, text + "\n")
+    recording.summary = tuple(text.splitlines())
+
+
 def _in_lines(values: Dict[str, Any]) -> str:
     """Return JSON with a line for each value, and for each that a list holds."""
     fields = []
@@ -114,6 +133,12 @@ def _in_lines(values: Dict[str, Any]) -> str:
 
 
 # -- other processes
+
+
+def leave_out_if_alike(folder: OutputFolder) -> None:
+    """Remove the folder of a worker if another worker of the run compiled the very same: each epoch has new workers."""
+    if folder.known_path != folder.top:
+        alike_folders.remove_if_alike(folder.known_path, folder.run)
 
 
 def merge_processes(folder: OutputFolder) -> None:

@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, Callable, Dict, FrozenSet, Tuple
 
 from depyf.record import compile_ids
-from depyf.record.records import FrameRecord, LostFiles, ResumeCall, SessionRecord
+from depyf.record.records import FailedGuard, FrameRecord, Location, LostFiles, ResumeCall, SessionRecord
 from depyf.record.saved_form import to_json
 from depyf.torch_hooks.disk.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames.cache_entries import installed_global, resumes_of
@@ -23,13 +23,15 @@ from depyf.torch_hooks.frames.compilations import (
     Compilation,
     Compilations,
     failure_in,
+    interruption,
     place_of_failure,
     started_function,
 )
 from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.graph_breaks import read_graph_break
-from depyf.torch_hooks.frames.recorded_versions import RECORDED
+from depyf.torch_hooks.frames.recorded_versions import RECORDED, Reasons
 from depyf.torch_hooks.frames.skips import Skips
+from depyf.torch_hooks.frames.traced_calls import calls_now
 from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.frames.user_files import UserFiles
 from depyf.torch_hooks.graphs import linking
@@ -41,6 +43,7 @@ from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.node_sources import sources_of
 from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs
 from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, CAPTURED_EVENT, GRAPH_EVENTS, KERNEL_EVENT
+from depyf.torch_hooks.guards.compiled_values import CompiledValues, values_in
 from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
 from depyf.torch_hooks.guards.frame_values import variables_now
 from depyf.torch_hooks.guards.guard_tree import describe_guards
@@ -75,10 +78,12 @@ class Recording:
         self.skips = Skips(self.functions, self.compilations)
         self.has_unplaced_code = False  # a graph module was generated that no frame's code was calling for
         self.seconds: Dict[str, float] = {}  # what took depyf how long
+        self.summary: Tuple[str, ...] = ()  # the lines of summary.txt, once it is written
         self._log_bytecode = log_bytecode
         self._journal = Journal(folder, self.frames, self.functions, len(earlier.graphs))
         self._newest: Dict[int, Compilation] = {}  # thread -> the compilation that its last event was about
         self._new_codes: Dict[int, CodeType] = {}  # index of a frame -> the code that Dynamo made
+        self._running_codes: Dict[int, CodeType] = {}  # index of a frame -> the code that runs for it
         self._frame_codes: Dict[int, Tuple[CodeType, Compilation]] = {}  # by id: code that runs for a frame
         self._not_in_journal: Compilation | None = None  # has changed since it was last written to the journal
         self._handlers: Dict[str, Callable[[Compilation, TraceEvent], None]] = {
@@ -116,6 +121,7 @@ class Recording:
         RECORDED.add(to_run)
         compilation.frame = len(self.frames.records) - 1
         self._new_codes[compilation.frame] = new_code
+        self._running_codes[compilation.frame] = to_run
         self._frame_codes.update({id(new_code): (new_code, compilation), id(to_run): (to_run, compilation)})
         with self.problems.shield("tying a frame to its graph"):
             self._name_graph(compilation, new_code)
@@ -265,15 +271,23 @@ class Recording:
         started = self.compilations.start(event.compile_id)
         with self.problems.shield("reading what Dynamo starts to compile"):
             started.function = started_function(event.data)
+        with self.problems.shield("reading the variables of a frame"):
+            started.values = values_in(variables_now())
         with self.problems.shield("writing the journal"):
             self._journal.compiling(started)
 
     def _add_graph_break(self, compilation: Compilation, event: TraceEvent) -> None:
-        found = read_graph_break(event.payload)
+        found = read_graph_break(event.payload, self._calls(compilation))
         if found not in compilation.breaks:
             compilation.breaks.append(found)
             with self.problems.shield("recording a function under torch.compiler.disable"):
                 self.skips.add_disabled(event.payload, found)
+
+    def _calls(self, compilation: Compilation) -> Tuple[Location, ...]:
+        """Return the calls that led to the line that Dynamo is at."""
+        with self.problems.shield("finding the calls that led to a line"):
+            return calls_now(compilation.function.name if compilation.function else "", self.frames.user_call)
+        return ()
 
     def _add_recompile_reasons(self, compilation: Compilation, event: TraceEvent) -> None:
         reasons = read_reasons(event.payload)
@@ -287,7 +301,11 @@ class Recording:
     def _add_metrics(self, compilation: Compilation, event: TraceEvent) -> None:
         compilation.timings[event.kind] = _numbers(event.data)
         compilation.failure = compilation.failure or failure_in(event.data)
+        if compilation.failure is None and compilation.frame is None and interruption():
+            compilation.failure, compilation.is_interrupted = (interruption(), ""), True
         compilation.failed_at = compilation.failed_at or place_of_failure(event.data)
+        if compilation.failure is not None and not compilation.failed_calls:
+            compilation.failed_calls = self._calls(compilation)
         self._save(compilation, is_over=True)
 
     def _add_backward_metrics(self, compilation: Compilation, event: TraceEvent) -> None:
@@ -308,16 +326,18 @@ class Recording:
             known["guards"] = describe_guards(guards, new_code)
         with self.problems.shield("finding the resume functions of a frame"):
             known["resumes"] = self._resumes(frame, new_code)
+        failed: Tuple[FailedGuard, ...] = ()
         with self.problems.shield("finding why a frame was compiled again"):
-            known["failed_guards"] = failed_guards(compilation.failures, self.frames.guards_of)
-        self.frames.update(
-            compilation.frame,
-            graph_breaks=tuple(compilation.breaks),
-            recompile_reasons=tuple(compilation.recompile_reasons),
-            **known,
-        )
+            failed = failed_guards(compilation.failures, self.frames.guards_of, self._values_of)
+        reasons = Reasons(tuple(compilation.breaks), tuple(compilation.recompile_reasons), failed)
+        RECORDED.explain(self._running_codes[compilation.frame], reasons)
+        self.frames.update(compilation.frame, **reasons._asdict(), **known)
         self.link(compilation)
         self._not_in_journal = compilation  # it will soon be over
+
+    def _values_of(self, compile_id: str) -> CompiledValues:
+        compilation = self.compilations.known(compile_id)
+        return CompiledValues() if compilation is None else compilation.values
 
     def _resumes(self, frame: FrameRecord, new_code: CodeType) -> Tuple[ResumeCall, ...]:
         calls = []
@@ -359,6 +379,7 @@ class Recording:
             skipped_frames=self.skips.records,
             recorded_elsewhere=self.recorded_elsewhere,
             user_files=self.user_files.records,
+            summary=self.summary,
         )
 
     def timings(self) -> Dict[str, Any]:

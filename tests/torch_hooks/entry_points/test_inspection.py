@@ -185,6 +185,22 @@ def test_a_later_context_shows_what_was_compiled_before_it(tmp_path, capsys):
     assert debugger.hits, "graphs compiled earlier are linked"
 
 
+def test_why_a_graph_broke_and_was_compiled_again_is_known_after_a_context_recorded_it(tmp_path):
+    def broken(x, n):
+        x = x + n
+        torch._dynamo.graph_break()
+        return x
+
+    torch._dynamo.reset()
+    compiled = torch.compile(broken, backend="eager", dynamic=False)
+    with depyf.prepare_debug(tmp_path):
+        compiled(torch.ones(2), 3)
+        compiled(torch.ones(2), 4)
+    text = str(depyf.inspect(compiled))
+    assert "Call to `torch._dynamo.graph_break()`" in text and "why:    0/0 needs n == 3" in text
+    assert "why the graph broke is not known" not in text
+
+
 def test_a_later_context_without_any_compilation_inside_is_not_empty(tmp_path):
     compiled = compiled_toy()
     with depyf.prepare_debug(tmp_path / "first") as first:

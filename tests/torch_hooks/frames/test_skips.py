@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from types import SimpleNamespace
 
@@ -180,7 +181,7 @@ def test_past_the_recompile_limit_the_dispatcher_shows_that_nothing_more_is_comp
     story = (seen.folder / function.full_code_file).read_text()
     assert len(seen.record.frames_of(function.key)) == 2
     assert "Dynamo has reached its limit and compiles no more" in story and "Dynamo compiles one more" not in story
-    assert "a.size(0) == 3 (then 3, now 4)" in function.skips[0].reason
+    assert "needs a.size(0) == 3, now 4" in function.skips[0].reason
 
 
 def test_a_break_has_its_reason_the_calls_that_led_there_and_the_hints_of_torch(seen):
@@ -213,6 +214,35 @@ def test_the_summary_names_skipped_functions_that_the_user_could_get_compiled(tm
     assert f"not compiled: break_in_a_loop ({place}): a graph break inside a loop" in error
     assert "1 function more left to Python" in error
     assert "open first: " in error and "full_code_for_calls_disabled_0.py" in error
+
+
+def test_a_compilation_that_ctrl_c_interrupted_is_in_the_record_and_in_the_summary(tmp_path, capsys):
+    def interrupted(graph, inputs):
+        raise KeyboardInterrupt
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path) as context, pytest.raises(KeyboardInterrupt):
+        torch.compile(outer, backend=interrupted)(torch.ones(2))
+    skips = {function.name: function.skips for function in context.record.functions}
+    assert [skip.kind for skip in skips["outer"]] == ["interrupted"]
+    place = f"{__file__}:{outer.__code__.co_firstlineno}"
+    assert f"not compiled: outer ({place}): compiling it was interrupted" in capsys.readouterr().err
+
+
+@needs_reasons
+def test_what_an_import_runs_is_not_listed_as_skipped(tmp_path):
+    def imports_in_a_loop(a):
+        for _ in range(2):
+            a = a + 1
+            torch._dynamo.graph_break()
+            import colorsys  # noqa: F401
+        return a
+
+    sys.modules.pop("colorsys", None)
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path) as context:
+        compiled(imports_in_a_loop)(torch.ones(2))
+    assert not [one for one in context.record.skipped_frames if "importlib" in one.file]
 
 
 @pytest.mark.untraced

@@ -24,7 +24,7 @@ VARIABLES = Variables(local={"n": 4, "d": {1: 2}}, of_module={})
         ("len(L['d']) != 3", mismatches.LENGTH, "d", "3", "1"),
         ("L['n'] == 3", mismatches.EXPRESSION, "", "3", "4"),
         ("L['x'].size()[0] == 3", mismatches.EXPRESSION, "x", "3", ""),
-        ("the moon is full", mismatches.EXPRESSION, "", "", ""),
+        ("the moon is full", mismatches.TORCH_WORDS, "", "", ""),
     ],
 )
 def test_a_printed_failure_has_a_value_a_property_and_what_was_expected(printed, aspect, subject, expected, actual):
@@ -47,5 +47,8 @@ def test_a_switch_of_torch_that_changed_has_the_value_of_the_version():
     guard = GuardRecord(TorchState(False, "torch.float64", False, 3), "", "GLOBAL_STATE")
     reasons = read_reasons("0/0: GLOBAL_STATE changed: default_dtype grad_mode ")
     (failed,) = failed_guards(failures(reasons, VARIABLES), lambda version: [guard])
-    assert failed.condition == "torch's global state is what it was (default_dtype, grad_mode changed)"
-    assert failed.then == "not torch.is_grad_enabled(), torch.get_default_dtype() is torch.float64"
+    assert failed.condition == "torch.get_default_dtype() is torch.float64 and torch.is_grad_enabled() is False"
+    assert failed.now == "torch.get_default_dtype() is torch.float32, torch.is_grad_enabled() is True"
+    reasons = read_reasons("0/0: GLOBAL_STATE changed: gravity ")
+    (failed,) = failed_guards(failures(reasons, VARIABLES), lambda version: [guard])
+    assert str(failed) == "0/0 needs torch's switch gravity as it was, which is not so now"

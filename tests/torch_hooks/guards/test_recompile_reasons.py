@@ -105,8 +105,8 @@ def why(tmp_path_factory):
         ("attribute", "settings.value == 1", "1", "2", 5),
         ("class", f"type(settings) is {__name__}.Settings", f"{__name__}.Settings", f"{__name__}.Doubled", 4),
         ("shape", "2 <= x.size()[0]", "", "x.size()[0] is 1", 1),
-        ("alias", "a, b are different tensors", "different tensors", "one tensor", None),
-        ("keys", "len(values) == 1", "1", "2", None),
+        ("alias", "a, b to be different tensors", "different tensors", "one tensor", None),
+        ("keys", "len(values) == 1", "1", "2, with 'b'", 1),
     ],
 )
 def test_a_recompile_shows_the_failed_guard_with_both_values_and_its_line(why, name, condition, then, now, line):
@@ -115,14 +115,12 @@ def test_a_recompile_shows_the_failed_guard_with_both_values_and_its_line(why, n
 
 def test_a_switch_of_torch_that_changed_is_named_with_both_values(why):
     version, condition, then, now, _ = why["state"]
-    assert "grad_mode changed" in condition
-    assert now == "not torch.is_grad_enabled()"
-    assert then in ("torch.is_grad_enabled()", ""), "torch 2.9 does not print its global state"
+    assert (condition, then, now) == ("torch.is_grad_enabled() is True", "True", "False")
 
 
 def test_the_full_code_shows_the_reason_beside_the_version(why):
     head = why["story"].split("compiled version 2 of 2")[1].split("file:")[0]
-    assert "why:    0/0 did not fit: n == 2" in head and "then 2, now 3" in head
+    assert "why:    0/0 needs n == 2\n" in head and "#             now 3\n" in head
     assert "asked for by test_recompile_reasons.py:" in head and "if n is not None:" in head
 
 
@@ -131,12 +129,12 @@ def test_an_unknown_wording_of_torch_is_kept_verbatim():
     (failed,) = read_failed_guards("3/1: the moon is full", variables)
     assert (failed.version, failed.condition, failed.then, failed.now) == ("3/1", "the moon is full", "", "")
     assert read_failed_guards("", variables) == ()
-    assert str(failed) == "3/1 did not fit: the moon is full"
+    assert str(failed) == "3/1 does not fit, in torch's words: the moon is full"
     newer = "0/0: expected type of 'x' to be <class 'torch.Tensor'>, but found <class 'int'>"
     older = "0/0: ___check_type_id(x, 140697113297952)"
     for text in (newer, older):
         (failed,) = read_failed_guards(text, variables)
-        assert failed.now == "int" and failed.condition == "x has the type it had", "no ids"
+        assert failed.now == "int" and failed.condition == "x to have the type it had", "no ids"
 
 
 @pytest.mark.parametrize(
@@ -169,8 +167,17 @@ def test_a_changed_backend_is_reported_without_the_advice_of_torch():
     )
     (same,) = read_failed_guards(text.format("Wrapper"), Variables(local={}, of_module={}))
     (other,) = read_failed_guards(text.format("Mine"), Variables(local={}, of_module={}))
-    assert (same.condition, same.then) == ("torch.compile is given the same backend", "Wrapper")
+    assert (same.condition, same.then) == ("the backend Wrapper", "Wrapper")
     assert same.now == "another Wrapper, or one with other options" and other.now == "Mine"
+
+
+def test_a_race_of_threads_is_not_reported_as_a_bug_of_torch():
+    text = (
+        "0/0: Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason "
+        "analysis. Please open an issue with a minimal repro: https://github.com/pytorch/pytorch"
+    )
+    (failed,) = read_failed_guards(text, Variables(local={}, of_module={}))
+    assert str(failed) == "0/0 fits this call too: most likely another thread compiled it at the same time"
 
 
 # ---------------------------------------------------------------- many versions
@@ -203,7 +210,7 @@ def test_many_versions_that_fail_for_one_reason_are_one_line(often):
     assert last.recompile_reasons == ("0/10: this failed: n == 10 (likewise 0/0 to 0/9)",)
     story = (often / "full_code_for_scaled_0.py").read_text()
     head = story.split("compiled version 12 of 12")[1].split("file:")[0]
-    assert head.count("why:") == 1 and "nor did 0/0 to 0/9 (then 9, 8, 7, 6 ... 0)" in head
+    assert head.count("why:") == 1 and "0/0 to 0/9: needs 9, 8, 7, 6 ... 0" in head
 
 
 def test_a_resume_function_with_many_names_is_shown_under_one(often):

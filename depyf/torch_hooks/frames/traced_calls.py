@@ -1,0 +1,122 @@
+"""The calls that led to the line that Dynamo is at, read while torch reports a graph break or a failure.
+
+Torch prints that stack, but merges neighbouring calls of functions with the same name into the innermost of them (it
+means to merge a function with its own resume functions): where a `forward` calls a `forward` that calls a `forward`,
+only the last is left.  The stack before the merge is on the exception (`real_stack`), which the functions of Dynamo's
+that report hold in a variable; the calls above the compiled function are on Python's own stack.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from dataclasses import replace
+from types import FrameType
+from typing import Any, Callable, Iterator, List, Tuple
+
+from depyf.record.records import Location
+from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.code_owners import is_in_torch
+from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
+
+MOST_CALLS = 20  # innermost ones
+_REPORTERS = ("log_graph_break", "_convert_frame", "convert_frame", "_compile")  # functions that hold the exception
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+
+
+def _same(call: Location) -> Location | None:
+    return call
+
+
+def calls_now(compiled: str = "", user_call: Callable[[Location], Location | None] = _same) -> Tuple[Location, ...]:
+    """Return the calls of the program, outermost first, without torch's own; none where Dynamo traces nothing.
+
+    `compiled` is the name of the function that Dynamo compiles: torch renames a resume function in the stack while it
+    reports.  `user_call` returns the user's line for one of transformed code, None where it is not known.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    traced: List[Location] | None = None
+    while frame is not None and not _is_of_dynamo(frame):
+        frame = frame.f_back
+    while frame is not None and not _is_of_program(frame):
+        if traced is None and frame.f_code.co_name in _REPORTERS:
+            traced = _on_exception(frame)
+        frame = frame.f_back
+    if traced is None:  # a failure is reported while the exception passes
+        traced = _stack_of(sys.exc_info()[1]) or _in_tracing_context()
+    if not traced:
+        return ()
+    if RESUME_FUNCTION.match(compiled):
+        traced[0] = replace(traced[0], function=compiled)
+    above = [call for call in map(user_call, _above(frame)) if call is not None]
+    calls = [call for call in [*reversed(above), *traced] if not is_in_torch(call.file)]
+    return tuple(map(_with_code, _without_resumed(calls)[-MOST_CALLS:]))
+
+
+def _is_of_dynamo(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("torch._dynamo.")
+
+
+def _is_of_program(frame: FrameType) -> bool:
+    """Return whether the frame called what is compiled: Dynamo's frames have torch's and contextlib's between them."""
+    file = frame.f_code.co_filename
+    return not is_in_torch(file) and os.path.basename(file) != "contextlib.py" and not file.startswith(_HERE)
+
+
+def _on_exception(frame: FrameType) -> List[Location] | None:
+    """Return the stack of the exception that a function of Dynamo's reports on; None where it holds none."""
+    held = frame.f_locals
+    return _stack_of(held.get("exc")) or _stack_of(held.get("e"))
+
+
+def _stack_of(exception: Any) -> List[Location] | None:
+    stack = getattr(exception, "real_stack", None)
+    return _locations(stack) if stack else None
+
+
+def _in_tracing_context() -> List[Location]:
+    extract = private_hooks.find("traced_stack")
+    return [] if extract is None else _locations(extract())
+
+
+def _locations(stack: Any) -> List[Location]:
+    """Read torch's stack, a list of FrameSummary."""
+    return [Location(one.filename, int(one.lineno or 0), one.name) for one in stack if one.filename]
+
+
+def _above(frame: FrameType | None) -> Iterator[Location]:
+    """Yield the calls above the compiled function, innermost first."""
+    number = 0
+    while frame is not None and number < MOST_CALLS:
+        if not is_in_torch(frame.f_code.co_filename):
+            number += 1
+            yield Location(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back
+
+
+def _with_code(call: Location) -> Location:
+    return replace(call, code=linecache.getline(call.file, call.line).strip())
+
+
+def _without_resumed(calls: List[Location]) -> List[Location]:
+    """Leave out a function that has been left for its resume function: the call continues there.
+
+    The transformed code of the function, or of a resume function before it, calls the resume function.
+    """
+    found: List[Location] = []
+    for call in calls:
+        if RESUME_FUNCTION.match(call.function):
+            name = _resumed(call.function)
+            if found and _resumed(found[-1].function) == name:
+                found.pop()
+            call = replace(call, function=name)
+        found.append(call)
+    return found
+
+
+def _resumed(name: str) -> str:
+    """Return the name of the function that a resume function continues; any other name as it is."""
+    if RESUME_FUNCTION.match(name) is None:
+        return name
+    return name[len("torch_dynamo_resume_in_") :].rpartition("_at_")[0] or name

@@ -1,0 +1,1152 @@
+"""Programs with one planted graph break, recompile or failure each, and what its summary has to name.
+
+The lines that the summary has to name end in `# planted`; `must` are words that it has to have, `must_not` words that
+would mislead.  In both `{here}` stands for the path of the program.  `SOMELIB` is a library: it lies in site-packages.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Tuple
+
+
+class Planted(NamedTuple):
+    """One program."""
+
+    text: str
+    must: Tuple[str, ...]
+    must_not: Tuple[str, ...] = ()
+
+
+SOMELIB = """\
+import torch
+FACTOR = 2
+def noisy(x):
+    print("noise")
+    return x
+def scaled(x):
+    return x * FACTOR
+def bad_shape(x):
+    return inner_bad(x)
+def inner_bad(x):
+    return x @ torch.ones(5, 5)
+class Noisy(torch.nn.Module):
+    def forward(self, x):
+        print("noise")
+        return x + 1
+
+class Scaled(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inner, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.size(), strides=inner.stride(), dtype=inner.dtype,
+            device=inner.device, requires_grad=inner.requires_grad)
+    def __init__(self, inner, scale):
+        self.inner = inner
+        self.scale = scale
+    def __tensor_flatten__(self):
+        return ["inner"], {"scale": self.scale}
+    @staticmethod
+    def __tensor_unflatten__(inner, meta, size, stride):
+        return Scaled(inner["inner"], meta["scale"])
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args, kwargs=None):
+        un = lambda x: x.inner if isinstance(x, Scaled) else x
+        out = func(*[un(a) for a in args], **(kwargs or {}))
+        return Scaled(out, args[0].scale if isinstance(args[0], Scaled) else 1.0) if isinstance(out, torch.Tensor) else out
+"""
+
+PROGRAMS = {
+    "helper_from_many_lines": Planted(
+        """\
+import torch
+
+def note(x, what):
+    print(what)  # planted
+    return x * 2
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        x = note(x + 1, "a")
+        x = note(x.relu(), "b")
+        return note(x, "c")
+
+def main(compile):
+    compile(Model())(torch.ones(3))
+""",
+        ("builtin operator `print`", "reached from {here}:9", "reached from {here}:10", "reached from {here}:11"),
+    ),
+    "library_helper": Planted(
+        """\
+import torch
+from somelib import noisy
+
+def step(x):
+    y = x + 1
+    y = noisy(y)  # planted
+    return y * 2
+
+def main(compile):
+    compile(step)(torch.ones(3))
+""",
+        ('somelib.py:4: print("noise")', "builtin operator `print`"),
+    ),
+    "library_helper_twice": Planted(
+        """\
+import torch
+from somelib import noisy
+
+def step(x):
+    y = noisy(x + 1)  # planted
+    z = noisy(y - 1)  # planted
+    return z * 2
+
+def main(compile):
+    compile(step)(torch.ones(3))
+""",
+        ('somelib.py:4: print("noise")', "1 graph break in"),
+    ),
+    "forward_calls_forward": Planted(
+        """\
+import torch
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        print("inner")  # planted
+        return x + 1
+
+class Middle(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def forward(self, x):
+        return self.inner(x * 2)
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.middle = Middle()
+    def forward(self, x):
+        return self.middle(x).relu()
+
+def main(compile):
+    model = compile(Outer())
+    model(torch.ones(3))
+""",
+        (
+            "builtin operator `print`",
+            "reached from {here}:20: return self.middle(x).relu()",
+            "then {here}:13: return self.inner(x * 2)",
+        ),
+        ("{here}:25",),
+    ),
+    "forward_calls_library_forward": Planted(
+        """\
+import torch
+from somelib import Noisy
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = Noisy()
+    def forward(self, x):
+        return self.layer(x * 2)  # planted
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+    def forward(self, x):
+        return self.block(x).relu()
+
+def main(compile):
+    model = compile(Outer())
+    model(torch.ones(3))
+""",
+        ('somelib.py:14: print("noise")',),
+        ("{here}:20",),
+    ),
+    "module_direct_forward": Planted(
+        """\
+import torch
+from somelib import Noisy
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = Noisy()
+    def forward(self, x):
+        x = x + 1
+        x = self.layer.forward(x)  # planted
+        return x
+
+def main(compile):
+    model = Outer()
+    out = compile(model)(torch.ones(3))
+""",
+        ('somelib.py:14: print("noise")',),
+        ("{here}:15",),
+    ),
+    "checkpoint": Planted(
+        """\
+import torch
+from torch.utils.checkpoint import checkpoint
+
+def body(x):
+    print("in the body")  # planted
+    return x.sin()
+
+def f(x):
+    return checkpoint(body, x * 2, use_reentrant=False).sum()
+
+def main(compile):
+    compile(f)(torch.ones(3, requires_grad=True)).backward()
+""",
+        ("builtin operator `print`", "inside torch.utils.checkpoint.checkpoint", "reached from {here}:9"),
+    ),
+    "autograd_function": Planted(
+        """\
+import torch
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        print("forward")  # planted
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+def f(x):
+    return Twice.apply(x + 1).sum()
+
+def main(compile):
+    compile(f)(torch.ones(3, requires_grad=True)).backward()
+""",
+        ("builtin operator `print`", "inside autograd.Function", "reached from {here}:13", "1 graph break in"),
+    ),
+    "autograd_function_backward": Planted(
+        """\
+import torch
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        print("backward")  # planted
+        return grad * 2
+
+def f(x):
+    return Twice.apply(x + 1).sum()
+
+def main(compile):
+    compile(f)(torch.ones(3, requires_grad=True)).backward()
+""",
+        ("builtin operator `print`", "inside autograd.Function", "reached from {here}:13"),
+    ),
+    "backward_hook": Planted(
+        """\
+import torch
+
+def hook(grad):
+    print("grad")  # planted
+    return grad * 2
+
+def f(x):
+    y = x * 2
+    y.register_hook(hook)
+    return y.sum()
+
+def main(compile):
+    compile(f)(torch.ones(3, requires_grad=True)).backward()
+""",
+        ("builtin operator `print`", "reached from {here}:9: y.register_hook(hook)"),
+    ),
+    "full_backward_hook": Planted(
+        """\
+import torch
+
+def hook(module, grad_input, grad_output):
+    print("grad")
+    return grad_input
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+        self.layer.register_full_backward_hook(hook)
+    def forward(self, x):
+        return self.layer(x).sum()  # planted
+
+def main(compile):
+    compile(Model())(torch.ones(3, requires_grad=True)).backward()
+""",
+        ("Module-level backwards hooks require compiled autograd", "torch._dynamo.config.compiled_autograd = True"),
+    ),
+    "forward_hook": Planted(
+        """\
+import torch
+
+def hook(module, args, output):
+    print("output")  # planted
+    return output + 1
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+        self.layer.register_forward_hook(hook)
+    def forward(self, x):
+        return self.layer(x).sum()
+
+def main(compile):
+    compile(Model())(torch.ones(3))
+""",
+        ("builtin operator `print`", "reached from {here}:13: return self.layer(x).sum()"),
+    ),
+    "vmap": Planted(
+        """\
+import torch
+
+def one(x):
+    print("one")  # planted
+    return x.sin()
+
+def f(x):
+    return torch.vmap(one)(x + 1)
+
+def main(compile):
+    compile(f)(torch.ones(3, 2))
+""",
+        ("builtin operator `print`", "reached from {here}:8"),
+    ),
+    "func_grad": Planted(
+        """\
+import torch
+
+def loss(x):
+    if x.sum() > 0:  # planted
+        return x.sum()
+    return x.prod()
+
+def f(x):
+    return torch.func.grad(loss)(x * 2)
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("Data-dependent branching", "reached from {here}:9"),
+    ),
+    "cond": Planted(
+        """\
+import torch
+
+def yes(x):
+    print("yes")  # planted
+    return x.sin()
+
+def no(x):
+    return x.cos()
+
+def f(x):
+    return torch.cond(x.sum() > 0, yes, no, (x,))
+
+def main(compile):
+    try:
+        compile(f)(torch.ones(3))
+    except Exception as error:
+        print(type(error))
+""",
+        ("UncapturedHigherOrderOpError", "builtin operator `print`", "reached from {here}:11"),
+        ("at line ",),
+    ),
+    "data_dependent_branch": Planted(
+        """\
+import torch
+
+def choose(x):
+    if x.sum() > 0:  # planted
+        return x.sin()
+    return x.cos()
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return choose(x * 2) + 1
+
+def main(compile):
+    compile(Model())(torch.ones(3))
+""",
+        ("Data-dependent branching", "reached from {here}:10"),
+    ),
+    "item": Planted(
+        """\
+import torch
+
+def scale(x):
+    n = x.sum().item()  # planted
+    return torch.ones(3) * n
+
+def f(x):
+    return scale(x) + 1
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("Tensor.item()", "reached from {here}:8"),
+    ),
+    "closure_number": Planted(
+        """\
+import torch
+
+def build():
+    n = 1
+    def step(x):
+        return x * n  # planted
+    def raise_to(value):
+        nonlocal n
+        n = value
+    return step, raise_to
+
+def main(compile):
+    step, raise_to = build()
+    compiled = compile(step, dynamic=False)
+    compiled(torch.ones(3))
+    raise_to(7)
+    compiled(torch.ones(3))
+""",
+        ("0/0 needs n == 1, now 7",),
+    ),
+    "closure_tensor_dtype": Planted(
+        """\
+import torch
+
+def build(w):
+    def step(x):
+        return x * w  # planted
+    return step
+
+def main(compile):
+    step = build(torch.ones(3))
+    compiled = compile(step)
+    compiled(torch.ones(3))
+    step.__closure__[0].cell_contents = torch.ones(3, dtype=torch.float64)
+    compiled(torch.ones(3))
+""",
+        ("0/0 needs w.dtype is torch.float32, now torch.float64",),
+    ),
+    "kwargs_added": Planted(
+        """\
+import torch
+
+def f(x, **kwargs):
+    return x + kwargs["a"] + kwargs.get("bonus", 0)  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), a=torch.ones(3), b=1)
+    c(torch.ones(3), a=torch.ones(3), b=1, bonus=3)
+""",
+        ("0/0 needs 'bonus' not in kwargs, now it is",),
+        ("___dict_contains",),
+    ),
+    "kwargs_removed": Planted(
+        """\
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x, **kwargs):
+        return x + sum(kwargs.values())  # planted
+
+def main(compile):
+    c = compile(Model())
+    c(torch.ones(3), alpha=torch.ones(3), beta=torch.ones(3))
+    c(torch.ones(3), alpha=torch.ones(3))
+""",
+        ("0/0 needs len(kwargs) == 2, now 1, without 'beta'",),
+    ),
+    "kwargs_renamed": Planted(
+        """\
+import torch
+
+def f(x, **kwargs):
+    for key, value in kwargs.items():  # planted
+        x = x + value
+    return x
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), alpha=torch.ones(3))
+    c(torch.ones(3), gamma=torch.ones(3))
+""",
+        ("'alpha'", "now 'gamma'"),
+    ),
+    "dict_of_config": Planted(
+        """\
+import torch
+
+CONFIG = {"scale": 2, "shift": 1}
+
+def f(x):
+    return x * CONFIG["scale"] + len(CONFIG)  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    CONFIG["extra"] = 5
+    c(torch.ones(3))
+""",
+        ("0/0 needs len(CONFIG) == 2, now 3: 'scale', 'shift', 'extra'",),
+    ),
+    "grad_mode": Planted(
+        """\
+import torch
+
+def f(x):
+    return x.sin()
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    with torch.no_grad():
+        c(torch.ones(3))
+""",
+        ("0/0 needs torch.is_grad_enabled() is True, now False",),
+        ("is what it was", "changed)"),
+    ),
+    "train_then_eval": Planted(
+        """\
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+        self.drop = torch.nn.Dropout(0.5)
+    def forward(self, x):
+        return self.drop(self.layer(x))
+
+def main(compile):
+    model = Model()
+    c = compile(model)
+    c(torch.ones(2, 3)).sum().backward()
+    model.eval()
+    with torch.no_grad():
+        c(torch.ones(2, 3))
+""",
+        ("0/0 needs torch.is_grad_enabled() is True, now False",),
+        ("is what it was",),
+    ),
+    "train_eval_only": Planted(
+        """\
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+        self.drop = torch.nn.Dropout(0.5)
+    def forward(self, x):
+        return self.drop(self.layer(x))  # planted
+
+def main(compile):
+    model = Model()
+    c = compile(model)
+    c(torch.ones(2, 3))
+    model.eval()
+    c(torch.ones(2, 3))
+""",
+        ("0/0 needs self.drop.training == True, now False",),
+    ),
+    "autocast": Planted(
+        """\
+import torch
+
+def f(x):
+    return x @ x
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3, 3))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        c(torch.ones(3, 3))
+""",
+        ("0/0 needs torch.is_autocast_enabled('cpu') is False, now True",),
+    ),
+    "default_dtype": Planted(
+        """\
+import torch
+
+def f(x):
+    return x + torch.ones(3)
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3, dtype=torch.float32))
+    torch.set_default_dtype(torch.float64)
+    try:
+        c(torch.ones(3, dtype=torch.float32))
+    finally:
+        torch.set_default_dtype(torch.float32)
+""",
+        ("0/0 needs torch.get_default_dtype() is torch.float32, now torch.float64",),
+    ),
+    "deterministic": Planted(
+        """\
+import torch
+
+def f(x):
+    return x.sin()
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    torch.use_deterministic_algorithms(True)
+    try:
+        c(torch.ones(3))
+    finally:
+        torch.use_deterministic_algorithms(False)
+""",
+        ("0/0 needs torch.are_deterministic_algorithms_enabled() is False, now True",),
+    ),
+    "num_threads": Planted(
+        """\
+import torch
+
+def f(x):
+    return x.sin()
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 1)
+    try:
+        c(torch.ones(3))
+    finally:
+        torch.set_num_threads(before)
+""",
+        ("0/0 needs torch.get_num_threads() == ",),
+    ),
+    "torch_function_mode": Planted(
+        """\
+import torch
+from torch.overrides import TorchFunctionMode
+
+class Mode(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+def f(x):
+    return x.sin()
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    with Mode():
+        c(torch.ones(3))
+""",
+        ("0/0 needs the torch function modes that were active",),
+        ("___check",),
+    ),
+    "subclass_metadata": Planted(
+        """\
+import torch
+from somelib import Scaled
+
+def f(x):
+    return x + 1  # planted
+
+def main(compile):
+    c = compile(f)
+    c(Scaled(torch.ones(3), 2.0))
+    c(Scaled(torch.ones(3), 5.0))
+""",
+        ("x.scale == 2.0, now 5.0",),
+        ("___check_metadata",),
+    ),
+    "subclass_size": Planted(
+        """\
+import torch
+from somelib import Scaled
+
+def f(x):
+    return x + 1  # planted
+
+def main(compile):
+    c = compile(f)
+    c(Scaled(torch.ones(3), 2.0))
+    c(Scaled(torch.ones(4), 2.0))
+    c(Scaled(torch.ones(3, 3), 2.0))
+""",
+        ("0/1 because 0/0 needs x.size(0) == 3, now 4", "0/2 because 0/1 needs x.dim() == 1, now 2"),
+        ("___check_metadata",),
+    ),
+    "subclass_or_plain": Planted(
+        """\
+import torch
+from somelib import Scaled
+
+def f(x):
+    return x + 1  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    c(Scaled(torch.ones(3), 2.0))
+""",
+        ("0/0 needs type(x) is torch.Tensor, now somelib.Scaled",),
+    ),
+    "unnamed_scope": Planted(
+        """\
+import torch
+
+def make():
+    scope = {"torch": torch, "N": 3}
+    exec("def helper(x):\\n    return x * N\\n", scope)
+    return scope
+
+SCOPE = make()
+helper = SCOPE["helper"]
+
+def f(x):
+    return helper(x) + 1  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    SCOPE["N"] = 4
+    c(torch.ones(3))
+""",
+        ("0/0 needs N == 3, now 4",),
+        ("___unnamed_scope",),
+    ),
+    "global_number": Planted(
+        """\
+import torch
+
+LEVEL = 1
+
+def f(x):
+    return x * LEVEL  # planted
+
+def main(compile):
+    global LEVEL
+    c = compile(f)
+    c(torch.ones(3))
+    LEVEL = 2
+    c(torch.ones(3))
+    LEVEL = 1
+""",
+        ("0/0 needs LEVEL == 1, now 2",),
+    ),
+    "helper_module_global": Planted(
+        """\
+import torch
+import somelib
+
+def f(x):
+    return somelib.scaled(x) + 1  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    somelib.FACTOR = 9
+    c(torch.ones(3))
+    somelib.FACTOR = 2
+""",
+        ("0/0 needs somelib.FACTOR == 2, now 9", "somelib.py:7: return x * FACTOR"),
+    ),
+    "attribute": Planted(
+        """\
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.epoch = 0
+    def forward(self, x):
+        return x * self.epoch  # planted
+
+def main(compile):
+    model = Model()
+    c = compile(model, dynamic=False)
+    for epoch in range(3):
+        model.epoch = epoch
+        c(torch.ones(3))
+""",
+        ("0/1 needs self.epoch == 1, now 2; 0/0: needs 0", "compiled 3 times"),
+    ),
+    "list_length": Planted(
+        """\
+import torch
+
+def f(xs):
+    total = xs[0]  # planted
+    for x in xs[1:]:
+        total = total + x
+    return total
+
+def main(compile):
+    c = compile(f)
+    c([torch.ones(3)] * 2)
+    c([torch.ones(3)] * 3)
+""",
+        ("0/0 needs len(xs) == 2, now 3",),
+    ),
+    "string_mode": Planted(
+        """\
+import torch
+
+def f(x, mode):
+    return x.sin() if mode == "sin" else x.cos()  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), "sin")
+    c(torch.ones(3), "cos")
+""",
+        ("0/0 needs mode == 'sin', now 'cos'",),
+    ),
+    "size_and_dtype": Planted(
+        """\
+import torch
+
+def f(x):
+    return x * 2  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    c(torch.ones(4))
+    c(torch.ones(4, dtype=torch.float64))
+    c(torch.ones(4, requires_grad=True))
+""",
+        (
+            "0/1 because 0/0 needs x.size(0) == 3, now 4",
+            "needs x.dtype is torch.float32, now torch.float64",
+            "0/1 needs x.requires_grad is False, now True",
+        ),
+    ),
+    "break_in_loop": Planted(
+        """\
+import torch
+
+def f(x):
+    for i in range(3):
+        x = x + i
+        print("step", i)  # planted
+    return x
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("builtin operator `print`", "a graph break inside a loop"),
+    ),
+    "recompile_limit": Planted(
+        """\
+import torch
+
+def f(x, n):
+    return x * n  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    for n in range(12):
+        c(torch.ones(3), n)
+""",
+        ("recompile_limit is 8", "0/7 needs n == 7, now 8"),
+    ),
+    "fullgraph": Planted(
+        """\
+import torch
+
+def deep(x):
+    print("no")  # planted
+    return x
+
+def f(x):
+    return deep(x) + 1
+
+def main(compile):
+    try:
+        compile(f, fullgraph=True)(torch.ones(3))
+    except Exception as error:
+        pass
+""",
+        ("the program got the exception", "builtin operator `print`", "reached from {here}:8"),
+        ("at line ",),
+    ),
+    "fails_in_library": Planted(
+        """\
+import torch
+import somelib
+
+def f(x):
+    return somelib.bad_shape(x + 1)  # planted
+
+def main(compile):
+    try:
+        compile(f)(torch.ones(3))
+    except Exception as error:
+        pass
+""",
+        ("somelib.py:11: return x @ torch.ones(5, 5)", "TorchRuntimeError"),
+        ("at line ",),
+    ),
+    "disabled_helper": Planted(
+        """\
+import torch
+
+@torch.compiler.disable
+def helper(x):
+    return x * 2
+
+def f(x):
+    y = helper(x + 1)  # planted
+    return y * 2
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("`torch.compiler.disable()`d function",),
+    ),
+    "clock": Planted(
+        """\
+import time
+import torch
+
+def f(x):
+    t = time.time()  # planted
+    return x * t
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("Dynamo does not know how to trace the builtin `time.time.`",),
+    ),
+    "custom_context_manager": Planted(
+        """\
+import torch
+import contextlib
+
+@contextlib.contextmanager
+def timer(name):
+    print("enter", name)  # planted
+    yield
+    print("exit", name)
+
+def f(x):
+    with timer("a"):
+        x = x + 1
+    return x * 2
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("builtin operator `print`", "reached from {here}:11"),
+        ("contextlib.py",),
+    ),
+    "logger": Planted(
+        """\
+import logging
+import torch
+
+log = logging.getLogger("mine")
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        log.warning("shape %s", x.shape)  # planted
+        return x + 1
+
+def main(compile):
+    compile(Model())(torch.ones(3))
+""",
+        ("logging.Logger method",),
+    ),
+    "lambda_and_comprehension": Planted(
+        """\
+import torch
+
+def f(x):
+    parts = [noisy(part) for part in (x, x + 1)]
+    return parts[0] + parts[1]
+
+noisy = lambda x: (print("x"), x * 2)[1]  # planted
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("builtin operator `print`", "reached from {here}:4"),
+    ),
+    "object_identity": Planted(
+        """\
+import torch
+
+def f(x, fn):
+    return fn(x)  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), torch.sin)
+    c(torch.ones(3), torch.cos)
+""",
+        ("0/0 needs fn to be the built-in sin, now the built-in cos",),
+    ),
+    "function_changed": Planted(
+        """\
+import torch
+
+def f(x, fn):
+    return fn(x)  # planted
+
+def a(x): return x + 1
+def b(x): return x + 2
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), a)
+    c(torch.ones(3), b)
+""",
+        ("0/0 needs fn.__code__ to be the code of a ({here}:6), now the code of b ({here}:7)",),
+    ),
+    "hasattr": Planted(
+        """\
+import torch
+
+class Options: pass
+
+def f(x, o):
+    if hasattr(o, "scale"):  # planted
+        return x * o.scale
+    return x + 1
+
+def main(compile):
+    c = compile(f)
+    o = Options()
+    c(torch.ones(3), o)
+    o.scale = 3
+    c(torch.ones(3), o)
+""",
+        ("0/0 needs not hasattr(o, 'scale'), which is not so now",),
+    ),
+    "none_or_tensor": Planted(
+        """\
+import torch
+
+def f(x, mask=None):
+    if mask is not None:  # planted
+        x = x * mask
+    return x + 1
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    c(torch.ones(3), torch.ones(3))
+""",
+        ("0/0 needs mask is None, now mask is a tensor of torch.float32 (3,) on cpu",),
+    ),
+    "aliased_inputs": Planted(
+        """\
+import torch
+
+def f(x, y):
+    x = x + 1
+    return x * y
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), torch.ones(3))
+    t = torch.ones(3)
+    c(t, t)
+""",
+        ("0/0 needs x, y to be different tensors, now one tensor",),
+    ),
+    "parameter_replaced": Planted(
+        """\
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(3, 3) for _ in range(2)])
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)  # planted
+        return x
+
+def main(compile):
+    model = Model()
+    c = compile(model)
+    c(torch.ones(2, 3))
+    model.layers[1] = torch.nn.Identity()
+    c(torch.ones(2, 3))
+""",
+        ("now torch.nn.modules.linear.Identity",),
+    ),
+    "exception_caught": Planted(
+        """\
+import torch
+
+def check(x):
+    open("/dev/null").read()  # planted
+    return x
+
+def f(x):
+    try:
+        x = check(x + 1)
+    except ValueError:
+        pass
+    return x
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("builtin operator `open`", "reached from {here}:9"),
+    ),
+    "nested_function_break": Planted(
+        """\
+import torch
+
+class Attention(torch.nn.Module):
+    def forward(self, x):
+        def score(q):
+            print("score")  # planted
+            return q * 2
+        return score(x) + score(x)
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = Attention()
+    def forward(self, x):
+        return self.attention(x) + x
+
+def main(compile):
+    compile(torch.nn.Sequential(Block(), Block()))(torch.ones(3))
+""",
+        ("reached from {here}:15: return self.attention(x) + x", "then {here}:8: return score(x) + score(x)"),
+    ),
+    "compiled_submodule": Planted(
+        """\
+import torch
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        print("block")  # planted
+        return x + 1
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+    def forward(self, x):
+        return self.block(x)
+
+def main(compile):
+    model = Model()
+    model.block.compile(backend="eager")
+    model(torch.ones(3))
+""",
+        ("builtin operator `print`", "reached from {here}:13"),
+    ),
+}
