@@ -14,12 +14,13 @@ from depyf.decompiler.attempt import IDIOMS, Attempt, Decompilation, Request, Ru
 from depyf.decompiler.attempt.failures import Failures
 from depyf.decompiler.attempt.nested_listings import listed_inside
 from depyf.decompiler.build import temporaries
+from depyf.decompiler.bytecode.budget import WrittenTooOften
 from depyf.decompiler.bytecode.malformed import Malformed
-from depyf.decompiler.bytecode.nested_code import with_nested
+from depyf.decompiler.bytecode.nested_code import too_nested, with_nested
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.decode import decode, problem
 from depyf.decompiler.printer.listing import annotated_disassembly
-from depyf.decompiler.prove import Grade, Verdict
+from depyf.decompiler.prove import TOO_MUCH_WORK, Grade, Verdict
 from depyf.decompiler.recompile import CannotRecompile
 from depyf.decompiler.syntax.literals import Unspellable
 from depyf.signal_handler_errors import is_from_signal_handler
@@ -61,12 +62,13 @@ def decompile_frame(
     `function`: the function whose code this is; its default values and annotations are shown.
     `stands_alone`: the text will be run as it is, so a method that calls `super()` gets a function around it.
     """
-    depth = nesting(code)
-    if depth > DEEPEST_NESTING:
-        return _listed(code, renames, f"functions are nested {depth} deep")
+    why = too_nested(code)
+    if why is not None:
+        return _listed(code, renames, why)
     request = Request(code, generator, reference, filename, renames, hints, function, stands_alone)
     failures = Failures()
     worst: Optional[Verdict] = None
+    large = 0  # texts whose proof was too much work
     inside = Inside(code, generator)
     for rung, is_mixed in _ladder(code, bool(request.own_locals)):
         if inside.is_unproved and rung is not WITH_LISTINGS:
@@ -80,6 +82,8 @@ def decompile_frame(
             continue
         except EXPECTED as error:
             failures.add(rung.name, error)
+            if isinstance(error, WrittenTooOften):
+                break
             continue
         except (RecursionError, MemoryError) as error:
             what = "nested too deeply" if isinstance(error, RecursionError) else OUT_OF_MEMORY
@@ -94,6 +98,9 @@ def decompile_frame(
             return replace(result, bugs=failures.bugs)
         worst = result.verdict
         failures.add(rung.name, result.verdict)
+        large += result.verdict.reason.endswith(TOO_MUCH_WORK)
+        if large > 1:
+            break  # it would be for any other text, too
     text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({failures.reason})")
     verdict = worst if worst is not None else Verdict(Grade.UNPROVED, reason=failures.reason)
     return Decompilation(text, None, verdict, "disassembly", lines, failures.bugs)
@@ -103,19 +110,6 @@ def _listed(code: CodeType, renames: Mapping[str, str], reason: str) -> Decompil
     """Return the instructions of a code object for which no rung is tried."""
     text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({reason})")
     return Decompilation(text, None, Verdict(Grade.UNPROVED, reason=reason), "disassembly", lines)
-
-
-DEEPEST_NESTING = 60  # functions and classes inside each other: the parser accepts 100 levels of indentation
-
-
-def nesting(code: CodeType) -> int:
-    """Return how deep code objects are nested in this one."""
-    depth, level = 0, [code]
-    while level and depth <= DEEPEST_NESTING:
-        inside = [const for one in level for const in one.co_consts if isinstance(const, CodeType)]
-        level = list({id(one): one for one in inside}.values())
-        depth += bool(level)
-    return depth
 
 
 def _ladder(code: CodeType, has_own_locals: bool) -> Iterator[Tuple[Rung, bool]]:
@@ -213,6 +207,8 @@ def _rungs_inside(code: CodeType, generator: CodeGenerator) -> Dict[CodeType, Ru
                 if rung.drops_locals and Attempt(Request(inner, generator), rung, found).run().proved:
                     found[inner] = rung
                     break
+            except WrittenTooOften:
+                break
             except Exception as error:  # the next rung is tried; what fails everywhere is reported for the whole
                 if is_from_signal_handler(error):
                     raise

@@ -7,6 +7,7 @@ from typing import Dict, List, Mapping, Tuple
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.analysis.long_arguments import charge_repetitions
 from depyf.decompiler.attempt.decompilation import Decompilation
 from depyf.decompiler.attempt.matched_lines import matched_lines
 from depyf.decompiler.attempt.region_trees import region_tree
@@ -15,7 +16,9 @@ from depyf.decompiler.attempt.rung import Rung
 from depyf.decompiler.attempt.stand_ins import described, implicit_names
 from depyf.decompiler.attempt.syntax_trees import Text, syntax_tree
 from depyf.decompiler.build import Settings
+from depyf.decompiler.bytecode.budget import WrittenTooOften
 from depyf.decompiler.bytecode.microops import Program
+from depyf.decompiler.bytecode.nested_code import size_of
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.clean_program import clean_program
@@ -30,6 +33,8 @@ from depyf.decompiler.structure import Sequence
 WIDTH = 110
 INTERACTIVE = "Interactive: compiled with mode 'single', which shows the values of expressions."
 NOT_SELF_CONTAINED = "Not self-contained: these names stand for objects that no source can spell."
+MOST_WRITTEN = 30  # how often, on average, the builder may ask for an op of the code inside
+WRITTEN_AT_LEAST = 500
 DEEPEST_INDENTATION = 98  # CPython accepts 100 levels
 
 
@@ -54,6 +59,8 @@ class Attempt:
         self.rung = rung
         self.inner_rungs = inner_rungs  # where code objects inside take another rung
         self.listings = listings  # those inside that are shown as instructions
+        # Ops inside that may be written: one code object may be made into functions in many places.
+        self.ops_left = MOST_WRITTEN * size_of(request.code) + WRITTEN_AT_LEAST
         self.verifies = verifies  # whether code is verified first, and not only where the proof needs it
 
     def run(self) -> Decompilation:
@@ -64,6 +71,7 @@ class Attempt:
         """
         request, rung = self.request, self.rung
         program = decode(request.code, verifies=self.verifies)
+        charge_repetitions(program)
         own_locals = request.own_locals if rung.drops_locals else ()
         simple = clean_program(program, own_locals, drops_self_stores=rung.drops_locals and request.is_generated)
         tree = region_tree(simple, rung)
@@ -82,6 +90,10 @@ class Attempt:
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:
         """Return the program and the region tree of a code object inside this one."""
         program = decode(code, verifies=self.verifies)
+        self.ops_left -= len(program.ops)
+        if self.ops_left < 0:
+            raise WrittenTooOften("functions inside are made in too many places")
+        charge_repetitions(program)
         own_locals = self.request.generator.own_locals(code) if self.rung.drops_locals else ()
         program = clean_program(program, () if own_locals and sees_local_names(program) else own_locals)
         if code in self.inner_rungs:

@@ -7,7 +7,7 @@ from typing import Any, Dict, FrozenSet, List, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
-from depyf.decompiler.analysis.op_kinds import op_kinds
+from depyf.decompiler.analysis.op_kinds import has_name, made_inside, op_kinds
 from depyf.decompiler.analysis.unbound_locals import never_set
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS
 from depyf.decompiler.build.expression_forms import lambda_over
@@ -30,6 +30,9 @@ USES_OF_LOCALS = frozenset({
 })  # fmt: skip
 _EXPRESSIONS = frozenset({*COMPREHENSIONS, "<lambda>"})
 PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL"})
+READS_OF_NAMES = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+SETS_CELL = frozenset({"STORE_CELL", "DELETE_CELL"})
+SETS_NAME = frozenset({"STORE_NAME", "DELETE_NAME"})
 READS_OF_CELLS = frozenset({"LOAD_CELL", "LOAD_CLOSURE", "LOAD_CLASS_CELL", "LOAD_FROM_MAPPING_OR_CELL"})
 
 
@@ -137,7 +140,7 @@ def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:
     body = resolve(output.body, scope.placeholders)
     if scope.is_namespace:
         drop_returns(body)
-    tidy_body(body)
+    tidy_body(body, scope.program.budget)
     if "LOAD_ASSERTION_ERROR" in op_kinds(scope.program):
         spell_assertion_errors(body, scope.placeholders)
     wanted = {**descriptive_names(body, output.generated, scope.settings.short_name), **output.better_names}
@@ -163,8 +166,7 @@ def is_set_inside(scope: Scope, name: str) -> bool:
     """
     work = [scope.program]
     while work:
-        inner = [op.arg for op in work.pop().ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
-        for code in inner:
+        for code in made_inside(work.pop()):
             if code.co_name in COMPREHENSIONS and name in code.co_freevars:
                 program = scope.settings.structure(code)[0]
                 if any(op.kind == "STORE_CELL" and op.arg == name for op in program.ops):
@@ -179,7 +181,7 @@ def unused_locals(scope: Scope) -> List[str]:
     if sees_local_names(scope.program):
         used = {op.arg for op in scope.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(scope.code))
         found.update(set(scope.code.co_varnames) - used)
-    unset = [name for name in uncaptured_cells(scope) if _is_unset(scope, name)]
+    unset = {name for name in uncaptured_cells(scope) if _is_unset(scope, name)}
     if unset:
         found.update(op.arg for op in scope.program.ops if op.kind == "LOAD_CELL" and op.arg in unset)
     return [
@@ -189,8 +191,7 @@ def unused_locals(scope: Scope) -> List[str]:
 
 def _is_unset(scope: Scope, cell: str) -> bool:
     """Return whether nothing sets a variable: no instruction, and no caller."""
-    stores = ("STORE_CELL", "DELETE_CELL", "STORE_NAME", "DELETE_NAME")
-    is_stored = any(op.kind in stores and op.arg == cell for op in scope.program.ops)
+    is_stored = has_name(scope.program, SETS_CELL | SETS_NAME, cell)
     return not is_stored and cell not in scope.code.co_varnames and cell != "__class__"
 
 
@@ -206,14 +207,14 @@ def unset_names(scope: Scope) -> List[str]:
 
 def mentions(scope: Scope, name: str) -> bool:
     """Return whether the text mentions a free variable without a declaration."""
-    ops = scope.program.ops
-    if name == "__class__" and any(op.kind in ("LOAD_GLOBAL", "LOAD_NAME") and op.arg == "super" for op in ops):
+    program = scope.program
+    if name == "__class__" and has_name(program, READS_OF_NAMES, "super"):
         return True
-    if scope.is_namespace and any(op.kind in PUTS_ASIDE and op.arg == name for op in ops):
+    if scope.is_namespace and has_name(program, PUTS_ASIDE, name):
         return True  # by a comprehension
-    return any(op.arg == name for op in ops if op.kind in READS_OF_CELLS)
+    return has_name(program, READS_OF_CELLS, name)
 
 
 def rebinds(scope: Scope, name: str) -> bool:
     """Return whether the function assigns to a free variable."""
-    return any(op.kind in ("STORE_CELL", "DELETE_CELL") and op.arg == name for op in scope.program.ops)
+    return has_name(scope.program, SETS_CELL, name)

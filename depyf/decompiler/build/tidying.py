@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterator, List, Optional, Tuple
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import WILDCARD, flips, negate
+from depyf.decompiler.bytecode.budget import Budget
 from depyf.decompiler.syntax.provisional import AssertionErrorName, Flipped
 
 
@@ -22,12 +23,12 @@ def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
         work.append(itertools.chain.from_iterable(bodies(statement)))
 
 
-def tidy_body(body: List[s.Statement]) -> List[s.Statement]:
+def tidy_body(body: List[s.Statement], budget: Budget) -> List[s.Statement]:
     """Rewrite the body of a function as a person would write it, in place."""
     work: List[Tuple[List[s.Statement], bool]] = [(body, False)]
     while work:
         current, ends_loop = work.pop()
-        _tidy(current, ends_loop)
+        _tidy(current, ends_loop, budget)
         for statement in current:
             is_loop = isinstance(statement, (s.For, s.While, s.AsyncFor))
             at_end = ends_loop and statement is current[-1]
@@ -53,7 +54,7 @@ def bodies(statement: s.Statement) -> List[List[s.Statement]]:
     return []
 
 
-def _tidy(body: List[s.Statement], ends_loop: bool) -> None:
+def _tidy(body: List[s.Statement], ends_loop: bool, budget: Budget) -> None:
     """Rewrite the statements of one body; the else of an `if` that always leaves comes after it.
 
     `ends_loop`: at the end of the body its loop continues.
@@ -74,7 +75,7 @@ def _tidy(body: List[s.Statement], ends_loop: bool) -> None:
                 statement.body, statement.orelse = statement.orelse, statement.body
             if not statement.body:
                 statement.body.append(s.Continue() if ends_loop and position == len(body) - 1 else s.Pass())
-            if statement.orelse and position == len(body) - 1 and ends(statement.body):
+            if statement.orelse and position == len(body) - 1 and ends(statement.body, budget):
                 rest = statement.orelse
                 statement.orelse = []
                 body.extend(rest)
@@ -87,10 +88,10 @@ def _tidy(body: List[s.Statement], ends_loop: bool) -> None:
             body[position] = _assertion(statement, lambda: s.Constant(False)) or statement
         elif isinstance(statement, s.Try):
             _join_try(statement)
-            if len(statement.body) > 1 and _is_bare_return(statement.body[-1]) and ends(statement.finalbody):
+            if len(statement.body) > 1 and _is_bare_return(statement.body[-1]) and ends(statement.finalbody, budget):
                 statement.body = statement.body[:-1]  # nothing is returned: the `finally` leaves
             if statement.orelse and statement.handlers and not statement.finalbody:
-                if position == len(body) - 1 and all(ends(handler.body) for handler in statement.handlers):
+                if position == len(body) - 1 and all(ends(handler.body, budget) for handler in statement.handlers):
                     body.extend(statement.orelse)
                     statement.orelse = []
         position += 1
@@ -105,13 +106,14 @@ def _is_bare_return(statement: s.Statement) -> bool:
     return isinstance(statement, s.Return) and statement.value is None
 
 
-def ends(body: List[s.Statement]) -> bool:
+def ends(body: List[s.Statement], budget: Budget) -> bool:
     """Return whether control never reaches the end of a body."""
     while body:
+        budget.charge()  # statements at the end of each other are followed from each of them
         last = body[-1]
         if isinstance(last, (s.Return, s.Raise, s.Break, s.Continue)):
             return True
-        if isinstance(last, s.If) and last.orelse and ends(last.body):
+        if isinstance(last, s.If) and last.orelse and ends(last.body, budget):
             body = last.orelse
             continue
         return False

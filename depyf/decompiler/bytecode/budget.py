@@ -17,6 +17,10 @@ class OverBudget(Unstructured):
     """A stage would need more steps than the size of the program allows."""
 
 
+class WrittenTooOften(OverBudget):
+    """The same code objects are made into functions in too many places."""
+
+
 class Budget:
     """The steps that are left to one program."""
 

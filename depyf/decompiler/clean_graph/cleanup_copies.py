@@ -74,6 +74,7 @@ def _continuation(graph: Graph, cursor: Cursor) -> Block:
     block, position = _skip_idle(*cursor)
     if position == 0:
         return block
+    block.budget.charge(1 + len(block.ops))
     copy = _new_block(graph, block, block.regions, block.ops[position:])
     copy.depth = depth_after(block.depth, block.ops[:position])
     copy.set_term(_copied(block))
@@ -137,6 +138,7 @@ def _past_copy(graph: Graph, region: Region, target: Block) -> Optional[Block]:
         seen.add(pair)
         (original, i), (copy, j), level = pair
         while True:
+            copy.budget.charge()
             one, other = _skip_idle(original, i), _skip_idle(copy, j)
             if one != (original, i) or other != (copy, j):
                 work.append((one, other, level))
@@ -195,6 +197,7 @@ def _same_end(a: Cursor, b: Cursor) -> bool:
         (block, i), (other, j) = a, b = _skip_idle(*a), _skip_idle(*b)
         if a == b or (a, b) in seen:
             return True
+        block.budget.charge()
         seen.add((a, b))
         if block.regions != other.regions or i == len(block.ops) or j == len(other.ops):
             return False

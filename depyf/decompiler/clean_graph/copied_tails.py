@@ -22,6 +22,7 @@ Key = Tuple[Hashable, ...]
 HALVES = frozenset({"LOAD_LOCAL", "STORE_LOCAL"})
 CLEANS = frozenset({"POP", "POP_EXCEPT"})
 MOST_STEPS = 8  # of what is popped one by one
+MOST_LINES = 20  # of an expression whose copies are searched for by line
 
 
 @answered_once
@@ -73,7 +74,7 @@ def _merge_ends_of_operators(graph: Graph) -> None:
         return
     positions = _positions(graph.program)
     find_depths(graph)
-    ends = [block for block in graph.blocks if block.ops and _is_end(block)]
+    ends = _Ends(graph, positions)
     for block in drops:
         if not _drops_kept(block):
             continue  # another has become the one end
@@ -81,15 +82,47 @@ def _merge_ends_of_operators(graph: Graph) -> None:
         around = positions[block.ops[0].offset // 2]
         copies = [
             other
-            for other in ends
-            if len(other.ops) >= size
-            and _is_inside(positions[other.ops[-size].offset // 2], around)
+            for other in ends.near(size, around)
+            if _is_inside(positions[other.ops[-size].offset // 2], around)
             and all(map(_same_end, other.ops[-size:], block.ops))
             and _ends_alike(other, block)
         ]
         if len(copies) > 1:
             _lead_to_one_end(graph, copies, size)
-            ends = [other for other in ends if other.ops and _is_end(other)]
+            ends = _Ends(graph, positions, ends.blocks)
+
+
+class _Ends:
+    """The blocks that end the function or jump, by the line of one of their last ops."""
+
+    def __init__(self, graph: Graph, positions: List[Any], among: Optional[List[Block]] = None) -> None:
+        among = graph.blocks if among is None else among
+        graph.program.budget.charge(len(among) // 8)
+        self.graph = graph
+        self.blocks = [block for block in among if block.ops and _is_end(block)]
+        self.positions = positions
+        self.by_line: Dict[int, Dict[Any, List[Block]]] = {}  # number of ops at the end -> line of the first of them
+
+    def near(self, size: int, around: Tuple[Optional[int], ...]) -> List[Block]:
+        """Return the blocks whose last `size` ops begin in the lines of a place in the source, and perhaps others."""
+        first, last = around[:2]
+        if first is None or last is None or not first <= last < first + MOST_LINES:
+            self.graph.program.budget.charge(len(self.blocks) // 8)
+            return [block for block in self.blocks if len(block.ops) >= size]
+        if size not in self.by_line:
+            self.graph.program.budget.charge(len(self.blocks) // 8)
+            found: Dict[Any, List[Block]] = {}
+            for block in self.blocks:
+                if len(block.ops) >= size:
+                    found.setdefault(self.positions[block.ops[-size].offset // 2][0], []).append(block)
+            self.by_line[size] = found
+        lines = [self.by_line[size].get(line, ()) for line in range(first, last + 1)]
+        if len(lines) > 1:
+            self.graph.program.budget.charge(len(self.blocks) // 8)
+            near = {block for blocks in lines for block in blocks}
+            return [block for block in self.blocks if block in near]
+        self.graph.program.budget.charge(len(lines[0]) // 8)
+        return list(lines[0])
 
 
 def _is_end(block: Block) -> bool:
@@ -182,9 +215,10 @@ def _place(block: Block) -> Key:
             break
         popped += [op.kind for op in block.ops]
         block = block.term.target
-    kinds = [op.kind for op in block.ops]
-    while kinds and kinds[0] in CLEANS:
-        popped.append(kinds.pop(0))
+    size = next((place for place, op in enumerate(block.ops) if op.kind not in CLEANS), len(block.ops))
+    popped += [op.kind for op in block.ops[:size]]
+    block.budget.charge(1 + len(popped) // 8)
+    kinds = [op.kind for op in block.ops[size : size + 3]]
     if kinds == ["CONST", "RETURN"] and block.ops[-2].arg is None and isinstance(block.term, End):
         return *popped, "returns"
     return *popped, id(block)
@@ -234,7 +268,7 @@ def _only_returns(block: Block) -> bool:
 def _part(ops: List[Op], left: int) -> int:
     """Return how many ops at the end use nothing from before and leave so many values: as many as possible, 0 if none
     do."""
-    return next((part for part in range(len(ops), 0, -1) if _left_alone(ops[len(ops) - part :]) == left), 0)
+    return next((len(ops) - start for start, found in enumerate(_left_alone(ops)) if found == left), 0)
 
 
 def _lead_to_one_end(graph: Graph, blocks: List[Block], size: int) -> Block:
@@ -302,9 +336,9 @@ def _fitting(blocks: List[Block], size: int) -> int:
     if not is_test:
         onward = blocks[0].term
         return _part(ops, int(isinstance(onward, Jump) and _only_returns(onward.target)))
-    for part in range(size, 0, -1):
-        if _left_alone(ops[size - part :]) >= 1:  # more than one: a test inside an expression
-            return part
+    for start, found in enumerate(_left_alone(ops)):
+        if found >= 1:  # more than one: a test inside an expression
+            return size - start
     return size if all(len(block.ops) == size for block in blocks) else 0
 
 
@@ -326,12 +360,14 @@ def _ends_a_statement(op: Op) -> bool:
     return op.kind == "POP" or op.kind.startswith(("STORE_", "DELETE_"))
 
 
-def _left_alone(ops: List[Op]) -> int:
-    """Return how many values the ops leave on the stack; -1 if they use what was there before."""
-    depth = 0
-    for op in ops:
+def _left_alone(ops: List[Op]) -> List[int]:
+    """Return, from each op on, how many values all that follow leave on the stack; -1 if they use what was there."""
+    found: List[int] = []
+    left = needed = 0
+    for op in reversed(ops):
         popped, pushed = stack_effect(op)
-        if depth < depth_needed(op):
-            return -1
-        depth += pushed - popped
-    return depth
+        needed = max(depth_needed(op), needed - pushed + popped, 0)
+        left += pushed - popped
+        found.append(-1 if needed else left)
+    found.reverse()
+    return found

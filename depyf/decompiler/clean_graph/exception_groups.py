@@ -7,12 +7,12 @@ not be left by break, continue or return, so the keyword implies all that.
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, Branch, Graph, Jump, Simple, threaded
-from depyf.decompiler.flow.regions import Region
+from depyf.decompiler.flow.regions import Region, add_members
 
 # What the handler begins with, before it tests the first type. The list lies below the exception.
 SETUPS = (["PUSH_EXC_INFO", "COPY", "BUILD_LIST", "SWAP"], ["PUSH_EXC_INFO", "BUILD_LIST", "COPY"])
@@ -28,13 +28,19 @@ class _Clause(NamedTuple):
 
 def undo_exception_groups(graph: Graph, regions: List[Region]) -> None:
     """Give the handlers of `except*` the shape of those of `except`; their regions remember what they were."""
-    for region in [region for region in regions if region.kind == "except*"]:
+    groups = [region for region in regions if region.kind == "except*"]
+    members: Dict[Region, List[Block]] = {}
+    known = 0
+    for region in groups:
         clauses, after = _read(graph, region)
         for clause in clauses:
-            _rewrite_exits(graph, clause, after)
+            add_members(members, graph.blocks[known:])
+            known = len(graph.blocks)
+            _rewrite_exits(graph, clause, after, members)
             if clause.region is not None:
                 if clause.region not in regions:
                     raise Unstructured("two clauses of except* that are protected alike")
+                graph.program.budget.charge(len(regions) // 8)
                 regions.remove(clause.region)
                 for inner in regions:
                     if inner.parent is clause.region:
@@ -52,6 +58,7 @@ def _read(graph: Graph, region: Region) -> Tuple[List[_Clause], Block]:
     clauses: List[_Clause] = []
     del block.ops[: len(begins[0])]
     while True:
+        block.budget.charge()  # what no clause matched may lead back to a test
         start, block = block, _end_of_type(block)
         ops = block.ops
         term = block.term
@@ -123,8 +130,8 @@ def _region_of_body(match: Block, region: Region) -> Optional[Region]:
     return inner[0]
 
 
-def _rewrite_exits(graph: Graph, clause: _Clause, after: Block) -> None:
-    """Lead the ways out of a clause's body to what comes after the statement."""
+def _rewrite_exits(graph: Graph, clause: _Clause, after: Block, members: Dict[Region, List[Block]]) -> None:
+    """Lead the ways out of a clause's body to what comes after the statement. `members`: the blocks of each region."""
     match, region = clause.match, clause.region
     if not match.ops:
         raise Unstructured("an except* clause that neither names nor drops what it caught")
@@ -141,13 +148,13 @@ def _rewrite_exits(graph: Graph, clause: _Clause, after: Block) -> None:
         match.ops = [name]
         match.set_term(Jump(leave))
         return
-    for block in graph.blocks:
-        if region not in block.regions:
-            continue
+    inside = members.pop(region, [])
+    inside += [leave] if region in leave.regions else []
+    for block in inside:
         for target in block.successors():
             if region not in target.regions:
                 block.retarget(target, leave)
-    for block in graph.blocks:
+    for block in inside:
         if block.handler == region.number:
             block.handler = match.handler
         block.regions = tuple(around for around in block.regions if around is not region)

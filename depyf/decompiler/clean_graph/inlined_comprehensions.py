@@ -199,8 +199,11 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
 
 def _uncaptured(cells: List[str], inside: Set[Block]) -> Tuple[str, ...]:
     """Return the cells that no function made in a comprehension refers to."""
+    if not cells:
+        return ()
     made = [op.arg for block in inside for op in block.ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
-    return tuple(name for name in cells if not any(name in code.co_freevars for code in made))
+    captured = {name for code in made for name in code.co_freevars}
+    return tuple(name for name in cells if name not in captured)
 
 
 def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
@@ -208,9 +211,9 @@ def _inside(graph: Graph, opening: _Opening) -> Set[Block]:
     known: Dict[int, bool] = {-1: False, opening.handler: True}
 
     def leads_there(handler: int) -> bool:
-        path: List[int] = []
+        path: Dict[int, None] = {}
         while handler not in known and handler not in path:
-            path.append(handler)
+            path[handler] = None
             handler = graph.handler_block(handler).handler
         found = known.get(handler, False)
         known.update((step, found) for step in path)

@@ -15,6 +15,8 @@ from depyf.decompiler.flow.graph import Block, End, Graph
 from depyf.decompiler.flow.regions import Region
 from depyf.decompiler.flow.stack_depths import find_depths
 
+MOST_NESTED = 100  # CPython's compiler accepts 20 (CO_MAXBLOCKS)
+
 
 def is_cleanup(block: Block) -> bool:
     """Return whether a handler is the one under every `except` and `finally` clause, which restores the exception
@@ -42,15 +44,20 @@ def assign_regions(graph: Graph) -> List[Region]:
     entries = graph.handler_entries()
 
     check_nesting(entries)
+    known = {-1: -1}
 
     def effective(handler: int) -> int:
-        while handler >= 0:
+        path: List[int] = []
+        while handler not in known:
             block = entries[handler]
-            if isinstance(block.term, End) and (is_cleanup(block) or is_name_cleanup(block)):
-                handler = block.handler
-            else:
+            if not isinstance(block.term, End) or not (is_cleanup(block) or is_name_cleanup(block)):
+                known[handler] = handler
                 break
-        return handler
+            path.append(handler)
+            handler = block.handler
+        found = known[handler]
+        known.update(dict.fromkeys(path, found))
+        return found
 
     for number, entry in entries.items():
         if effective(number) == number:
@@ -64,6 +71,8 @@ def assign_regions(graph: Graph) -> List[Region]:
             handler = effective(regions[handler].entry.handler)
         for number in reversed(path):
             parent = chains[handler]
+            if len(parent) >= MOST_NESTED:
+                raise Unstructured(f"more than {MOST_NESTED} statements with handlers are nested")
             regions[number].parent = parent[-1] if parent else None
             chains[number] = (*parent, regions[number])
             handler = number
@@ -73,13 +82,19 @@ def assign_regions(graph: Graph) -> List[Region]:
         block.regions = chain(effective(block.handler))
     _mark_finals(graph)
 
+    counts = {-1: 0}
+
     def inside_handlers(region: Region) -> int:
         """Return how many handlers' own clean-up a region lies under: that of the clauses that it is in."""
-        count, handler = 0, region.entry.handler
-        while handler >= 0:
-            count += handler not in regions
+        path: List[int] = []
+        handler = region.entry.handler
+        while handler not in counts:
+            path.append(handler)
             handler = entries[handler].handler
-        return count
+        for number in reversed(path):
+            counts[number] = counts[handler] + (number not in regions)
+            handler = number
+        return counts[handler]
 
     # The last is undone first. A `finally` body is compared with its copies before what is inside them is changed:
     # so it comes after what is in its handler, and after what is in its copies, which lie before the handler.

@@ -15,6 +15,7 @@ def draw_returns_in(graph: Graph) -> None:
     work = [block for block in graph.blocks if isinstance(block.term, End) and block.ops]
     while work:
         block = work.pop()
+        block.budget.charge(1 + len(block.ops) // 8)
         if not block.preds or block.ops[-1].kind != "RETURN" or not made_of(block.ops, RETURNING):
             continue
         around = _common_regions(block.preds)

@@ -105,6 +105,11 @@ class Layout:
         """Return the handler of an instruction."""
         return self.handlers[index] if self.handlers else None
 
+    def unpacked(self) -> int:
+        """Return how many values all instructions make that unpack: a compiler has one that takes each of them."""
+        plain = sum([raw.arg for raw in self.instructions if raw.opname == "UNPACK_SEQUENCE"])
+        return plain + sum([(raw.arg & 255) + (raw.arg >> 8) for raw in self.instructions if raw.opname == "UNPACK_EX"])
+
     def ends(self, index: int) -> bool:
         """Return whether control does not continue with the next instruction."""
         return self.opname(index) in ENDS

@@ -175,12 +175,14 @@ class Block:
         for name in _TARGETS[type(self.term)]:
             if getattr(self.term, name) is old:
                 setattr(self.term, name, new)
+                self.budget.charge(1 + len(old.preds) // 64)
                 old.preds.remove(self)
                 new.preds.append(self)
 
     def set_term(self, term: Terminator) -> None:
         """Replace the terminator, keeping the predecessors of its targets right."""
         for target in self.successors():
+            self.budget.charge(1 + len(target.preds) // 64)
             target.preds.remove(self)
         self.term = term
         for target in self.successors():
@@ -349,5 +351,6 @@ def threaded(block: Block, finals: Optional[Dict[Block, Block]] = None) -> Block
         seen.add(block)
     final = finals.get(block, block)
     if len(seen) > 1:
+        block.budget.charge(len(seen))
         finals.update(dict.fromkeys(seen, final))
     return final

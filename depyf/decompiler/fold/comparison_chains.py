@@ -42,7 +42,7 @@ def join_chain(block: Block) -> bool:
             continue
         if not more.ops and isinstance(inner.test, Simple) and inner.test.kind == "none":
             _spell_none_test(more, inner, clean.term.target)
-        outcome = _if_first_is_false(inner.test)
+        outcome = _if_first_is_false(block, inner.test)
         if outcome is None or not equivalent(inner.true if outcome else inner.false, clean.term.target):
             continue
         link = _chain_link(more.ops)
@@ -144,12 +144,13 @@ def _spell_none_test(block: Block, term: Branch, if_false: Block) -> None:
     term.test = Simple("true", is_negated)
 
 
-def _if_first_is_false(test: Test) -> Optional[bool]:
+def _if_first_is_false(block: Block, test: Test) -> Optional[bool]:
     """Return the outcome of a test when its first operand is false, or None if that does not decide it."""
     around: List[Both] = []
     while isinstance(test, Both):
         around.append(test)
         test = test.first
+    block.budget.charge(len(around))
     if not isinstance(test, Simple) or test.kind != "true":
         return None
     outcome = test.negate

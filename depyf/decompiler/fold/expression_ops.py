@@ -20,16 +20,16 @@ STATEMENTS = frozenset({
 def effect(ops: List[Op]) -> Optional[int]:
     """Return how many values `ops` leave if they are an expression: no statement, no entry below them used."""
     depth = 0
-    previous = ""
+    previous = None
     for op in ops:
         kind = op.kind
-        if kind in STATEMENTS or (kind in STORES and not (previous == "COPY" and _copied_top(ops, op))):
+        if kind in STATEMENTS or (kind in STORES and not (previous is not None and _copies_top(previous))):
             return None
         if depth < depth_needed(op):
             return None
         popped, pushed = FIXED_EFFECTS.get(op.kind) or stack_effect(op)
         depth += pushed - popped
-        previous = kind
+        previous = op
     return depth
 
 
@@ -44,10 +44,9 @@ def reaches_below(ops: List[Op]) -> bool:
     return False
 
 
-def _copied_top(ops: List[Op], store: Op) -> bool:
-    """Return whether the op before `store` is COPY 1: together they are a walrus."""
-    before = ops[ops.index(store) - 1]
-    return before.kind == "COPY" and before.arg == 1
+def _copies_top(op: Op) -> bool:
+    """Return whether an op is COPY 1: together with a store it is a walrus."""
+    return op.kind == "COPY" and op.arg == 1
 
 
 def comparison(op: Op) -> Optional[str]:

@@ -28,7 +28,7 @@ def apply_rules(graph: Graph, expressions: bool) -> None:
         queued = set(work)
         while work:
             block = work.pop()
-            block.budget.charge()
+            block.budget.charge(1 + len(block.ops) // 32)
             queued.discard(block)
             if block.number < 0:
                 continue
@@ -38,12 +38,13 @@ def apply_rules(graph: Graph, expressions: bool) -> None:
                         break
                 else:
                     break
-                block.budget.charge()
+                block.budget.charge(1 + len(block.preds) // 8 + len(block.ops) // 32)
                 for pred in block.preds:
                     if pred not in queued:
                         queued.add(pred)
                         work.append(pred)
         if expressions:
+            graph.program.budget.charge(len(graph.blocks))
             work = [pred for block in graph.blocks for pred in spread_test(block)]
             work = work or [block for block in graph.blocks if block.number >= 0 and join_operand(block)]
     for block in graph.blocks:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from opcode import HAVE_ARGUMENT, hasconst, hasfree, hasjrel, haslocal, hasname, opmap
 from types import CodeType
-from typing import FrozenSet, Iterator, Mapping, Sequence, Tuple
+from typing import Dict, FrozenSet, Iterator, Mapping, Sequence, Tuple
 
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode.instructions import Raw, every_unit, exception_ranges
@@ -30,6 +30,9 @@ _VARIABLES = _names([*haslocal, *hasfree])
 _BARE = _names(range(HAVE_ARGUMENT))
 
 
+LONGEST_NAME = 200  # characters, as of constants
+
+
 class InstructionTexts:
     """The instructions of one code object as texts."""
 
@@ -39,6 +42,7 @@ class InstructionTexts:
         cells = tuple([name for name in code.co_cellvars if name not in code.co_varnames])
         self.variables = code.co_varnames + cells + code.co_freevars
         self.units = list(every_unit(code, RUNNING_VERSION))
+        self.constants: Dict[int, str] = {}  # index -> text
         self.problem = ""  # of the exception table
         self.targets = {_target(raw) for raw in self.units if raw.opname in _JUMPS}
         try:
@@ -57,7 +61,7 @@ class InstructionTexts:
         if opname in _BARE:
             return ""
         if opname in _CONSTANTS:
-            return stable_repr(self.code.co_consts[arg]) if arg < len(self.code.co_consts) else f"{arg} {MISSING}"
+            return self._constant(arg) if arg < len(self.code.co_consts) else f"{arg} {MISSING}"
         if opname in _ATTRIBUTES:
             return self._name(self.code.co_names, arg >> _NAME_SHIFTS.get(opname, 0))
         if opname in _TWO_LOCALS:
@@ -69,10 +73,17 @@ class InstructionTexts:
             return f"to {target}" if 0 <= target < len(self.code.co_code) else f"to {target} {MISSING}"
         return _meaning(opname, arg)
 
+    def _constant(self, index: int) -> str:
+        """Return the text of a constant, made once: it may be long, and in many instructions."""
+        if index not in self.constants:
+            self.constants[index] = stable_repr(self.code.co_consts[index])
+        return self.constants[index]
+
     def _name(self, names: Sequence[str], index: int) -> str:
         if index >= len(names):
             return f"{index} {MISSING}"
-        return self.renames.get(names[index], names[index])
+        name = self.renames.get(names[index], names[index])
+        return name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "..."
 
 
 def _target(raw: Raw) -> int:

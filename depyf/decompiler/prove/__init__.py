@@ -13,6 +13,7 @@ of assumptions stand in docs/proof.md.
 from __future__ import annotations
 
 from depyf.decompiler.prove.proof_attempts import prove
+from depyf.decompiler.prove.symbolic_machine import TOO_MUCH_WORK
 from depyf.decompiler.prove.verdict import Assumption, Divergence, Grade, Verdict
 
-__all__ = ["Assumption", "Divergence", "Grade", "Verdict", "prove"]
+__all__ = ["TOO_MUCH_WORK", "Assumption", "Divergence", "Grade", "Verdict", "prove"]

@@ -23,11 +23,13 @@ from depyf.decompiler.prove.joins import Joins
 from depyf.decompiler.prove.machine_state import Event, Pair, Side
 from depyf.decompiler.prove.operations import SPECIAL
 from depyf.decompiler.prove.releases import at_end, unwound
-from depyf.decompiler.prove.symbolic_machine import Machine, Unsupported
+from depyf.decompiler.prove.symbolic_machine import TOO_MUCH_WORK, Machine, Unsupported
 from depyf.decompiler.prove.terms import BOOL, NOT, UNBOUND, Terms
 from depyf.decompiler.prove.verdict import Assumption, Divergence
 
 Place = Tuple[int, int]
+SMALL = 16  # entries of a state that is copied in one step
+MOST_ENTRIES = 3_000_000  # of all states that are kept: 100 to 300 MB
 _FOR_ITER, _GET_ITER = ("FOR_ITER",), ("GET_ITER", None)
 
 
@@ -56,6 +58,9 @@ class Bisimulation:
         self.correspondence = Correspondence(terms, same_code, by_value)
         self.joins = Joins(self.machine, self.correspondence)
         self.stored: Dict[Place, Pair] = {}
+        self.entries = (
+            0  # of the states stored and of those to be followed: names, stack entries, facts, elements of containers
+        )
         self.queue: List[Place] = []
         self.queued: Set[Place] = set()
         self.matched: Set[Place] = set()  # offsets of matched events
@@ -65,24 +70,47 @@ class Bisimulation:
         """The assumptions made so far."""
         return self.correspondence.assumed
 
+    def charge(self, steps: int) -> None:
+        """Count steps of the proof; raise Unsupported when there are none left."""
+        self.steps_left -= steps
+        if self.steps_left < 0:
+            raise Unsupported(TOO_MUCH_WORK)
+
+    def copied(self, pair: Pair) -> Pair:
+        """Return an independent copy, which large states are charged for."""
+        self.charge(pair.size() // SMALL)
+        return pair.copy()
+
+    def fork(self, forks: List[Pair], pair: Pair) -> None:
+        """Put a state aside that will be followed later."""
+        self.keep(pair.size())
+        forks.append(pair)
+
+    def keep(self, entries: int) -> None:
+        """Count the entries of states that are kept; raise Unsupported when they would need too much memory."""
+        self.entries += entries
+        if self.entries > MOST_ENTRIES:
+            raise Unsupported(TOO_MUCH_WORK)
+
     def run(self, start: Pair) -> None:
         """Relate the two codes from their entries; raise Diverged or Unsupported if that fails."""
         self.explore(start, None)
         while self.queue:
             place = heapq.heappop(self.queue)
             self.queued.discard(place)
-            self.explore(self.stored[place].copy(), place)
+            self.explore(self.copied(self.stored[place]), place)
 
     def explore(self, pair: Pair, at: Place | None) -> None:
         """Follow all paths from `pair` to stored places; `at` is the place where `pair` itself is stored."""
         forks: List[Pair] = [pair]
         machine, plan_a, plan_b = self.machine, self.plan_a, self.plan_b
         while forks:
-            current: Pair | None = forks.pop()
+            following = forks.pop()
+            if following is not pair:
+                self.entries -= following.size()
+            current: Pair | None = following
             while current is not None:
-                self.steps_left -= 1
-                if self.steps_left < 0:
-                    raise Unsupported("too much work")
+                self.charge(1)
                 event_a = machine.advance(plan_a, current.a, current)
                 event_b = machine.advance(plan_b, current.b, current)
                 if event_a and event_b:
@@ -104,9 +132,9 @@ class Bisimulation:
                 return None
             self.matched.add((self.plan_a.offsets[a.pc], self.plan_b.offsets[b.pc]))
         term = b.event if event_a else a.event
-        other = pair.copy()
+        other = self.copied(pair)
         other.facts[term] = False
-        forks.append(other)
+        self.fork(forks, other)
         pair.facts[term] = True
         return pair
 
@@ -116,7 +144,7 @@ class Bisimulation:
         pair.a.settle()
         pair.b.settle()
         if old is None:
-            pair = pair.copy()
+            pair = self.copied(pair)
             self.joins.prune(pair)
         elif self.joins.covers(old, pair):
             return
@@ -126,6 +154,9 @@ class Bisimulation:
         pair.crossed = False
         pair.handled = None
         self.stored[place] = pair
+        size = pair.size()
+        self.charge(size // SMALL)
+        self.keep(size - (old.size() if old is not None else 0))
         if place not in self.queued:
             self.queued.add(place)
             heapq.heappush(self.queue, place)
@@ -220,11 +251,11 @@ class Bisimulation:
         elif mode == BOUND:
             pair.facts[-a.resolve(operands[0])] = True
         elif mode == ITERATE:
-            done = pair.copy()
+            done = self.copied(pair)
             for side, plan in ((done.a, self.plan_a), (done.b, self.plan_b)):
                 side.stack.pop()
                 side.pc = plan.targets[side.pc]
-            forks.append(done)
+            self.fork(forks, done)
             item = terms.symbol(0, ("item", self.plan_a.offsets[a.pc]))
             a.stack.append(item)
             b.stack.append(item)
@@ -245,7 +276,7 @@ class Bisimulation:
         a.touched = b.touched = False
         pair.handled = now
         exception = self.terms.symbol(0, ("exception", self.plan_a.offsets[a.pc]))
-        raised = pair.copy()
+        raised = self.copied(pair)
         raised.handled = None
         for side, handler, plan in ((raised.a, handler_a, self.plan_a), (raised.b, handler_b, self.plan_b)):
             if handler is None:

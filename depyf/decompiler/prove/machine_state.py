@@ -155,6 +155,15 @@ class Pair:
         self.partners: Dict[int, int] = {}  # a's reference -> b's and back, one to one
         self.equal_at = (0, 0)
 
+    def size(self) -> int:
+        """Return how many entries the state has, roughly."""
+        a, b = self.a, self.b
+        size = len(a.locals) + len(b.locals) + len(a.stack) + len(b.stack) + len(self.facts) + len(a.captured)
+        if a.temps or b.temps or a.heap or b.heap:
+            size += len(a.temps) + len(b.temps)
+            size += sum([1 + len(one.items) for heap in (a.heap, b.heap) for one in heap.values()])
+        return size
+
     def copy(self) -> Pair:
         """Return an independent copy."""
         other = Pair(self.a.copy(), self.b.copy())

@@ -12,6 +12,7 @@ from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import Program, parameters
+from depyf.decompiler.bytecode.nested_code import too_nested
 from depyf.decompiler.clean_program.self_stores import self_stores, without_self_stores
 from depyf.decompiler.decode import decode, problem, verified
 from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
@@ -21,7 +22,7 @@ from depyf.decompiler.prove.large_displays import filled_one_by_one
 from depyf.decompiler.prove.machine_state import Pair
 from depyf.decompiler.prove.operations import SPECIAL
 from depyf.decompiler.prove.signatures import identical, same_operations, signature_difference
-from depyf.decompiler.prove.symbolic_machine import Unsupported
+from depyf.decompiler.prove.symbolic_machine import TOO_MUCH_WORK, Unsupported
 from depyf.decompiler.prove.terms import Terms
 from depyf.decompiler.prove.verdict import Assumption, Divergence, Grade, Verdict
 
@@ -46,6 +47,9 @@ def prove(
     an assumption. `program_a` saves decoding `a` again. `is_compiled`: CPython's compiler made `b`, and the code inside
     it that `a` does not have. Never raises for code that it cannot handle: the grade is UNPROVED then.
     """
+    why = too_nested(a) or too_nested(b)
+    if why is not None:
+        return Verdict(Grade.UNPROVED, reason=why)
     proof = Proof(constant_globals, frozenset(own_names), own_names_inside, drops_self_stores, is_compiled)
     return proof.verdict(a, b, program_a, nested=False)
 
@@ -123,7 +127,7 @@ class Proof:
             tries.reverse()
         for constant_now, assumed_now in tries:
             found = self._attempt(a, b, own_names, constant_now, assumed_now)
-            if found.holds:
+            if found.holds or found.reason == TOO_MUCH_WORK:
                 return found
             if constant_now is not None:
                 failure = found  # this attempt gets further, so report its failure
@@ -140,10 +144,10 @@ class Proof:
         invented = _invents(a, own_names) or _invents_beside(a, b)
         if not invented:
             found = self._run(a, b, own_names, constant, given, exact=True)
-            if found.holds:
+            if found.holds or found.reason == TOO_MUCH_WORK:
                 return found
         found = self._run(a, b, own_names, constant, given)
-        if not found.holds and _makes_tuples(a) and _makes_tuples(b):
+        if not found.holds and found.reason != TOO_MUCH_WORK and _makes_tuples(a) and _makes_tuples(b):
             by_value = (*given, Assumption.TUPLES_BY_VALUE)
             found = self._run(a, b, own_names, constant, by_value, by_value=True)
         return _with_releases(found, invented, a, b) if found.holds else found

@@ -67,6 +67,9 @@ _SAME_AS_OP: Dict[Any, Tuple[Any, ...]] = {
 Special = Callable[["Machine", Plan, Side, Pair], int]
 
 
+TOO_MUCH_WORK = "too much work"  # for the budget of the proof
+
+
 class Unsupported(Exception):
     """The proof cannot continue, and why. Never means that the codes are the same."""
 
@@ -206,7 +209,7 @@ class Machine:
         """Count a jump and raise Unsupported when the budget is spent, so that silent loops end."""
         self.jumps_left -= 1
         if self.jumps_left < 0:
-            raise Unsupported("too much work")
+            raise Unsupported(TOO_MUCH_WORK)
 
     def read_shared(self, side: Side, pair: Pair, name: str) -> int:
         """Return the value of a global or of a shared cell: one symbol until the next event."""

@@ -60,6 +60,7 @@ class Dominance:
     def loop_of(self, block: Block) -> Optional[Block]:
         """Return the header of the innermost loop that a block is in, or leads out of without a way back."""
         while block not in self._innermost:
+            block.budget.charge()
             above = self.idom[block]
             if above is block:
                 return None
@@ -82,6 +83,7 @@ class Dominance:
             while work:
                 block = work.pop()
                 if block not in inside:
+                    block.budget.charge(1 + len(block.preds) // 8)
                     inside.add(block)
                     work.extend(pred for pred in block.preds if pred in self.index)
             self.loops[header] = inside
@@ -104,6 +106,7 @@ def immediate_dominators(entry: Block, edges: Dict[Block, List[Block]]) -> Dict[
         above[this] = parent[this]
     for this in range(1, len(order)):
         while parent[this] > semi[this]:
+            entry.budget.charge()  # hostile graphs take quadratic time
             parent[this] = parent[parent[this]]
     return {block: order[parent[position]] for position, block in enumerate(order)}
 

@@ -77,6 +77,7 @@ def clause_ends(start: Block) -> Iterator[Tuple[Block, int]]:
         block, level = work.pop()
         if (block, level) in seen:
             continue
+        block.budget.charge(1 + len(block.ops) // 32)  # handlers in a loop are deeper at each turn
         seen.add((block, level))
         for position, op in enumerate(block.ops):
             if op.kind == "POP_EXCEPT":

@@ -17,6 +17,7 @@ from depyf.decompiler.flow.regions import Region
 
 # What a stack entry is: the iterator of the loop with this header, the exception state of this region's handler.
 Entry = Union[None, Block, Region]
+MOST_OPEN = 100  # CPython's compiler accepts 20 (CO_MAXBLOCKS)
 _MOVES = frozenset({"SWAP", "COPY", "POP", "POP_EXCEPT"})
 
 
@@ -33,6 +34,8 @@ def find_open_statements(graph: Graph) -> None:
         block.depth = len(entries)
         block.handlers = tuple(entry for entry in entries if isinstance(entry, Region))
         block.loops = tuple(entry for entry in entries if isinstance(entry, Block))
+        if len(block.handlers) + len(block.loops) > MOST_OPEN:
+            raise Unstructured(f"more than {MOST_OPEN} loops and handlers are nested")
         _walk(graph, block, entries)
         term = block.term
         if isinstance(term, Branch) or (isinstance(term, Case) and not term.keeps):

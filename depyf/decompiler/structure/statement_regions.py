@@ -167,6 +167,7 @@ class _Structurer:
             if block in self.placed and not self.may_be_copied(block, block):
                 raise Unstructured("a block is needed in two places")
             self.placed.add(block)
+            block.budget.charge(1 + len(block.ops) // 8)  # a short one may be written again and again
             out.items.extend(block.ops)
             term = block.term
             if isinstance(term, Jump):
@@ -267,6 +268,7 @@ class _Structurer:
         """
         chain = [block]
         while isinstance(term.otherwise.term, Case) and term.keeps and not term.otherwise.ops:
+            block.budget.charge()
             self.placed.add(term.otherwise)
             chain.append(term.otherwise)
             term = term.otherwise.term
@@ -363,6 +365,7 @@ class _Structurer:
 
         Code that can only be reached from inside counts as part of the loop, even if it never goes back.
         """
+        header.budget.charge(len(inside))
         owned = set(inside)
         is_for = isinstance(header.term, ForIter)
         index = self.dominance.index
@@ -378,6 +381,7 @@ class _Structurer:
             if block in outside or (is_for and 0 <= block.depth < header.depth):
                 continue  # where the sequence around continues, or the iterator is gone
             owned.add(block)
+            block.budget.charge()
             work.extend(self.dominance.children[block])
         found: Set[Block] = set()
         for block in owned:

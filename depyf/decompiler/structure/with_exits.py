@@ -66,6 +66,7 @@ def _names() -> List[str]:
 def _elsewhere(graph: Graph, region: Region, target: Block) -> Optional[Block]:
     """Return the one place that the region is left for, other than where a swallowed exception leads."""
     found: List[Block] = []
+    graph.program.budget.charge(len(graph.blocks) // 8)
     for block in graph.blocks:
         if block.number < 0 or region not in block.regions or region in block.handlers:
             continue
@@ -81,6 +82,7 @@ def _only_leaves(block: Block) -> bool:
     """Return whether a block does nothing on its way out of the function, or out of all that is around: that is
     `break`."""
     while all(op.kind in SILENT for op in block.ops):
+        block.budget.charge()  # an endless loop never leaves
         if isinstance(block.term, End):
             return True
         if not isinstance(block.term, Jump):
@@ -111,6 +113,7 @@ def _flagged(graph: Graph, region: Region, target: Block, elsewhere: Block, name
         block.retarget(elsewhere, sets)
     for block in list(target.preds):
         block.retarget(target, test)
+    graph.program.budget.charge(len(graph.blocks) // 8)
     for block in [block for block in graph.blocks if region in block.regions]:
         for after in block.successors():
             if region not in after.regions and after is not test and _are_alike(after, target):

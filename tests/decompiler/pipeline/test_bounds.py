@@ -17,6 +17,7 @@ from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode import decode
 from depyf.decompiler.decode.instructions import OPCODE_TABLES, exception_ranges, raw_instructions, read_exception_table
+from depyf.decompiler.prove import TOO_MUCH_WORK, bisimulation, prove
 
 LOOP = function_code("def f(a):\n for b in a:\n  g(b)\n return a")
 TRY = function_code("def f(a):\n try:\n  a()\n finally:\n  try:\n   g()\n  except E:\n   h()")
@@ -148,6 +149,92 @@ def test_functions_nested_without_end_get_an_answer() -> None:
         inner = outer.replace(co_consts=tuple(inner if isinstance(c, CodeType) else c for c in outer.co_consts))
     result = decompile_frame(inner)
     assert "functions are nested" in result.source and not result.bugs
+
+
+MAKES_TWO = function_code("def f(a):\n def f(b): return b\n def f(b): return -b\n return f")
+
+
+def test_functions_that_share_their_code_at_every_level_get_an_answer() -> None:
+    inner = MAKES_TWO
+    for _ in range(40):
+        inner = MAKES_TWO.replace(co_consts=tuple(inner if isinstance(c, CodeType) else c for c in MAKES_TWO.co_consts))
+    result = decompile_frame(inner)
+    assert "share their code too often" in result.source and not result.bugs
+    assert prove(inner, inner.replace(co_name="other")).reason.endswith("share their code too often")
+
+
+def test_functions_made_of_one_constant_in_many_places_get_an_answer() -> None:
+    (load, other) = [
+        raw
+        for raw in raw_instructions(MAKES_TWO, RUNNING_VERSION)
+        if raw.opname == "LOAD_CONST" and isinstance(MAKES_TWO.co_consts[raw.arg], CodeType)
+    ]
+    data = bytearray(MAKES_TWO.co_code)
+    data[other.offset + 1] = load.arg
+    twice = inner = MAKES_TWO.replace(co_code=bytes(data))
+    for _ in range(40):
+        consts = list(twice.co_consts)
+        consts[load.arg], consts[other.arg] = inner, None
+        inner = twice.replace(co_consts=tuple(consts))
+    result = decompile_frame(inner)
+    assert "made in too many places" in result.source and not result.bugs
+
+
+def test_a_long_constant_in_many_places_gets_a_short_listing() -> None:
+    code = function_code("def f(a):\n" + " a = 'x'\n" * 300 + " return a")
+    long = code.replace(co_consts=tuple("\n" * 200_000 if const == "x" else const for const in code.co_consts))
+    result = decompile_frame(long)
+    assert "more steps than" in result.source and len(result.source) < 200_000 and not result.bugs
+
+
+def test_a_long_constant_in_one_place_is_proved() -> None:
+    assert decompile_frame(function_code(f"def f(a): return a + {'x' * 500_000!r}")).proved
+
+
+def test_a_long_name_in_many_places_gets_a_short_listing() -> None:
+    code = function_code("def f():\n" + " g()\n" * 300)
+    result = decompile_frame(code.replace(co_names=("g" * 200_000,)))
+    assert "more steps than" in result.source and len(result.source) < 500_000 and not result.bugs
+
+
+@pytest.mark.skipif(RUNNING_VERSION < (3, 11), reason="except* came with 3.11")
+def test_tests_of_an_exception_group_that_lead_back_to_each_other_get_an_answer() -> None:
+    code = function_code("def f(a):\n try:\n  a()\n except* E:\n  a.b\n except* E:\n  a.b")
+    raws = raw_instructions(code, RUNNING_VERSION)
+    first, second = [index for index, raw in enumerate(raws) if raw.opname == "CHECK_EG_MATCH"]
+    (load,) = [raw for raw in raws[second - 1 : second]]
+    # What the second clause does not match is tested again, without end.
+    miss = next(raw for raw in raws[second:] if raw.opname == "POP_TOP" and raw.start > raws[second + 2].after)
+    assert load.opname == "LOAD_GLOBAL" and miss.opname == "POP_TOP" and first < second
+    for raw in raws[second:]:
+        if raw.opname != "POP_TOP":
+            continue
+        data = bytearray(code.co_code)
+        back = (raw.after + 2 - load.start) // 2
+        data[raw.after : raw.after + 2] = bytes([opmap["JUMP_BACKWARD"], back & 255])
+        assert not decompile_frame(code.replace(co_code=bytes(data))).bugs
+
+
+def test_a_with_block_that_never_ends_gets_an_answer() -> None:
+    code = function_code("def f(a, b):\n with a:\n  with b:\n   while True: pass\n  a()\n return b")
+    assert not decompile_frame(code).bugs
+
+
+def test_more_values_than_any_instruction_takes_are_not_unpacked() -> None:
+    code = function_code("def f(a):\n b, c = a\n raise b")
+    (unpack,) = [raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == "UNPACK_SEQUENCE"]
+    wide = bytes([opmap["EXTENDED_ARG"], 1]) + code.co_code[unpack.start : unpack.after]
+    data = code.co_code[: unpack.start] + wide + code.co_code[unpack.after :]
+    result = decompile_frame(code.replace(co_code=data, co_stacksize=5000))
+    assert "more than the code could use" in result.source
+
+
+def test_a_proof_ends_when_the_states_of_its_places_need_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = function_code("def f(a):\n b = a()\n while a:\n  b = a.b\n return b")
+    other = function_code("def f(a):\n b = a()\n while True:\n  if not a: break\n  b = a.b\n return b")
+    assert prove(one, other).holds
+    monkeypatch.setattr(bisimulation, "MOST_ENTRIES", 1)
+    assert prove(one, other).reason == TOO_MUCH_WORK
 
 
 def test_an_expression_nested_without_end_gets_an_answer() -> None:
