@@ -126,7 +126,12 @@ def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
     for one in every:
         place = one.location and (one.location.file, one.location.line)
         found.setdefault((place, one.causes[0]), []).append(one)
-    return list(found.values())
+    return sorted(found.values(), key=_is_in_library)  # the program's own first
+
+
+def _is_in_library(same: Sequence[GraphBreak]) -> bool:
+    location = same[0].location
+    return location is not None and has_library_path(location.file)
 
 
 def _breaks(record: SessionRecord) -> List[Block]:
@@ -209,9 +214,7 @@ def _asked(failed: FailedGuard) -> str:
         return ""
     asked = f"; asked for by {place_of(failed.location)}"
     own = [call for call in failed.stack if _is_own(call.file)]
-    if not own or _is_own(failed.location.file):
-        return asked
-    return f"{asked}, reached from {place_of(own[-1])}"
+    return f"{asked}, reached from {place_of(own[-1])}" if own else asked
 
 
 def _is_own(file: str) -> bool:

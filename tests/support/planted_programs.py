@@ -645,7 +645,7 @@ def main(compile):
     with Mode():
         c(torch.ones(3))
 """,
-        ("0/0 needs the torch function modes that were active",),
+        ("0/0 needs the torch function modes that it was compiled under: none, now ",),
         ("___check",),
     ),
     "subclass_metadata": Planted(
@@ -1148,5 +1148,156 @@ def main(compile):
     model(torch.ones(3))
 """,
         ("builtin operator `print`", "reached from {here}:13"),
+    ),
+    "device": Planted(
+        """\
+import torch
+
+def f(x):
+    return x.sin()  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    c(torch.ones(3, device="meta"))
+""",
+        ("0/0 needs x.device == torch.device('cpu'), now meta",),
+        ('dispatch keys',),
+    ),
+    "device_context": Planted(
+        """\
+import torch
+
+def f(x):
+    return x.sin()
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    with torch.device("meta"):
+        c(torch.ones(3, device="cpu"))
+""",
+        ("0/0 needs the torch function modes that it was compiled under: none, now torch.device('meta')",),
+    ),
+    "enum_member": Planted(
+        """\
+import enum
+import torch
+
+class Mode(enum.Enum):
+    FAST = 1
+    SLOW = 2
+
+def f(x, mode):
+    return x * 2 if mode is Mode.FAST else x * 3  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), Mode.FAST)
+    c(torch.ones(3), Mode.SLOW)
+""",
+        ('Mode.FAST, now ', 'Mode.SLOW; asked for by'),
+    ),
+    "inference_mode": Planted(
+        """\
+import torch
+
+def f(x):
+    return x.sin()
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    with torch.inference_mode():
+        c(torch.ones(3))
+""",
+        ('0/0 needs torch.is_grad_enabled() is True, now False, in torch.inference_mode()',),
+    ),
+    "sizes_that_were_equal": Planted(
+        """\
+import torch
+
+def f(x, y):
+    return x.sum() * y.shape[0]  # planted
+
+def main(compile):
+    c = compile(f, dynamic=True)
+    c(torch.ones(6), torch.ones(6))
+    c(torch.ones(6), torch.ones(8))
+""",
+        ('now y.size()[0] is 8, x.size()[0] is 6',),
+    ),
+    "one_tensor_twice": Planted(
+        """\
+import torch
+
+def f(x, y):
+    return x * 2 + y  # planted
+
+def main(compile):
+    c = compile(f)
+    t = torch.ones(3)
+    c(t, t)
+    c(torch.ones(3), torch.ones(3))
+""",
+        ('0/0 needs x and y to be one object, now two objects',),
+    ),
+    "size_used_in_a_library": Planted(
+        """\
+import torch
+
+class Block(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = torch.nn.Linear(width, width)
+    def forward(self, x):
+        return self.linear(x).relu()  # planted
+
+def main(compile):
+    for width in (4, 8):
+        block = Block(width)
+        block.compile(backend="eager")
+        block(torch.ones(2, width))
+""",
+        ('0/0 needs x.size(1) == 4, now 8', 'nn/modules/linear.py'),
+    ),
+    "backend_raises": Planted(
+        """\
+import torch
+
+def backend(graph, inputs):
+    raise ValueError("no such kernel")  # planted
+
+def f(x):
+    return x * 2
+
+def main(compile):
+    try:
+        torch.compile(f, backend=backend)(torch.ones(3))
+    except Exception:
+        pass
+""",
+        ('BackendCompilerFailed', 'ValueError: no such kernel'),
+    ),
+    "threads": Planted(
+        """\
+import threading
+import torch
+
+def f(x):
+    return x * 2
+
+def main(compile):
+    c = compile(f)
+    barrier = threading.Barrier(2)
+    def call():
+        barrier.wait()
+        c(torch.ones(3))
+    threads = [threading.Thread(target=call) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+""",
+        (),
+        ('Unexpected recompilation',),
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Tuple
 
@@ -16,6 +16,7 @@ from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.guards.compiled_values import CompiledValues
 from depyf.torch_hooks.guards.failed_guards import Failure
 from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.code_owners import is_in_torch
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
 
 
@@ -131,6 +132,18 @@ def interruption() -> str:
     """Return the name of the exception that passes now, if it is one that ends programs: torch reports no failure."""
     passing = sys.exc_info()[1]
     return type(passing).__name__ if passing is not None and not isinstance(passing, Exception) else ""
+
+
+def place_in_backend() -> Location | None:
+    """Return the line of the program at which a backend raised the exception that passes now, if one did."""
+    traceback = getattr(getattr(sys.exc_info()[1], "inner_exception", None), "__traceback__", None)
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_in_torch(code.co_filename):
+            found = Location(code.co_filename, traceback.tb_lineno, code.co_name)
+        traceback = traceback.tb_next
+    return None if found is None else replace(found, code=linecache.getline(found.file, found.line).strip())
 
 
 def failure_in(metrics: Dict[str, Any]) -> Tuple[str, str] | None:

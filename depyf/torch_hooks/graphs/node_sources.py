@@ -59,6 +59,23 @@ def sources_of(graph_module: Any) -> Tuple[NodeSource, ...]:
     return tuple([NodeSource(calls, tuple(found)) for calls, found in names.items() if calls])
 
 
+def first_uses(graph_module: Any) -> Dict[str, str]:
+    """Return the stack of the first node that uses an input, as torch prints it, by torch's name for the input.
+
+    Parameters of modules are left out: there may be thousands, and the line that uses one is no news.
+    """
+    found: Dict[str, str] = {}
+    for node in graph_module.graph.nodes:
+        if node.op != "placeholder":
+            continue
+        name = getattr(getattr(node.meta.get("grapharg"), "source", None), "name", None)
+        name = name() if callable(name) else name
+        stacks = [user.meta.get("stack_trace") for user in node.users]
+        if isinstance(name, str) and "_parameters" not in name and stacks and isinstance(stacks[0], str):
+            found[name] = stacks[0]
+    return found
+
+
 def _graphs_in(graph_module: Any, prefix: str) -> Iterator[Tuple[str, Any]]:
     """Yield the nodes of a graph, and of the graphs inside it, each with the prefix of their names."""
     yield prefix, graph_module.graph.nodes

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Dict, Sequence, Tuple
 
 from depyf.torch_hooks.guards.frame_values import Variables, describe, keys_of
+from depyf.torch_hooks.internals import private_hooks
 
 _MOST_VARIABLES = 200
 _MOST_NAMED = 6  # keys that are named
@@ -22,25 +24,43 @@ class CompiledValues:
     """Facts about the variables of one frame, by name."""
 
     keys: Dict[str, Tuple[str, ...]] = field(default_factory=dict)  # of dictionaries, as they are written
-    functions: Dict[str, str] = field(default_factory=dict)  # what names a function: described
+    objects: Dict[str, str] = field(default_factory=dict)  # of functions and members of enums: described
     metadata: Dict[str, Dict[str, str]] = field(default_factory=dict)  # plain attributes of tensor subclasses
+    modes: Tuple[str, ...] = ()  # the torch function modes that were active
+    uses: Dict[str, str] = field(default_factory=dict)  # the stack, as torch prints it, of what uses a value first
 
 
 def values_in(variables: Variables) -> CompiledValues:
     """Return the facts about the variables of a frame."""
-    found = CompiledValues()
+    found = CompiledValues(modes=active_modes())
     for name, value in list(variables.local.items())[:_MOST_VARIABLES]:
         if type(value) is dict:
             keys = keys_of(value)
             if keys is not None:
                 found.keys[name] = keys
-        elif type(value) in (FunctionType, BuiltinFunctionType):
-            found.functions[name] = describe(value)
+        elif type(value) in (FunctionType, BuiltinFunctionType) or issubclass(type(value), Enum):
+            found.objects[name] = describe(value)
         else:
             metadata = metadata_of(value)
             if metadata:
                 found.metadata[name] = metadata
     return found
+
+
+def active_modes() -> Tuple[str, ...]:
+    """Return the torch function modes that are active for the frame, described.
+
+    When it traces, Dynamo has set them aside.
+    """
+    aside = getattr(private_hooks.find("modes_set_aside"), "stack", None) or ()
+    current = private_hooks.find("current_modes")
+    return tuple(describe_mode(mode) for mode in [*aside, *(current() if current is not None else ())])
+
+
+def describe_mode(mode: Any) -> str:
+    """Describe a torch function mode: that of `with torch.device("meta")` by its device."""
+    name = describe(type(mode))
+    return f"torch.device({str(mode.device)!r})" if name == "torch.utils._device.DeviceContext" else name
 
 
 def metadata_of(value: Any) -> Dict[str, str]:

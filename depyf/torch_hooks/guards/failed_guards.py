@@ -11,20 +11,25 @@ from typing import Callable, Dict, Sequence, Tuple
 
 from depyf.record.guard_conditions import TensorTest, TorchState, TypeTest
 from depyf.record.records import FailedGuard, GuardRecord, Location
+from depyf.record.stack_text import read_stack
 from depyf.record.vocabulary import FITS_NOW, TORCH_WORDS
 from depyf.text.lines import shortened
 from depyf.torch_hooks.guards.compiled_values import CompiledValues, key_difference
 from depyf.torch_hooks.guards.frame_values import Variables
 from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD
 from depyf.torch_hooks.guards.mismatches import (
+    DISPATCH_KEYS,
+    EXPRESSION,
     IDENTITY,
     LENGTH,
     METADATA,
+    MODES,
     TORCH_STATE,
     TYPE,
     Mismatch,
     of_switches,
     read_mismatch,
+    words_of_modes,
 )
 from depyf.torch_hooks.guards.origins import Bound, Origin, origins_in, split_range
 from depyf.torch_hooks.guards.recompile_reasons import Cause, Reason
@@ -112,11 +117,11 @@ def _completed(failure: Failure, guards: Sequence[GuardRecord], values: Compiled
     complete = _COMPLETED.get(mismatch.aspect)
     if complete is not None:
         failure = replace(failure, mismatch=complete(mismatch, guards, values))
-        return _with_line(failure, _first_guard_on(mismatch.subject, guards))
+        return _with_calls(_with_line(failure, _first_guard_on(mismatch.subject, guards)), values)
     guard = _guard_on(mismatch.subject, guards) if mismatch.is_of_tensor else None
     if guard is None:
-        return failure
-    failure = _with_line(failure, guard)
+        return _with_calls(failure, values)
+    failure = _with_calls(_with_line(failure, guard), values)
     if mismatch.aspect == TYPE and isinstance(guard.test, (TensorTest, TypeTest)):
         failure = replace(failure, mismatch=replace(mismatch, expected=guard.test.type_name))
     return failure
@@ -127,6 +132,16 @@ def _with_line(failure: Failure, guard: GuardRecord | None) -> Failure:
     if guard is None or failure.origin.location is not None:
         return failure
     return replace(failure, origin=failure.origin._replace(location=guard.location))
+
+
+def _with_calls(failure: Failure, values: CompiledValues) -> Failure:
+    """Add the calls that led to the line where torch names none: those to the first use of the value."""
+    stack = values.uses.get(failure.mismatch.subject, "")
+    if failure.calls or failure.origin.location is None or not stack:
+        return failure
+    place = failure.origin.location
+    calls = read_stack(stack)
+    return replace(failure, calls=tuple(call for call in calls if (call.file, call.line) != (place.file, place.line)))
 
 
 def _first_guard_on(subject: str, guards: Sequence[GuardRecord]) -> GuardRecord | None:
@@ -162,7 +177,7 @@ def _guarded_keys(subject: str, guards: Sequence[GuardRecord]) -> Tuple[str, ...
 
 def _object_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: CompiledValues) -> Mismatch:
     name, _, attribute = mismatch.subject.partition(".")
-    known = values.functions.get(name, "")
+    known = values.objects.get(name, "")
     if not known or attribute not in ("", "__code__"):
         return mismatch
     return replace(mismatch, expected=f"the code of {known}" if attribute else known)
@@ -179,9 +194,26 @@ def _metadata_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: Co
     return replace(mismatch, subject=changed[0][0].partition(".")[0], expected=then, actual=now)
 
 
+def _device_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: CompiledValues) -> Mismatch:
+    """Name the device instead of the dispatch keys where it is another one."""
+    guard = _guard_on(mismatch.subject, guards)
+    now = dict(mismatch.parts).get(f"{mismatch.subject}.device", "")
+    then = guard.test.expected.device if guard is not None and isinstance(guard.test, TensorTest) else ""
+    if not now or not then or now == then:
+        return mismatch
+    text = f"{mismatch.subject}.device == torch.device({then!r})"
+    return Mismatch(EXPRESSION, mismatch.subject, then, now, text)
+
+
+def _modes_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: CompiledValues) -> Mismatch:
+    return replace(mismatch, expected=words_of_modes(values.modes))
+
+
 _COMPLETED: Dict[str, Callable[[Mismatch, Sequence[GuardRecord], CompiledValues], Mismatch]] = {
     TORCH_STATE: _state_then,
     LENGTH: _keys_then,
+    DISPATCH_KEYS: _device_then,
+    MODES: _modes_then,
     IDENTITY: _object_then,
     METADATA: _metadata_then,
 }

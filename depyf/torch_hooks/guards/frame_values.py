@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections import OrderedDict, deque
 from contextlib import nullcontext
 from dataclasses import dataclass
+from enum import Enum
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Callable, ContextManager, Dict, Mapping, Tuple
 
@@ -203,13 +205,15 @@ def describe(value: Any) -> str:
         return _tensor(value)
     if type(value) in _DESCRIBED:
         return _DESCRIBED[type(value)](value)
+    if issubclass(type(value), Enum):
+        return f"{describe(type(value))}.{object.__getattribute__(value, '__dict__').get('_name_', '')}"
     if issubclass(type(value), type):
         home = vars(value).get("__module__", "builtins")
         home = home if type(home) is str else "builtins"  # a type in C may have an attribute of that name
         name = str(type.__dict__["__qualname__"].__get__(value))
         return name if home in ("builtins", "__main__") else f"{home}.{name}"
-    if type(value) in _CONTAINERS:
-        return f"a {type(value).__name__} of {len(value)}"
+    if type(value) in _CONTAINERS or type(value) in (OrderedDict, deque):
+        return f"{'an' if type(value) is OrderedDict else 'a'} {type(value).__name__} of {len(value)}"
     if _is_shape(value):
         return repr(tuple(value))
     if str(type(value)) in ("<class 'torch.dtype'>", "<class 'torch.device'>"):

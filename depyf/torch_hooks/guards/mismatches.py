@@ -14,7 +14,7 @@ from typing import Callable, Tuple
 
 from depyf.record.vocabulary import FITS_NOW, TORCH_WORDS
 from depyf.text.lines import shortened
-from depyf.torch_hooks.guards.compiled_values import metadata_of
+from depyf.torch_hooks.guards.compiled_values import active_modes, metadata_of
 from depyf.torch_hooks.guards.frame_values import Variables
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
 from depyf.torch_hooks.guards.torch_switches import Switch, changed_switches
@@ -78,7 +78,7 @@ _SPELLINGS: dict[str, Callable[[Mismatch], str]] = {
     IDENTITY: lambda one: f"{one.subject} to be {one.expected}",
     LENGTH: lambda one: f"len({one.subject}) == {one.expected}",
     DISPATCH_KEYS: lambda one: f"{one.subject} to have the dispatch keys {one.expected}",
-    DISTINCT: lambda one: f"{one.subject} to be different tensors",
+    DISTINCT: lambda one: one.text or f"{one.subject} to be different tensors",
     TORCH_STATE: lambda one: " and ".join(switch.condition for switch in one.switches),
     BACKEND: lambda one: f"the backend {one.expected or 'that it was compiled with'}",
     CONTAINS: lambda one: one.text,
@@ -86,7 +86,9 @@ _SPELLINGS: dict[str, Callable[[Mismatch], str]] = {
         f"{one.subject or 'a tensor subclass'} to have the metadata it had (__tensor_flatten__()[1])"
         + (f": {one.expected}" if one.expected else "")
     ),
-    MODES: lambda one: "the torch function modes that were active",
+    MODES: lambda one: (
+        f"the torch function modes that it was compiled under{f': {one.expected}' if one.expected else ''}"
+    ),
     FITS_NOW: lambda one: "nothing that this call lacks",
     EXPRESSION: lambda one: one.text,
     TORCH_WORDS: lambda one: one.text,
@@ -139,7 +141,15 @@ def _requires_grad(match: re.Match[str], variables: Variables) -> Mismatch:
 
 
 def _keys(match: re.Match[str], variables: Variables) -> Mismatch:
-    return Mismatch(DISPATCH_KEYS, readable(match["name"]), match["then"], match["now"])
+    """Read dispatch keys, and the device, which they follow and which a program chooses."""
+    device = variables.describe(f"{match['name']}.device")
+    parts = ((f"{readable(match['name'])}.device", device),) if device else ()
+    return Mismatch(DISPATCH_KEYS, readable(match["name"]), match["then"], match["now"], parts=parts)
+
+
+def _two_objects(match: re.Match[str], variables: Variables) -> Mismatch:
+    names = f"{readable(match['one'])} and {readable(match['other'])}"
+    return Mismatch(DISTINCT, names, "one object", "two objects", text=f"{names} to be one object")
 
 
 def _not_a_tensor(match: re.Match[str], variables: Variables) -> Mismatch:
@@ -198,7 +208,12 @@ def _metadata(match: re.Match[str], variables: Variables) -> Mismatch:
 
 
 def _modes(match: re.Match[str], variables: Variables) -> Mismatch:
-    return Mismatch(MODES, actual="others are")
+    return Mismatch(MODES, actual=words_of_modes(active_modes()))
+
+
+def words_of_modes(modes: Tuple[str, ...]) -> str:
+    """Return the modes, outermost first."""
+    return ", ".join(modes) or "none"
 
 
 def _fits_now(match: re.Match[str], variables: Variables) -> Mismatch:
@@ -216,7 +231,7 @@ def _backend(match: re.Match[str], variables: Variables) -> Mismatch:
 
 def _equal(match: re.Match[str], variables: Variables) -> Mismatch:
     found = _expression(match.string, variables)
-    if A_SOURCE.search(match["then"]):  # two values that vary: none of them is the expected one
+    if A_SOURCE.search(match["then"]) or len(found.parts) > 1:  # two values that vary: none is the expected one
         return replace(found, text=readable(match.string))
     actual = variables.describe(match["name"]) or found.actual
     return replace(found, text=readable(match.string), expected=match["then"], actual=actual)
@@ -235,6 +250,7 @@ def _expression(condition: str, variables: Variables) -> Mismatch:
     return Mismatch(EXPRESSION, "" if tensor is None else tensor[1], "", actual, text, parts=parts)
 
 
+_VALUE = r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[(?:'[^'\\\n]*'|\d+)\])*"
 _FORMS = tuple(
     (re.compile(pattern, re.DOTALL), read)
     for pattern, read in (
@@ -259,6 +275,7 @@ _FORMS = tuple(
         (r"___check_metadata_", _metadata),
         (r"___check_torch_function_mode_stack\(\)", _modes),
         (r"Unexpected recompilation: runtime guards failed", _fits_now),
+        (rf"(?P<one>{_VALUE}) is (?P<other>(?!None$|True$|False$){_VALUE})$", _two_objects),
         (r"(?P<name>[^=<>!]+?) == (?P<then>.+)$", _equal),
     )
 )  # fmt: skip

@@ -63,10 +63,12 @@ def _switch_now(name: str) -> Switch:
 
 def _read(name: str, asked: str, read: Callable[[Any], Any]) -> Switch:
     try:
-        now = read(sys.modules["torch"])
+        torch: Any = sys.modules["torch"]
+        now = read(torch)
+        inference = ", in torch.inference_mode()" if name == "grad_mode" and torch.is_inference_mode_enabled() else ""
     except (AttributeError, RuntimeError, TypeError):  # another torch
         return Switch(name, asked)
-    return Switch(name, asked, str(not now) if now is True or now is False else "", str(now))
+    return Switch(name, asked, str(not now) if now is True or now is False else "", f"{now}{inference}")
 
 
 def with_states_then(switches: Sequence[Switch], state: TorchState) -> Tuple[Switch, ...]:

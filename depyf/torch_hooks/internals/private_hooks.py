@@ -116,6 +116,22 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "frames are numbered by depyf and have no graphs",
     ),
     PrivateHook(
+        "modes_set_aside",
+        "torch._dynamo.variables.torch_function",
+        "torch_function_mode_stack_state_mgr",
+        "name the torch function modes under which a version was compiled, while Dynamo traces",
+        "2.6 and newer (2.13 checked)",
+        "a recompile for other modes does not name them",
+    ),
+    PrivateHook(
+        "current_modes",
+        "torch.overrides",
+        "_get_current_function_mode_stack",
+        "name the torch function modes under which a version was compiled, before Dynamo traces",
+        "2.0 and newer (2.13 checked)",
+        "a recompile for other modes does not name them",
+    ),
+    PrivateHook(
         "traced_stack",
         "torch._guards",
         "TracingContext.extract_stack",

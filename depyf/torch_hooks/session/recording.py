@@ -24,6 +24,7 @@ from depyf.torch_hooks.frames.compilations import (
     Compilations,
     failure_in,
     interruption,
+    place_in_backend,
     place_of_failure,
     started_function,
 )
@@ -40,7 +41,7 @@ from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.graph_files import GraphEvent, Graphs
 from depyf.torch_hooks.graphs.loose_fx import LooseFx
 from depyf.torch_hooks.graphs.new_code import NewForward
-from depyf.torch_hooks.graphs.node_sources import sources_of
+from depyf.torch_hooks.graphs.node_sources import first_uses, sources_of
 from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs
 from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, CAPTURED_EVENT, GRAPH_EVENTS, KERNEL_EVENT
 from depyf.torch_hooks.guards.compiled_values import CompiledValues, values_in
@@ -48,6 +49,7 @@ from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
 from depyf.torch_hooks.guards.frame_values import variables_now
 from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
+from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
 from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
@@ -172,6 +174,7 @@ class Recording:
         """Record the user's lines that the nodes of a graph stem from, which Dynamo has just captured."""
         compilation = self.compilations.of(self._current_compile_id(), captured=True)
         compilation.sources = sources_of(graph_module)
+        compilation.values.uses.update({readable(name): stack for name, stack in first_uses(graph_module).items()})
         self.user_files.add(place.file for source in compilation.sources for place in source.calls)
 
     def _add_trace_stage(self, compilation: Compilation, event: TraceEvent) -> None:
@@ -303,7 +306,7 @@ class Recording:
         compilation.failure = compilation.failure or failure_in(event.data)
         if compilation.failure is None and compilation.frame is None and interruption():
             compilation.failure, compilation.is_interrupted = (interruption(), ""), True
-        compilation.failed_at = compilation.failed_at or place_of_failure(event.data)
+        compilation.failed_at = compilation.failed_at or place_of_failure(event.data) or place_in_backend()
         if compilation.failure is not None and not compilation.failed_calls:
             compilation.failed_calls = self._calls(compilation)
         self._save(compilation, is_over=True)
