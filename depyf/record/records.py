@@ -211,10 +211,24 @@ class SkippedFrame:
 
 
 @dataclass(frozen=True)
-class FunctionRecord:
-    """A function that Dynamo met: one of the user's, or a resume function, the rest of one after a graph break."""
+class OriginalFunction:
+    """The function that the user calls, where Dynamo compiled a wrapper around it."""
 
-    key: str  # unique in the session and stable: "toy_example_0"
+    file: str
+    first_line: int
+    source: str  # as in FunctionRecord
+    source_origin: SourceOrigin
+
+
+@dataclass(frozen=True)
+class FunctionRecord:
+    """A function that Dynamo met: one of the user's, or a resume function, the rest of one after a graph break.
+
+    `title`, `decorators` and `original` are about the function as the user calls it, the other fields about the code
+    that Dynamo compiled: a wrapper has one code for all functions that it is put around, and a record for each.
+    """
+
+    key: str  # unique in the session and stable: "toy_example_0", "Encoder.forward_0"
     name: str  # co_name
     qualified_name: str  # co_qualname where Python has it, else co_name
     file: str
@@ -228,6 +242,30 @@ class FunctionRecord:
     earlier_versions: int = 0  # versions that were compiled before the session and may still be used
     skips: Tuple[SkipRecord, ...] = ()  # why Dynamo compiled no version where it met it: it runs as it is
     full_code_file: Optional[str] = None  # file name of the whole story, for functions of the user's
+    title: str = ""  # what the user calls it: "toy_example", "Encoder.forward"
+    decorators: Tuple[Location, ...] = ()  # what the compiled code puts around the original, outermost first
+    original: Optional[OriginalFunction] = None  # the function inside them; None: the compiled code is its own
+    compiled_in_calls: int = 0  # compilations of the newest context while the program was calling it
+
+    @property
+    def display_name(self) -> str:
+        """What a person calls the function."""
+        return self.title or self.name
+
+    @property
+    def shown_file(self) -> str:
+        """The file of the function that the user calls."""
+        return self.file if self.original is None else self.original.file
+
+    @property
+    def shown_line(self) -> int:
+        """The line on which it begins."""
+        return self.first_line if self.original is None else self.original.first_line
+
+    @property
+    def shown_place(self) -> str:
+        """Where it is defined, as `file:line`."""
+        return f"{self.shown_file}:{self.shown_line}"
 
 
 @dataclass(frozen=True)

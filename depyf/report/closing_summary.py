@@ -178,7 +178,7 @@ def _recompiled(record: SessionRecord) -> List[Block]:
     for function in sorted(functions, key=lambda one: -len(record.frames_of(one.key))):
         frames = record.frames_of(function.key)
         often = f"compiled {len(frames)} times" if len(frames) > 1 else "compiled again"  # before that, elsewhere
-        lines = [f"{often}: {title_of(record, function)} ({function.file}:{function.first_line})"]
+        lines = [f"{often}: {title_of(record, function)} ({function.shown_place})"]
         for same in _alike(frames):
             lines += _reasons(same)
         root = root_of(record, function.key)
@@ -226,8 +226,8 @@ def title_of(record: SessionRecord, function: FunctionRecord) -> str:
     """Return what a person calls the function; a resume function is the rest of another."""
     root = root_of(record, function.key)
     if root is None or root is function:
-        return function.qualified_name
-    return f"the rest of {root.qualified_name} after a graph break"
+        return function.display_name
+    return f"the rest of {root.display_name} after a graph break"
 
 
 # ---------------------------------------------------------------- what was not compiled
@@ -240,9 +240,8 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
     for function in _named(record):
         skip = worst_skip(function)
         always = "always " if function.key in compiled else ""
-        place = f"{function.file}:{function.first_line}"
         kind = SKIP_KINDS.get(skip.kind, skip.reason)
-        lines = [f"not {always}compiled: {title_of(record, function)} ({place}): {kind}"]
+        lines = [f"not {always}compiled: {title_of(record, function)} ({function.shown_place}): {kind}"]
         if skip.kind in (FAILED, SUPPRESSED_ERROR, INTERRUPTED):
             lines += [f"{_INDENT}at {place_of(skip.location)}"] * (skip.location is not None)
             lines.append(_INDENT + skip.reason)

@@ -29,7 +29,7 @@ def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signatur
     else:
         body.append("    # Dynamo never compiled this: it runs as it is, or was not called yet.")
     body += python_source.comment("\n".join(_gave_up(function)), "    ") if function.skips else []
-    name, *others = python_source.identifiers(function.resume_names or (function.name,))
+    name, *others = python_source.identifiers(function.resume_names or (function.display_name,))
     lines = [*python_source.bracketed("def " + name, signature.parameters, ":"), *body, "    ..."]
     if others:
         lines += ["", "", "# The same function, under one more name for each version of its caller."]
@@ -78,4 +78,4 @@ def guard_name(frame: FrameRecord) -> str:
 
 def shown_name(function: FunctionRecord) -> str:
     """Return the shown name of a function: a resume function has Dynamo's names, one for each of its callers."""
-    return function.resume_names[0] if function.resume_names else function.name
+    return function.resume_names[0] if function.resume_names else function.display_name

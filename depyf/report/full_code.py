@@ -12,7 +12,6 @@ record holds; what is no Python is shown as a comment.
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 from typing import Iterator, Sequence
@@ -26,6 +25,7 @@ from depyf.report.guard_function import guard_function
 from depyf.report.skip_reasons import skip_lines
 from depyf.report.version_headings import Facts, graph_lines
 from depyf.report.version_table import version_table
+from depyf.report.wrapper_notes import shows_wrapper, wrapper_lines
 from depyf.text import python_source
 
 
@@ -54,8 +54,7 @@ def render(session: SessionRecord, function_key: str) -> str:
 def _opening(session: SessionRecord, function: FunctionRecord, words: list[str]) -> list[str]:
     versions = session.versions
     made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
-    place = f"{function.file}:{function.first_line}"
-    text = [f"What torch.compile did to {function.qualified_name} ({place}).", ""]
+    text = [f"What torch.compile did to {function.display_name} ({function.shown_place}).", ""]
     if not session.frames_of(function.key) and not function.earlier_versions:
         text.append("Dynamo compiled no version of it." + (" Below is why." if function.skips else ""))
     else:
@@ -71,7 +70,7 @@ def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
     if not 1 < len(session.stories) <= _MOST_STORIES or function.full_code_file is None:
         return []
     others = [one for one in session.stories if one.key != function.key]
-    files = [f"  {one.full_code_file}: {one.qualified_name}{_left(session, one)}" for one in others]
+    files = [f"  {one.full_code_file}: {one.display_name}{_left(session, one)}" for one in others]
     return ["", "Beside this file, and told there:", *files]
 
 
@@ -156,10 +155,10 @@ def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]
 
 
 def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
-    place = f"{function.file}:{function.first_line}"
     if function.resume_of is None:
-        title = f"The original: {function.qualified_name}   ({place})"
+        title = f"The original: {function.display_name}   ({function.shown_place})"
     else:
+        place = f"{function.file}:{function.first_line}"
         whole, is_first = _whole(session, function)
         title = f"Resume function {shown_name(function)}   ({place})\n"
         title += f"What is left of {whole} after {'a' if is_first else 'a further'} graph break."
@@ -168,25 +167,30 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
             title += f"\n  {_few_names(function.resume_names)}"
         if function.source_origin == DECOMPILED:
             title += "\nDynamo made it as bytecode; this is its decompiled source."
-    lines = ["", "", *python_source.heading(title + _about_wrapper(function), "="), ""]
+    lines = ["", "", *python_source.heading("\n".join([title, *wrapper_lines(function)]), "="), ""]
+    if function.original is not None:
+        lines += _text(function.original.source, function.original.source_origin)
+        return lines + (_compiled_wrapper(function) if shows_wrapper(function) else [])
     if function.written_in.strip():
         lines += python_source.comment("It is no definition of its own, but part of this:")
         lines += python_source.comment(textwrap.indent(function.written_in.strip("\n"), "    "))
         if not function.source.strip():
             return lines
         lines.append("# which, decompiled, is:")
-    if function.source_origin in (FROM_FILE, DECOMPILED) and function.source.strip():
-        return lines + list(map(python_source.Checked, python_source.code_or_comment(function.source)))
-    if function.source.strip():
-        return lines + python_source.comment(function.source.strip("\n"))
-    return lines + ["# (its source is not available)"]
+    return lines + _text(function.source, function.source_origin)
 
 
-def _about_wrapper(function: FunctionRecord) -> str:
-    """Explain the function in which torch wraps modules and functions of libraries, which the user compiled."""
-    if function.name != "inner" or not function.file.endswith(os.path.join("torch", "_dynamo", "external_utils.py")):
-        return ""
-    return "\nTorch wraps in it what is not a function of yours, such as one of its modules: `fn` is what you compiled."
+def _text(source: str, origin: str) -> list[str]:
+    if origin in (FROM_FILE, DECOMPILED) and source.strip():
+        return list(map(python_source.Checked, python_source.code_or_comment(source)))
+    return python_source.comment(source.strip("\n")) if source.strip() else ["# (its source is not available)"]
+
+
+def _compiled_wrapper(function: FunctionRecord) -> list[str]:
+    """Return the text that Dynamo compiled, where it is that of a wrapper around the original."""
+    title = f"What Dynamo compiled: the wrapper of {function.decorators[0].function} around {function.display_name}"
+    heading = python_source.heading(f"{title}   ({function.file}:{function.first_line})", "-")
+    return ["", "", *heading, "", *_text(function.source, function.source_origin)]
 
 
 def _whole(session: SessionRecord, resume: FunctionRecord) -> tuple[str, bool]:
@@ -200,7 +204,7 @@ def _whole(session: SessionRecord, resume: FunctionRecord) -> tuple[str, bool]:
         if function in passed:
             break
         passed.append(function)
-    return passed[-1].name, len(passed) == 2
+    return passed[-1].display_name, len(passed) == 2
 
 
 def _few_names(names: Sequence[str]) -> str:

@@ -48,11 +48,11 @@ def _roots(record: SessionRecord) -> List[FunctionRecord]:
 
 def _function(record: SessionRecord, function: FunctionRecord, indent: str) -> List[str]:
     frames = record.frames_of(function.key)
-    name = " or ".join(function.resume_names[:2]) or function.qualified_name
+    name = " or ".join(function.resume_names[:2]) or function.display_name
     if len(function.resume_names) > 2:
         name = f"{name} or ... ({len(function.resume_names)} names, one for each version of its caller)"
     versions = _count(len(frames), "compiled version") if frames else "no compiled version"
-    lines = [f"{indent}{name} ({function.file}:{function.first_line}): {versions}"]
+    lines = [f"{indent}{name} ({function.shown_place}): {versions}"]
     for frame in frames:
         lines += _frame(record, frame, indent + "  ")
     for resume in record.resumes_of(function.key):

@@ -70,7 +70,7 @@ class _Rank:
         self._identities: Dict[str, Identity] = {}
         seen: Counter[Tuple[str, str, int]] = Counter()
         for function in record.functions:
-            name = function.name if _RESUME.match(function.name) else function.qualified_name
+            name = function.name if _RESUME.match(function.name) else function.display_name
             place = (name, function.file, function.first_line)
             identity = (*place, seen[place])
             seen[place] += 1

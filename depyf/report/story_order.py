@@ -22,10 +22,17 @@ def root_of(record: SessionRecord, key: str) -> FunctionRecord | None:
     return function
 
 
-def stories_by_worth(record: SessionRecord) -> List[str]:
-    """Return the stories, best first: functions with a graph, of the user's, compiled most, resume functions included.
+def called_functions(record: SessionRecord) -> List[FunctionRecord]:
+    """Return what the program called while something was compiled, in this context: the user's own and most first."""
+    called = [one for one in record.functions if one.compiled_in_calls]
+    return sorted(called, key=lambda one: (has_library_path(one.shown_file), -one.compiled_in_calls))
 
-    Then come those that have no graph, those that were not compiled at all, and single frames.
+
+def stories_by_worth(record: SessionRecord) -> List[str]:
+    """Return the stories, best first: those of what the program called.
+
+    Then come other functions with a graph, of the user's, compiled most, resume functions included; those that have no
+    graph, those that were not compiled at all, and single frames.
     """
     frames: Counter[str] = Counter()  # in the order in which Dynamo came to the functions
     graphs: Counter[str] = Counter()
@@ -35,8 +42,10 @@ def stories_by_worth(record: SessionRecord) -> List[str]:
         frames[whole] += 1
         graphs[whole] += len(frame.graphs)
     place = {key: number for number, key in enumerate(frames)}
-    stories = sorted(record.stories, key=lambda one: place.get(one.key, len(place)))
-    stories.sort(
-        key=lambda one: (not graphs[one.key], not frames[one.key], has_library_path(one.file), -frames[one.key])
+    others = [one for one in record.stories if not one.compiled_in_calls]
+    others.sort(key=lambda one: place.get(one.key, len(place)))
+    others.sort(
+        key=lambda one: (not graphs[one.key], not frames[one.key], has_library_path(one.shown_file), -frames[one.key])
     )
-    return [str(one.full_code_file) for one in stories] + [frame.file for frame in record.frames[:1]]
+    stories = [one.full_code_file for one in (*called_functions(record), *others) if one.full_code_file is not None]
+    return stories + [frame.file for frame in record.frames[:1]]

@@ -68,7 +68,7 @@ class Facts:
         for call in calls_inside(graph_break, function)[1:]:
             for one in self._session.stories:
                 if (one.name, one.file) == (call.function, call.file):
-                    found[f"{one.name} is compiled apart: {one.full_code_file}"] = None
+                    found[f"{one.display_name} is compiled apart: {one.full_code_file}"] = None
         return [f"          {text}" for text in found]
 
     def _file(self, frame: FrameRecord) -> list[str]:

@@ -469,7 +469,7 @@ def test_a_full_code_file_names_its_neighbours_while_they_are_few():
     others = tuple(function_named(f"other_{number}") for number in range(3))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, *others))
     text = render(session, TOY.key)
-    assert "# Beside this file, and told there:\n#   full_code_for_other_0.py: toy_example (not compiled)\n" in text
+    assert "# Beside this file, and told there:\n#   full_code_for_other_0.py: other_0 (not compiled)\n" in text
     assert "full_code_for_toy_example_0.py" not in text.split("Beside")[1]
     many = tuple(function_named(f"other_{number}") for number in range(30))
     assert "Beside this file" not in render(dataclasses.replace(SESSION, functions=(TOY, *many)), TOY.key)
@@ -546,5 +546,5 @@ def test_skipped_generators_of_libraries_are_counted_not_named():
         function_named(f"typing_{number}", file="/usr/lib/python3.11/typing.py", skips=skip) for number in range(7)
     ]
     text = summary(SessionRecord(functions=(*others, own), frames=(compiled("mine", "0/0"),)), "d")
-    assert "typing" not in text and "compiled: toy_example (toy.py:1)" in text
+    assert "typing" not in text and "compiled: mine (toy.py:1)" in text
     assert "7 functions more left to Python" in text

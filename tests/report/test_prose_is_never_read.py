@@ -64,6 +64,9 @@ EXPRESSIONS = tuple(
 )
 # Properties that hand on what others hold: names, files, and texts that are replaced where they are made.
 HANDED_ON = (
+    ("FunctionRecord", "display_name"),
+    ("FunctionRecord", "shown_file"),
+    ("FunctionRecord", "shown_place"),
     ("GuardRecord", "condition"),
     ("PythonTest", "parts"),
     ("TensorProperties", "form"),

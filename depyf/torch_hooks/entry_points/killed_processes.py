@@ -134,7 +134,7 @@ def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
     functions: List[FunctionRecord] = []
     for function in record.functions:
         if full_code.needs_file(record, function):
-            numbered = map(full_code_template(function.name).format, itertools.count())
+            numbered = map(full_code_template(function.display_name).format, itertools.count())
             is_taken = functools.partial(_is_taken, left.folder, names)
             name = next(itertools.filterfalse(is_taken, numbered))
             function = dataclasses.replace(function, full_code_file=name)

@@ -87,19 +87,23 @@ class CachedFunctions:
             with self._problems.shield("showing a function that was compiled before"):
                 self.add(code)
 
-    def add(self, code: CodeType) -> bool:
-        """Add the cached versions of one function, and of its resume functions; return whether there were any."""
+    def add(self, code: CodeType, parent: str = "") -> bool:
+        """Add the cached versions of one function, and of its resume functions; return whether there were any.
+
+        `parent` is the key of the function that it continues, if it is a resume function.
+        """
         versions = cache_entries.versions_of(code)
         for version in versions:
             key = (CodePlace.of(code), version.compile_id)
             if key not in self._recorded:
                 self._recorded.add(key)
-                self._add_version(version)
+                self._add_version(version, parent)
         return bool(versions)
 
-    def _add_version(self, version: CachedVersion) -> None:
+    def _add_version(self, version: CachedVersion, parent: str) -> None:
         self._index.add(version.new_code)
-        self._frames.add_cached(version.code, version.new_code, version.compile_id)
+        key = self._functions.key_of(version.code, RECORDED.identity_of(version.new_code), parent)
+        self._frames.add_cached(version.code, version.new_code, version.compile_id, key)
         index = len(self._frames.records) - 1
         self._frames.update(index, **RECORDED.reasons_of(version.new_code)._asdict())
         with self._problems.shield("describing the guards of a frame"):
@@ -131,7 +135,7 @@ class CachedFunctions:
             key = None if code is None else self._functions.add_resume(code, name, parent)
             calls.append(ResumeCall(name, key))
             if code is not None:
-                self.add(code)
+                self.add(code, parent)
         self._frames.update(index, resumes=tuple(calls))
 
 

@@ -9,6 +9,7 @@ from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Tuple
 
 from depyf.record.records import GraphBreak, Location, NodeSource, SkipRecord
+from depyf.torch_hooks.frames.program_calls import ProgramCall
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
 from depyf.torch_hooks.graphs.graph_files import GraphEvent
@@ -39,6 +40,7 @@ class Compilation:
 
     compile_id: str
     function: CodePlace | None = None  # what is compiled
+    call: ProgramCall | None = None  # ... and the call of the program's that led to it
     waiting: List[Tuple[int, GraphEvent]] = field(default_factory=list)  # (attempt, event): the graph has no name yet
     breaks: List[GraphBreak] = field(default_factory=list)
     recompile_reasons: List[str] = field(default_factory=list)

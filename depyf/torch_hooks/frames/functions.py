@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import sys
 from collections import Counter
 from types import CodeType, FunctionType
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.problems import Problems
-from depyf.record.records import FrameRecord, FunctionRecord, SkipRecord
+from depyf.record.records import FrameRecord, FunctionRecord, OriginalFunction, SkipRecord
 from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FROM_FILE, LISTED, MISSING, SourceOrigin
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
-from depyf.torch_hooks.frames import source_files
+from depyf.torch_hooks.frames import identities, source_files
 from depyf.torch_hooks.frames.decompiled_text import decompile_or_list
+from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, parameter_names
 
@@ -33,13 +35,13 @@ class _Records(Dict[str, FunctionRecord]):
 
 
 class Functions:
-    """One FunctionRecord for each code object, made when it is first met."""
+    """One FunctionRecord for each function that has a name of its own for the user, made when it is first met."""
 
     def __init__(self, problems: Problems, earlier: Tuple[FunctionRecord, ...] = ()) -> None:
         self._problems = problems
-        self._records = _Records((record.key, record) for record in earlier)
+        self._records = _Records((one.key, dataclasses.replace(one, compiled_in_calls=0)) for one in earlier)
         self._earlier = {_text_and_place(record): record.key for record in reversed(earlier)}
-        self._keys: Dict[int, str] = {}
+        self._keys: Dict[int, Dict[str, str]] = {}  # id of a code -> {title, or key of what it continues: key}
         self._codes: List[CodeType] = []  # keeps the ids valid
         self._next: Dict[str, int] = {}  # beginning of a key -> a number below which all are taken
 
@@ -53,16 +55,47 @@ class Functions:
         changed, self._records.changed = self._records.changed, {}
         return [self._records[key] for key in changed]
 
-    def key_of(self, code: CodeType) -> str:
-        """Return the key of the record for `code`."""
+    def key_of(self, code: CodeType, identity: Identity | None = None, parent: str = "") -> str:
+        """Return the key of the record for `code`, which is made when there is none.
+
+        Wrappers share their code, and resume functions of such do: `identity` decides which function this is, or
+        `parent`, the key of the function that a resume function continues. Without either it is the first one.
+        """
+        known = self._keys.get(id(code), {})
+        which = parent or ("" if identity is None or _is_generated(code) else identity.title)
+        key = known.get(which) if which else next(iter(known.values()), None)
+        if key is None and parent:
+            key = next((one for one in known.values() if self._records[one].resume_of in (None, parent)), None)
+        if key is None:
+            key = self._add(code, identities.of_code(code) if identity is None else identity)
         if id(code) not in self._keys:
-            described = _describe(code, self._new_key(code.co_name), self._problems)
-            key = self._earlier_key(described) or described.key
-            self._keys[id(code)] = key
             self._codes.append(code)
-            if key == described.key:
-                self._records[key] = described
-        return self._keys[id(code)]
+        self._keys.setdefault(id(code), {})[which or self._records[key].title] = key
+        return key
+
+    def _add(self, code: CodeType, identity: Identity) -> str:
+        name = code.co_name if _is_generated(code) else identity.title
+        described = _describe(code, identity, self._new_key(name), self._problems)
+        key = self._earlier_key(described) or described.key
+        if key == described.key:
+            self._records[key] = described
+        return key
+
+    def find(self, identity: Identity) -> str | None:
+        """Return the key of a function that the user calls so; None where Dynamo has not met it."""
+        code = identity.original
+        place = None if code is None else (code.co_filename, code.co_firstlineno)
+        for known in reversed(list(self._records.values())):
+            if known.title == identity.title and place in (None, (known.shown_file, known.shown_line)):
+                return known.key
+        return None
+
+    def count_calls(self, compiled: Iterable[Tuple[str, Identity | None]]) -> None:
+        """Record, given what was compiled and what the program was calling then, how often the latter was the case."""
+        for key, entry in compiled:
+            called = None if entry is None else self.find(entry)
+            record = self._records[self._root(key) if called is None else called]
+            self._records[record.key] = dataclasses.replace(record, compiled_in_calls=record.compiled_in_calls + 1)
 
     def has(self, code: CodeType) -> bool:
         """Return whether `code` has a record."""
@@ -71,7 +104,7 @@ class Functions:
     def resumes_without_parent(self) -> List[CodeType]:
         """Return the resume functions for which no recorded frame is known that calls them."""
         generated = [code for code in self._codes if _is_generated(code)]
-        return [code for code in generated if self._records[self._keys[id(code)]].resume_of is None]
+        return [code for code in generated if self._records[self.key_of(code)].resume_of is None]
 
     def _earlier_key(self, described: FunctionRecord) -> str | None:
         """Return the key that an earlier session in this folder gave to the same function, if it did.
@@ -99,12 +132,22 @@ class Functions:
 
     def add_resume(self, code: CodeType, name: str, parent: str) -> str:
         """Record that a frame of `parent` calls the resume function `code` by the global `name`; return its key."""
-        key = self.key_of(code)
+        key = self.key_of(code, parent=parent)
         record = self._records[key]
         names = record.resume_names if name in record.resume_names else record.resume_names + (name,)
-        self._records[key] = dataclasses.replace(
-            record, resume_of=record.resume_of or (parent if parent != key else None), resume_names=names
-        )
+        continues = record.resume_of or (parent if parent != key else None)
+        title = record.title
+        if continues is not None:
+            title = f"{self._records[self._root(continues)].display_name} resumed at line {record.first_line}"
+        self._records[key] = dataclasses.replace(record, resume_of=continues, resume_names=names, title=title)
+        return key
+
+    def _root(self, key: str) -> str:
+        """Return the key of the function that a resume function belongs to, or its own."""
+        passed = set()
+        while key not in passed and self._records[key].resume_of in self._records:
+            passed.add(key)
+            key = str(self._records[key].resume_of)
         return key
 
     def add_skip(self, key: str, skip: SkipRecord) -> None:
@@ -141,30 +184,19 @@ class Functions:
         entries = private_hooks.find("cache_entries")
         versions = Counter(frame.function for frame in frames)
         for code in self._codes if entries is not None else ():
-            key = self._keys[id(code)]
-            missing = max(0, len(entries(code)) - versions[key])
+            key, *others = dict.fromkeys(self._keys[id(code)].values())
+            missing = max(0, len(entries(code)) - sum(versions[one] for one in (key, *others)))
             if missing != self._records[key].earlier_versions:
                 self._records[key] = dataclasses.replace(self._records[key], earlier_versions=missing)
 
 
 def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
-    place = (record.qualified_name, record.name, record.file, record.first_line, record.parameters)
+    place = (record.title, record.qualified_name, record.name, record.file, record.first_line, record.parameters)
     return (*place, record.source, record.written_in)
 
 
-def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
-    source = ""
-    origin: SourceOrigin = MISSING
-    whole = written = "" if _is_generated(code) else source_files.definition_of(code)
-    if not whole and not _is_generated(code):
-        written = source_files.text_of(code)
-    if whole or _is_definition(written):
-        source, origin, written = written, FROM_FILE, ""
-    else:
-        with problems.shield("decompiling a function that has no source text"):
-            result = decompile_or_list(code, None, "<depyf>", {}, {}, problems)
-            source = result.source
-            origin = LISTED if result.rung == DISASSEMBLY else DECOMPILED
+def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) -> FunctionRecord:
+    source, origin, written = _text(code, problems)
     return FunctionRecord(
         key=key,
         name=code.co_name,
@@ -175,7 +207,31 @@ def _describe(code: CodeType, key: str, problems: Problems) -> FunctionRecord:
         source_origin=origin,
         parameters=parameter_names(code),
         written_in=written,
+        title=_RESUMED.sub(r"\g<name> resumed at line \g<line>", identity.title),
+        decorators=identity.decorators,
+        original=None if identity.original is None else _original(identity.original, problems),
     )
+
+
+_RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+)_at_(?P<line>\d+)$")
+
+
+def _original(code: CodeType, problems: Problems) -> OriginalFunction:
+    source, origin, written = _text(code, problems)
+    return OriginalFunction(code.co_filename, code.co_firstlineno, source or written, origin)
+
+
+def _text(code: CodeType, problems: Problems) -> Tuple[str, SourceOrigin, str]:
+    """Return the text of a function, where it is from, and the statement that holds it where it is a lambda."""
+    whole = written = "" if _is_generated(code) else source_files.definition_of(code)
+    if not whole and not _is_generated(code):
+        written = source_files.text_of(code)
+    if whole or _is_definition(written):
+        return written, FROM_FILE, ""
+    with problems.shield("decompiling a function that has no source text"):
+        result = decompile_or_list(code, None, "<depyf>", {}, {}, problems)
+        return result.source, LISTED if result.rung == DISASSEMBLY else DECOMPILED, written
+    return "", MISSING, written
 
 
 def _is_definition(text: str) -> bool:

@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Dict, NamedTuple, Tuple
 
 from depyf.record.records import FailedGuard, GraphBreak
+from depyf.torch_hooks.frames.identities import Identity
 
 
 class Reasons(NamedTuple):
@@ -28,16 +29,20 @@ class RecordedVersions:
     def __init__(self) -> None:
         self._known: Dict[int, weakref.ref[CodeType]] = {}
         self._reasons: Dict[int, Reasons] = {}
+        self._identities: Dict[int, Identity] = {}
 
-    def add(self, code: CodeType) -> None:
-        """Record that a context has recorded the version that runs as `code`."""
+    def add(self, code: CodeType, identity: Identity | None = None) -> None:
+        """Record that a context has recorded the version that runs as `code`, of the function of this identity."""
         number = id(code)
         if number not in self._known:
             self._known[number] = weakref.ref(code, lambda _: self._forget(number))
+            if identity is not None:
+                self._identities[number] = identity
 
     def _forget(self, number: int) -> None:
         self._known.pop(number, None)
         self._reasons.pop(number, None)
+        self._identities.pop(number, None)
 
     def __contains__(self, code: CodeType) -> bool:
         return id(code) in self._known
@@ -50,6 +55,10 @@ class RecordedVersions:
     def reasons_of(self, code: CodeType) -> Reasons:
         """Return what torch reported of a version; nothing where no context received it."""
         return self._reasons.get(id(code), Reasons()) if code in self else Reasons()
+
+    def identity_of(self, code: CodeType) -> Identity | None:
+        """Return what the function is called whose version runs as `code`; None where no context has recorded it."""
+        return self._identities.get(id(code)) if code in self else None
 
 
 RECORDED = RecordedVersions()  # of this process

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import sys
 from types import CodeType, FrameType
-from typing import Container, Dict, Sequence, Tuple
+from typing import Callable, Container, Dict, Sequence, Tuple
 
 from depyf.record import compile_ids
 from depyf.record.records import FrameRecord, GraphBreak, SkippedFrame, SkipRecord
@@ -26,9 +26,12 @@ from depyf.record.vocabulary import DISABLED, GENERATOR, NO_GRAPH, NO_TENSORS, O
 from depyf.torch_hooks.frames.cache_entries import met_codes
 from depyf.torch_hooks.frames.compilations import CodePlace, Compilation, Compilations
 from depyf.torch_hooks.frames.functions import Functions, function_named
+from depyf.torch_hooks.frames.identities import Identity
+from depyf.torch_hooks.frames.program_calls import ProgramCall
 from depyf.torch_hooks.frames.skip_records import SOFT_FAILURES, read_attempt, read_skip
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_program
+from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
 
 _USUAL_IN_LIBRARIES = (NO_GRAPH, NO_TENSORS, GENERATOR, OTHER)  # not worth a file where the function is a library's
 _IMPORT = "<frozen importlib"
@@ -56,7 +59,14 @@ class Skips:
         """Return the skipped frames of libraries, in the order in which they were met."""
         return tuple(self._of_libraries.values())
 
-    def add(self, reason: str, code: CodeType, entry: bool, attempt: Compilation | None) -> None:
+    def add(
+        self,
+        reason: str,
+        code: CodeType,
+        entry: bool,
+        attempt: Compilation | None,
+        call: Callable[[], ProgramCall | None],
+    ) -> None:
         """Record that Dynamo left `code` to Python; `attempt` is the compilation of this thread that ended last."""
         if attempt is not None and (attempt.frame is not None or attempt.skip is not None or not _fits(attempt, code)):
             attempt = None
@@ -67,7 +77,7 @@ class Skips:
         if not entry and is_outside_program(file) and (file.startswith(_IMPORT) or _is_importing()):
             return  # an import inside the program: typing alone has dozens of them
         if skip.kind != SKIP_LIST and not (skip.kind in _USUAL_IN_LIBRARIES and is_outside_program(file) and not entry):
-            self._functions.add_skip(self._functions.key_of(code), skip)
+            self._functions.add_skip(self._functions.key_of(code, _identity(code, call())), skip)
         elif not is_in_torch(file) or (entry and not is_in_torch(file, "_dynamo")):
             self._add_of_library(CodePlace.of(code), skip)
 
@@ -112,6 +122,8 @@ class Skips:
 
     def _key_of(self, compilation: Compilation, frames: Sequence[FrameRecord]) -> str | None:
         """Return the key of the function; at its limit of recompiles Dynamo gives only its number."""
+        if compilation.call is not None and not RESUME_FUNCTION.match(compilation.call.code.co_name):
+            return self._functions.key_of(compilation.call.code, compilation.call.identity)
         if compilation.function is not None:
             return self._functions.key_at(*compilation.function)
         number = compile_ids.frame_of(compilation.compile_id)
@@ -136,6 +148,10 @@ def _is_importing() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _identity(code: CodeType, call: ProgramCall | None) -> Identity | None:
+    return call.identity if call is not None and call.code is code else None
 
 
 def _fits(attempt: Compilation, code: CodeType) -> bool:

@@ -9,7 +9,7 @@ from typing import Dict, List, Tuple
 
 from depyf.decompiler.recompile.relabelling import relabel
 from depyf.problems import Problems
-from depyf.record.records import FrameRecord, GuardRecord, Location, NodeSource
+from depyf.record.records import FrameRecord, FunctionRecord, GuardRecord, Location, NodeSource
 from depyf.record.vocabulary import BY_RESUME, RELABELLED, REPLACED, UNTOUCHED, Installed
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
@@ -17,7 +17,7 @@ from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.frames.bytecode_files import dump_code
 from depyf.torch_hooks.frames.decompiled_text import Decompiled, decompile_or_list, fits
 from depyf.torch_hooks.frames.functions import Functions, resume_parameters
-from depyf.torch_hooks.frames.line_comments import ShortPaths, UserSource, with_comments
+from depyf.torch_hooks.frames.line_comments import WIDTH, ShortPaths, UserSource, with_comments
 from depyf.torch_hooks.frames.line_links import UserLine, carrying, line_links, user_lines, with_graph_call
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import Renames
@@ -47,27 +47,27 @@ class Frames:
         self._places = {frame.compile_id: place for place, frame in enumerate(earlier)}
 
     def add(
-        self, code: CodeType, new_code: CodeType, compile_id: str, sources: Tuple[NodeSource, ...] = ()
+        self, code: CodeType, new_code: CodeType, compile_id: str, key: str, sources: Tuple[NodeSource, ...] = ()
     ) -> CodeType:
         """Write the frame that Dynamo made of `code`; return the code to run in place of `new_code`.
 
-        `sources` are those of the graph that it calls.
+        `key` is that of its function, `sources` are those of the graph that it calls.
         """
-        return self._add(code, new_code, compile_id, is_new=True, sources=sources)
+        return self._add(code, new_code, compile_id, key, is_new=True, sources=sources)
 
-    def add_cached(self, code: CodeType, new_code: CodeType, compile_id: str) -> None:
+    def add_cached(self, code: CodeType, new_code: CodeType, compile_id: str, key: str) -> None:
         """Write a version from Dynamo's cache: what runs for it can be shown, but not replaced any more."""
-        self._add(code, new_code, compile_id, is_new=False)
+        self._add(code, new_code, compile_id, key, is_new=False)
 
     def _add(
         self,
         code: CodeType,
         new_code: CodeType,
         compile_id: str,
+        key: str,
         is_new: bool,
         sources: Tuple[NodeSource, ...] = (),
     ) -> CodeType:
-        key = self._functions.key_of(code)
         template = "__transformed_code_{}_for_" + file_stem(code.co_name) + ".py"
         index = self._folder.number(template, beside=_BYTECODE_SUFFIXES if self._log_bytecode else ())
         name = template.format(index)
@@ -106,7 +106,8 @@ class Frames:
             line_links=line_links(code, lines),
             linked_to=new_code.co_filename if not is_new and new_code.co_filename != code.co_filename else "",
         )
-        self._folder.write(name, source + _notes(record, code))
+        function = self._functions.get(key)
+        self._folder.write(name, _titled(source, function) + _notes(record, function))
         self._places[compile_id] = len(self.records)
         self.records.append(record)
         if self._log_bytecode:
@@ -171,10 +172,17 @@ def _mark_as_output(code: CodeType) -> bool:
     return True
 
 
-def _notes(record: FrameRecord, code: CodeType) -> str:
+def _titled(source: str, function: FunctionRecord) -> str:
+    """Return the text with what the user calls the function behind its first line, where that is not its own name."""
+    first, end, rest = source.partition("\n")
+    titled = f"{first}  # {python_source.printable(function.display_name)}"
+    has_room = first.strip() and '"""' not in first and not first.endswith("\\") and len(titled) <= WIDTH
+    return titled + end + rest if has_room and function.display_name != function.name else source
+
+
+def _notes(record: FrameRecord, function: FunctionRecord) -> str:
     """Return the comments at the end of the file, where they move no line."""
-    place = f"{code.co_filename}:{code.co_firstlineno}"
-    lines = ["", f"Compilation {record.compile_id} of {code.co_name} ({place})."]
+    lines = ["", f"Compilation {record.compile_id} of {function.display_name} ({function.shown_place})."]
     if record.installed == REPLACED:
         lines.append(f"The code above runs in place of what Dynamo made: {record.grade}.")
         lines.extend(f"  assuming: {assumption}" for assumption in record.assumptions)

@@ -69,7 +69,10 @@ def complete(recording: Recording) -> None:
         recording.skips.finish(recording.frames.records)
     with problems.shield("counting versions that were compiled before the session"):
         recording.functions.count_earlier(recording.frames.records)
+    with problems.shield("finding what the program called"):
+        recording.functions.count_calls(recording.calls)
     with problems.shield("reading the files of the functions"):
+        recording.user_files.add(function.shown_file for function in recording.functions.records)
         recording.user_files.add(function.file for function in recording.functions.records)
     with problems.shield("finishing the graph files"):
         recording.graphs.finish()
@@ -105,12 +108,12 @@ def _write_full_code(recording: Recording) -> None:
     record = recording.record()
     for function in record.functions:
         if full_code.needs_file(record, function):
-            template = full_code_template(function.name)
+            template = full_code_template(function.display_name)
             recording.functions.set_full_code_file(function.key, template.format(recording.folder.number(template)))
     record = recording.record()
     for function in record.functions:
         if function.full_code_file is not None:
-            with recording.problems.shield(f"writing the full_code file of {function.name}"):
+            with recording.problems.shield(f"writing the full_code file of {function.display_name}"):
                 recording.folder.write(function.full_code_file, full_code.render(record, function.key))
 
 

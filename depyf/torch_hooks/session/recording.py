@@ -11,7 +11,7 @@ import dataclasses
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import Any, Callable, Dict, FrozenSet, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Tuple
 
 from depyf.record import compile_ids
 from depyf.record.records import FailedGuard, FrameRecord, Location, LostFiles, ResumeCall, SessionRecord
@@ -30,6 +30,8 @@ from depyf.torch_hooks.frames.compilations import (
 )
 from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.graph_breaks import read_graph_break
+from depyf.torch_hooks.frames.identities import Identity
+from depyf.torch_hooks.frames.program_calls import ProgramCall, call_in_progress
 from depyf.torch_hooks.frames.recorded_versions import RECORDED, Reasons
 from depyf.torch_hooks.frames.skips import Skips
 from depyf.torch_hooks.frames.traced_calls import calls_now
@@ -51,7 +53,7 @@ from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
+from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, RESUME_FUNCTION
 from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
 from depyf.torch_hooks.session.journal_writer import Journal
 from depyf.torch_hooks.session.software_versions import versions
@@ -81,6 +83,7 @@ class Recording:
         self.has_unplaced_code = False  # a graph module was generated that no frame's code was calling for
         self.seconds: Dict[str, float] = {}  # what took depyf how long
         self.summary: Tuple[str, ...] = ()  # the lines of summary.txt, once it is written
+        self.calls: List[Tuple[str, Identity | None]] = []  # what was compiled, and what the program called then
         self._log_bytecode = log_bytecode
         self._journal = Journal(folder, self.frames, self.functions, len(earlier.graphs))
         self._newest: Dict[int, Compilation] = {}  # thread -> the compilation that its last event was about
@@ -119,8 +122,11 @@ class Recording:
         """Write the frame that Dynamo made of `code`; return its compile id and the code to run."""
         compile_id = self._current_compile_id()
         compilation = self.compilations.of(compile_id)
-        to_run = self.frames.add(code, new_code, compile_id, compilation.sources)
-        RECORDED.add(to_run)
+        call = compilation.call if compilation.call is not None else call_in_progress()
+        call = call if call is not None and call.code is code else None
+        key = self._key_of(code, call)
+        to_run = self.frames.add(code, new_code, compile_id, key, compilation.sources)
+        RECORDED.add(to_run, None if call is None else call.identity)
         compilation.frame = len(self.frames.records) - 1
         self._new_codes[compilation.frame] = new_code
         self._running_codes[compilation.frame] = to_run
@@ -128,6 +134,21 @@ class Recording:
         with self.problems.shield("tying a frame to its graph"):
             self._name_graph(compilation, new_code)
         return compile_id, to_run
+
+    def _key_of(self, code: CodeType, call: ProgramCall | None) -> str:
+        """Return the key of the function that is compiled, and count the compilation for what the program called."""
+        if call is None:
+            return self.functions.key_of(code)
+        key = self.functions.key_of(code, call.identity, self._continued(code, call.caller))
+        self.calls.append((key, call.entry))
+        return key
+
+    def _continued(self, code: CodeType, caller: CodeType | None) -> str:
+        """Return the key of the function that a resume function continues, whose frame calls it; else an empty text."""
+        _, parent = self._frame_codes.get(id(caller), (None, None))
+        if parent is None or parent.frame is None or not RESUME_FUNCTION.match(code.co_name):
+            return ""
+        return self.frames.records[parent.frame].function
 
     def _current_compile_id(self) -> str:
         current = private_hooks.find("current_compile_id")
@@ -150,7 +171,7 @@ class Recording:
 
     def add_skip(self, reason: str, code: CodeType, entry: bool) -> None:
         """Record a frame that Dynamo left to plain Python."""
-        self.skips.add(reason, code, entry, self._newest.get(threading.get_ident()))
+        self.skips.add(reason, code, entry, self._newest.get(threading.get_ident()), call_in_progress)
         self._journal.save_functions()
 
     def add_earlier(self) -> None:
@@ -276,6 +297,8 @@ class Recording:
             started.function = started_function(event.data)
         with self.problems.shield("reading the variables of a frame"):
             started.values = values_in(variables_now())
+        with self.problems.shield("finding what the program calls"):
+            started.call = call_in_progress()
         with self.problems.shield("writing the journal"):
             self._journal.compiling(started)
 

@@ -1,0 +1,39 @@
+"""What stands around a function that Dynamo compiled through its decorators, as lines of a heading."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+
+from depyf.record.records import FunctionRecord, Location
+
+_WIDTH = 96
+_OF_TORCH = os.path.join("torch", "_dynamo", "external_utils.py")  # functions of torch's that only call what they hold
+
+
+def wrapper_lines(function: FunctionRecord) -> list[str]:
+    """Return the decorators around the original that Dynamo compiled with it; none for a function without."""
+    own = _own(function)
+    lines = []
+    if own:
+        names = ", ".join(f"{one.function} ({one.file}:{one.line})" for one in own)
+        what = "its decorator" if len(own) == 1 else "its decorators, outermost first"
+        lines += textwrap.wrap(
+            f"Dynamo compiled it with {what}: {names}", _WIDTH, break_long_words=False, break_on_hyphens=False
+        )
+    if len(own) < len(function.decorators):
+        lines.append("Dynamo does not compile it on its own: torch put a function around it that only calls it.")
+    return lines
+
+
+def shows_wrapper(function: FunctionRecord) -> bool:
+    """Return whether the code that was compiled is shown beside the original."""
+    return bool(function.decorators) and not _is_of_torch(function.decorators[0])
+
+
+def _own(function: FunctionRecord) -> list[Location]:
+    return [one for one in function.decorators if not _is_of_torch(one)]
+
+
+def _is_of_torch(decorator: Location) -> bool:
+    return decorator.file.endswith(_OF_TORCH)

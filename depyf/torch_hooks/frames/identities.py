@@ -1,0 +1,136 @@
+"""Identities: what the user calls the function behind a code object that Dynamo compiles.
+
+Dynamo compiles code objects, whose names often mean nothing to the user: that of a decorator's wrapper, of a function
+of torch's that calls a module, or `forward`, which every module has. docs/names.md has the
+rules; this module is the only place that applies them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any, List, Mapping, Sequence, Tuple
+
+from depyf.record.records import Location
+from depyf.torch_hooks.frames.wrappers import (
+    Layer,
+    cell_values,
+    class_name,
+    layers,
+    methods_of,
+    scope_of,
+    without_scope,
+    wrapped_by,
+)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What the user calls a function, and what Dynamo compiles of it."""
+
+    title: str  # "LlamaForCausalLM.forward"
+    decorators: Tuple[Location, ...] = ()  # what the compiled code puts around the original, outermost first
+    original: CodeType | None = None  # code of the function that the user calls; None: the compiled code is its own
+
+
+def of_code(code: CodeType) -> Identity:
+    """Return the identity of a code object of which nothing else is known."""
+    return Identity(without_scope(_qualified_name(code)))
+
+
+def of_frame(
+    code: CodeType, variables: Mapping[str, Any], closure: Tuple[CellType, ...], called: Sequence[Any] = ()
+) -> Identity:
+    """Return the identity of the function that runs in a frame, given its variables as it starts.
+
+    `called` are the objects that the program has passed to torch.compile and is calling.
+    """
+    for thing in called:
+        found = _from(layers(thing), code, closure)
+        if found is not None:
+            return found
+    receiver = _receiver(code, variables)
+    for name, value, owner in methods_of(receiver, code) if receiver is not None else ():
+        found = _from(layers(value, receiver, name), code, closure, owner)
+        if found is not None:
+            return found
+    wrapped = wrapped_by(code, closure)
+    return of_code(code) if wrapped is None else _identity([_unknown_function(code, closure), *layers(wrapped)])
+
+
+def of_callable(thing: Any) -> Identity | None:
+    """Return the identity of what a call of an object runs; None where it runs no Python."""
+    found = layers(thing)
+    if not found:
+        return None
+    last = found[-1].function
+    return dataclasses.replace(_identity(found), original=last.__code__ if isinstance(last, FunctionType) else None)
+
+
+def _receiver(code: CodeType, variables: Mapping[str, Any]) -> Any:
+    """Return the first argument of a call: of a method, its object."""
+    if code.co_argcount:
+        return variables.get(code.co_varnames[0])
+    if code.co_flags & inspect.CO_VARARGS:
+        passed = variables.get(code.co_varnames[code.co_kwonlyargcount])
+        return passed[0] if isinstance(passed, tuple) and passed else None
+    return None
+
+
+def _from(
+    found: List[Layer], code: CodeType, closure: Tuple[CellType, ...], owner: type | None = None
+) -> Identity | None:
+    """Return the identity of the layer that the frame runs, if it is one of these."""
+    for number, layer in enumerate(found):
+        if layer.is_of(code, closure):
+            return _identity(found[number:], owner)
+    return None
+
+
+def _identity(found: Sequence[Layer], owner: type | None = None) -> Identity:
+    """Return the identity of the last layer, with those before it as decorators.
+
+    `owner` is the class that defines it, where that of the object defines another.
+    """
+    last = found[-1]
+    decorators = tuple(map(_decorator, found[:-1]))
+    original = last.function.__code__ if len(found) > 1 and isinstance(last.function, FunctionType) else None
+    if last.receiver is not None:
+        name = last.attribute or last.function.__name__
+        return Identity(f"{class_name(last.receiver if owner is None else owner)}.{name}", decorators, original)
+    return Identity(_title(last.function), decorators, original)
+
+
+def _title(thing: Any) -> str:
+    if isinstance(thing, FunctionType):
+        return without_scope(thing.__qualname__)
+    name = getattr(thing, "__name__", None)
+    if not isinstance(name, str):
+        return class_name(thing)
+    home = getattr(thing, "__module__", None)
+    return f"{home}.{name}" if isinstance(home, str) and not home.startswith(("builtins", "_")) else name
+
+
+def _unknown_function(code: CodeType, closure: Tuple[CellType, ...]) -> Layer:
+    """Return a layer for a function of which only the frame is known."""
+    return Layer(FunctionType(code, {}, closure=closure))
+
+
+def _decorator(layer: Layer) -> Location:
+    """Return the decorator that made a wrapper: its name, and the place of the wrapper."""
+    function = layer.function
+    code = function.__code__
+    cells = cell_values(code, function.__closure__ or ())
+    name = scope_of(_qualified_name(code)) or without_scope(_qualified_name(code))
+    maker = cells.get("ctx_factory")  # torch.no_grad() and others of its kind
+    if isinstance(maker, MethodType):
+        name = class_name(maker.__self__)
+    elif "." in name and "self" in cells:  # an object that is used as a decorator
+        name = class_name(cells["self"])
+    return Location(code.co_filename, code.co_firstlineno, name)
+
+
+def _qualified_name(code: CodeType) -> str:
+    return str(getattr(code, "co_qualname", code.co_name))

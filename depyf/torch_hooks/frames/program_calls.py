@@ -1,0 +1,65 @@
+"""Program calls: how the program came to the function that Dynamo considers at this moment, read from the stack."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Iterator, List, Mapping
+
+from depyf.torch_hooks.frames import identities
+from depyf.torch_hooks.frames.identities import Identity
+
+_DYNAMO = "torch._dynamo."
+_WRAPPERS = "torch._dynamo.eval_frame"  # defines the function that torch.compile returns; what it calls is its `fn`
+_DISABLES = "DisableContext"
+
+
+@dataclass(frozen=True)
+class ProgramCall:
+    """The call of a function that Dynamo is about to compile or to skip."""
+
+    code: CodeType  # of that function
+    identity: Identity  # ... and what the user calls it
+    caller: CodeType | None  # code that calls it: that of a transformed frame where it is a resume function
+    entry: Identity | None  # what the program called, of what it passed to torch.compile; None where it is not known
+
+
+def call_in_progress() -> ProgramCall | None:
+    """Return the call that Dynamo, which has called depyf in this thread, considers; None where there is none.
+
+    Dynamo's frame is a local of the functions of Dynamo's that consider it. The wrappers of torch.compile are further
+    down the stack, the one that the program called at its bottom.
+    """
+    frame: Any = sys._getframe(1)
+    considered: Any = None
+    caller: CodeType | None = None
+    called: List[Any] = []
+    while frame is not None:
+        module = frame.f_globals.get("__name__")
+        is_of_dynamo = type(module) is str and module.startswith(_DYNAMO)
+        if considered is None:
+            found = frame.f_locals.get("frame") if is_of_dynamo else None
+            considered = found if isinstance(getattr(found, "f_code", None), CodeType) else None
+        elif caller is None and not is_of_dynamo:
+            caller = frame.f_code
+        if module == _WRAPPERS and "fn" in frame.f_code.co_freevars:
+            called += _compiled(frame.f_locals)
+        frame = frame.f_back
+    if considered is None:
+        return None
+    return _read(considered, caller, called)
+
+
+def _compiled(variables: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what the wrapper with these variables calls; torch.compiler.disable makes wrappers, too."""
+    if type(variables.get("self")).__name__ != _DISABLES and variables.get("fn") is not None:
+        yield variables["fn"]
+
+
+def _read(considered: Any, caller: CodeType | None, called: List[Any]) -> ProgramCall:
+    code: CodeType = considered.f_code
+    closure = getattr(considered, "closure", None) or ()
+    identity = identities.of_frame(code, considered.f_locals, tuple(closure), called)
+    entry = identities.of_callable(called[-1]) if called else None
+    return ProgramCall(code, identity, caller, entry)

@@ -1,0 +1,249 @@
+"""Functions are called what their user calls them, whatever Dynamo compiles of them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import depyf  # noqa: E402
+from depyf.record.saved_form import from_json  # noqa: E402
+
+X = torch.ones(2, 2)
+
+
+def preserving(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs) + 1
+
+    return wrapper
+
+
+def careless(function):
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs) + 1
+
+    return wrapper
+
+
+class Scaled:
+    """A decorator that is an object."""
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def inner(*args, **kwargs):
+            return function(*args, **kwargs) * self.factor
+
+        return inner
+
+    factor = 2
+
+
+class Plain(torch.nn.Module):
+    def forward(self, x):
+        return x + 2
+
+    def encode(self, x):
+        return x + 3
+
+
+class Decorated(torch.nn.Module):
+    @preserving
+    @torch.no_grad()
+    def forward(self, x):
+        return x + 4
+
+
+class Carelessly(torch.nn.Module):
+    @careless
+    def forward(self, x):
+        return x + 5
+
+
+class Inherits(Decorated):
+    pass
+
+
+class CallsItsBase(Plain):
+    def forward(self, x):
+        torch._dynamo.graph_break()
+        return super().forward(x) * 2
+
+
+class CanBeCalled:
+    def __call__(self, x):
+        return x + 6
+
+    @classmethod
+    def of_class(cls, x):
+        return x + 7
+
+    @staticmethod
+    def of_nothing(x):
+        return x + 8
+
+
+@torch.no_grad()
+def without_gradient(x):
+    return x + 9
+
+
+@careless
+def carelessly(x):
+    return x + 10
+
+
+@Scaled()
+def scaled(x):
+    return x + 11
+
+
+def plain(x):
+    return x + 12
+
+
+def local_class():
+    class Local(torch.nn.Module):
+        def forward(self, x):
+            return x + 13
+
+    return Local()
+
+
+def replaced_forward():
+    """Return a module whose forward was replaced, as accelerate does it."""
+    module = Plain()
+
+    def new_forward(module, *args, **kwargs):
+        return module._old_forward(*args, **kwargs)
+
+    module._old_forward = module.forward
+    module.forward = functools.update_wrapper(functools.partial(new_forward, module), module.forward)
+    return module
+
+
+def hooked():
+    module = Plain()
+    module.register_forward_hook(lambda *values: None)
+    return module
+
+
+def executed():
+    names = {}
+    exec("def made(x):\n    return x + 14\n", names)
+    return names["made"]
+
+
+def record_of(folder):
+    return from_json((Path(folder) / "manifest.json").read_text())
+
+
+def compiled(folder, *functions):
+    """Compile the functions, call each once, and return the record."""
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(folder)):
+        for function in functions:
+            torch.compile(function, backend="eager")(X)
+    return record_of(folder)
+
+
+CASES = {
+    "plain": (lambda: plain, "plain", []),
+    "method": (lambda: Plain().encode, "Plain.encode", []),
+    "module": (Plain, "Plain.forward", []),
+    "local class": (local_class, "Local.forward", []),
+    "module of torch's": (lambda: torch.nn.Sequential(torch.nn.ReLU()), "Sequential.forward", ["wrap_inline"]),
+    "decorated": (Decorated, "Decorated.forward", ["preserving", "no_grad"]),
+    "inherited": (Inherits, "Inherits.forward", ["preserving", "no_grad"]),
+    "decorated without wraps": (Carelessly, "Carelessly.forward", ["careless"]),
+    "function without wraps": (lambda: carelessly, "carelessly", ["careless"]),
+    "function under no_grad": (lambda: without_gradient, "without_gradient", ["wrap_inline", "no_grad"]),
+    "decorator that is an object": (lambda: scaled, "scaled", ["Scaled"]),
+    "vmap": (lambda: torch.func.vmap(plain), "plain", ["vmap"]),
+    "partial": (lambda: functools.partial(plain), "plain", ["wrap_inline"]),
+    "partial of a module": (lambda: functools.partial(Decorated()), "Decorated.forward", None),
+    "callable object": (CanBeCalled, "CanBeCalled.__call__", ["wrap_inline"]),
+    "class method": (lambda: CanBeCalled.of_class, "CanBeCalled.of_class", []),
+    "static method": (lambda: CanBeCalled.of_nothing, "CanBeCalled.of_nothing", []),
+    "in C": (lambda: torch.exp, "torch.exp", ["wrap_inline"]),
+    "lambda": (lambda: lambda x: x + 15, "<lambda>", []),
+    "made by exec": (executed, "made", []),
+    "replaced forward": (replaced_forward, "Plain.forward", ["replaced_forward"]),
+    "hooks": (hooked, "Plain.forward", []),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_function_is_called_what_its_user_calls_it(tmp_path, case):
+    make, title, decorators = CASES[case]
+    record = compiled(tmp_path, make())
+    first = record.function(record.frames[0].function)
+    assert first.display_name == title
+    if decorators is not None:
+        assert [one.function for one in first.decorators] == decorators
+    stem = {"<lambda>": "lambda"}.get(title, title)
+    assert first.full_code_file == f"full_code_for_{stem}_0.py"
+    assert (tmp_path / first.full_code_file).exists()
+    assert first.compiled_in_calls
+
+
+def test_the_story_of_a_decorated_method_has_the_method_its_decorators_and_the_wrapper(tmp_path):
+    compiled(tmp_path, Decorated())
+    story = (tmp_path / "full_code_for_Decorated.forward_0.py").read_text()
+    assert story.startswith(f"# What torch.compile did to Decorated.forward ({__file__}:")
+    original, wrapper = story.index("return x + 4"), story.index("def wrapper(*args, **kwargs):")
+    assert original < wrapper
+    heading = " ".join(story.replace("\n# ", " ").split())
+    assert "@preserving" in story and "outermost first: preserving (" in heading and ", no_grad (" in heading
+
+
+def test_a_wrapper_that_serves_two_models_gives_each_its_own_story(tmp_path):
+    record = compiled(tmp_path, Decorated(), Inherits(), preserving(plain))
+    titles = [record.function(frame.function).display_name for frame in record.frames]
+    assert titles == ["Decorated.forward", "Inherits.forward", "plain"]
+    assert len({record.function(frame.function).full_code_file for frame in record.frames}) == 3
+    assert len({record.function(frame.function).file for frame in record.frames}) == 1
+
+
+def test_a_method_reached_by_super_is_called_by_the_class_that_defines_it(tmp_path):
+    class Outer(CallsItsBase):
+        def forward(self, x):
+            x = super().forward(x)
+            torch._dynamo.graph_break()
+            return x
+
+    record = compiled(tmp_path, Outer())
+    titles = {record.function(frame.function).display_name.split(" ")[0] for frame in record.frames}
+    assert titles <= {"Outer.forward", "CallsItsBase.forward", "Plain.forward"} and "Outer.forward" in titles
+
+
+def test_a_resume_function_is_called_by_what_it_continues(tmp_path):
+    record = compiled(tmp_path, CallsItsBase())
+    resume = next(function for function in record.functions if function.resume_of is not None)
+    assert resume.display_name == f"CallsItsBase.forward resumed at line {resume.first_line}"
+
+
+def test_the_first_line_of_transformed_code_names_the_class(tmp_path):
+    compiled(tmp_path, Plain(), plain)
+    assert (tmp_path / "__transformed_code_0_for_forward.py").read_text().startswith("def forward(self, x):  # Plain.f")
+    assert (tmp_path / "__transformed_code_0_for_plain.py").read_text().startswith("def plain(x):\n")
+
+
+def test_a_later_context_calls_what_an_earlier_one_compiled_by_the_same_name(tmp_path):
+    compiled(tmp_path / "first", Decorated())
+    with depyf.prepare_debug(str(tmp_path / "second")):
+        torch.compile(plain, backend="eager")(X)
+    titles = {function.display_name for function in record_of(tmp_path / "second").functions}
+    assert titles == {"Decorated.forward", "plain"}
+
+
+def test_the_manifest_has_the_title(tmp_path):
+    compiled(tmp_path, Decorated())
+    (function,) = json.loads((tmp_path / "manifest.json").read_text())["functions"]
+    assert function["key"] == "Decorated.forward_0" and function["title"] == "Decorated.forward"
+    assert function["name"] == "wrapper" and function["original"]["source"].endswith("return x + 4\n")
