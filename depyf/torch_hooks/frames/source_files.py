@@ -17,6 +17,7 @@ from typing import List
 
 from depyf.text import python_source
 from depyf.text.quoted_strings import is_closed
+from depyf.torch_hooks.frames.source_fit import is_source
 
 _DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)")
 _DECORATOR = re.compile(r"[ \t]*@")
@@ -35,9 +36,11 @@ def definition_of(code: CodeType) -> str:
     found = _DEFINITION.match(lines[start]) if start < len(lines) else None
     if found is None:
         return ""
-    text = _without_indentation(lines[first : _end_of_block(lines, start, found[1])], found[1])
+    block = lines[first : _end_of_block(lines, start, found[1])]
+    text = _without_indentation(block, found[1])
     is_whole = is_closed(text) and not text.endswith("\\\n") and "nonlocal" not in text
-    return text if (is_whole and found[2] == code.co_name) or python_source.is_module(text) else ""
+    is_definition = (is_whole and found[2] == code.co_name) or python_source.is_module(text)
+    return text if is_definition and is_source("".join(block), code) else ""
 
 
 def lines_of_file(file: str) -> List[str]:
@@ -73,7 +76,8 @@ def _without_indentation(lines: List[str], indentation: str) -> str:
 def text_of(code: CodeType) -> str:
     """Return the text of a function, or the statement that holds a lambda; empty when its file cannot be read."""
     try:
-        return textwrap.dedent(inspect.getsource(code))
+        text = inspect.getsource(code)
+        return textwrap.dedent(text) if is_source(text, code) else ""
     except _UNREADABLE:
         return ""
 
