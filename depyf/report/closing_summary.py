@@ -256,7 +256,7 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
 
 
 def _named(record: SessionRecord) -> List[FunctionRecord]:
-    own = [one for one in record.skipped if not has_library_path(one.file)]
+    own = [one for one in record.skipped if not has_library_path(one.shown_file)]
     return [one for one in own if worth_a_line(one) or not record.frames]
 
 

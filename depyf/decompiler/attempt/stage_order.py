@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, Tuple
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.analysis.long_arguments import charge_repetitions
+from depyf.decompiler.analysis.used_locals import used_locals
 from depyf.decompiler.attempt.decompilation import Decompilation
 from depyf.decompiler.attempt.matched_lines import matched_lines
 from depyf.decompiler.attempt.region_trees import region_tree
@@ -75,16 +76,22 @@ class Attempt:
         own_locals = request.own_locals if rung.drops_locals else ()
         simple = clean_program(program, own_locals, drops_self_stores=rung.drops_locals and request.is_generated)
         tree = region_tree(simple, rung)
-        text = syntax_tree(request, simple, tree, self.settings(), names_values=rung.names_values)
+        text = syntax_tree(request, simple, tree, self.settings(program), names_values=rung.names_values)
         return self.proved(program, text)
 
-    def settings(self) -> Settings:
-        """Return the settings of the builder: names, and how to read the code inside."""
+    def settings(self, program: Program) -> Settings:
+        """Return the settings of the builder: names, and how to read the code inside.
+
+        A generator keeps the names of the user's locals in code that does not use them: the text may. It must not where
+        the frame reads its names, as those would be others.
+        """
         request = self.request
         is_constant = request.generator.constant_globals or (lambda name: False)
         settings = Settings(self.nested, request.renames, is_constant, request.hints, request.generator.short_name)
         settings.listings = self.listings
         settings.is_generated = request.is_generated
+        if request.is_generated and not sees_local_names(program):
+            settings.unused_locals = frozenset(program.code.co_varnames) - used_locals(program)
         return settings
 
     def nested(self, code: CodeType) -> Tuple[Program, Sequence]:

@@ -20,7 +20,8 @@ def build_statements(
 
     `generated`: locals that a code generator added to the user's.
     """
-    return function_body(open_frame(program, settings, TABLES, generated=generated), tree)
+    frame = open_frame(program, settings, TABLES, generated=generated, unused=settings.unused_locals)
+    return function_body(frame, tree)
 
 
 def standalone_comprehension(program: Program, tree: Any, settings: Settings) -> s.Expression:

@@ -9,6 +9,7 @@ from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.analysis.op_kinds import has_name, made_inside, op_kinds
 from depyf.decompiler.analysis.unbound_locals import never_set
+from depyf.decompiler.analysis.used_locals import used_locals
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS
 from depyf.decompiler.build.expression_forms import lambda_over
 from depyf.decompiler.build.namespace_bodies import drop_returns, future_imports, namespace_body
@@ -20,14 +21,9 @@ from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.tidying import tidy_body
 from depyf.decompiler.build.variable_names import descriptive_names, rename, renamed_temporaries
 from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR, CO_OPTIMIZED, GENERATORS
-from depyf.decompiler.bytecode.microops import parameters
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
 
-USES_OF_LOCALS = frozenset({
-    "LOAD_LOCAL", "STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR", "LOAD_CELL", "STORE_CELL", "DELETE_CELL",
-    "SAVE_CELL", "RENEW_CELL", "LOAD_CLOSURE",
-})  # fmt: skip
 _EXPRESSIONS = frozenset({*COMPREHENSIONS, "<lambda>"})
 PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL"})
 READS_OF_NAMES = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
@@ -179,8 +175,7 @@ def unused_locals(scope: Scope) -> List[str]:
     """Return the locals that only dropped code sets: those that are read, and all if the frame reads its own names."""
     found = set(never_set(scope.program, scope.maybe_unbound))
     if sees_local_names(scope.program):
-        used = {op.arg for op in scope.program.ops if op.kind in USES_OF_LOCALS}.union(parameters(scope.code))
-        found.update(set(scope.code.co_varnames) - used)
+        found.update(set(scope.code.co_varnames) - used_locals(scope.program))
     unset = {name for name in uncaptured_cells(scope) if _is_unset(scope, name)}
     if unset:
         found.update(op.arg for op in scope.program.ops if op.kind == "LOAD_CELL" and op.arg in unset)

@@ -80,13 +80,15 @@ def open_frame(
     tables: Tables,
     class_name: Optional[str] = None,
     generated: Collection[str] = (),
+    unused: Collection[str] = (),
 ) -> Frame:
     """Return a frame for a function, a module or a class body.
 
-    `class_name`: the class around. `generated`: locals that a code generator added to the user's.
+    `class_name`: the class around. `generated`: locals that a code generator added to the user's. `unused`: locals that
+    the text may use for values of its own.
     """
     scope = Scope(program, settings, class_name, is_function=False)
-    output = Output(FreshNames(program.code, settings.renames.values()), generated)
+    output = Output(FreshNames(program.code, settings.renames.values(), unused), generated)
     if scope.is_namespace:
         return Frame(scope, output, tables, tables.namespace)
     is_generic = program.code.co_name.startswith(GENERIC_PARAMETERS)

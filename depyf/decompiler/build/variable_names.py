@@ -21,8 +21,9 @@ _NO_WORD = re.compile(r"\W")
 class FreshNames:
     """Gives out names that one function does not use yet."""
 
-    def __init__(self, code: CodeType, also_taken: Iterable[str] = ()) -> None:
-        self.taken: Set[str] = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names, *also_taken}
+    def __init__(self, code: CodeType, also_taken: Iterable[str] = (), unused: Collection[str] = ()) -> None:
+        own = [name for name in code.co_varnames if name not in unused]
+        self.taken: Set[str] = {*own, *code.co_cellvars, *code.co_freevars, *code.co_names, *also_taken}
         self._inside = [const for const in code.co_consts if isinstance(const, CodeType)]
         self._next: Dict[str, int] = {}
 

@@ -10,6 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.analysis.used_locals import used_locals
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import Program, parameters
 from depyf.decompiler.bytecode.nested_code import too_nested
@@ -209,8 +210,8 @@ def _invents(program: Program, own_names: FrozenSet[str]) -> bool:
 
 
 def _invents_beside(a: Program, b: Program) -> bool:
-    """Return whether `b` stores to a local that `a` does not have."""
-    users = {*a.code.co_varnames, *a.code.co_cellvars, *a.code.co_freevars}
+    """Return whether `b` stores to a local that `a` does not have, or has no use for."""
+    users = used_locals(a).union(a.code.co_cellvars, a.code.co_freevars)
     return any(op.kind == "STORE_LOCAL" and op.arg not in users for op in b.ops)
 
 
@@ -307,7 +308,7 @@ def _simulation(
         if slots(a) != slots(b):
             raise Unsupported("the frame looks at its local names, and they are in another order")
     own_names = own_names.difference(parameters(a.code), a.code.co_cellvars, a.code.co_freevars)
-    users = {*a.code.co_varnames, *a.code.co_cellvars, *a.code.co_freevars} - own_names
+    users = used_locals(a).union(a.code.co_cellvars, a.code.co_freevars) - own_names
     read_by_original = {op.arg for op in a.ops if op.kind == "LOAD_GLOBAL"} if constant else set()
 
     def is_temp(name: str) -> bool:

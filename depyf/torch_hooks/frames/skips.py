@@ -65,9 +65,12 @@ class Skips:
         code: CodeType,
         entry: bool,
         attempt: Compilation | None,
-        call: Callable[[], ProgramCall | None],
+        call: Callable[[], ProgramCall | None] = lambda: None,
     ) -> None:
-        """Record that Dynamo left `code` to Python; `attempt` is the compilation of this thread that ended last."""
+        """Record that Dynamo left `code` to Python; `attempt` is the compilation of this thread that ended last.
+
+        `call` finds the call of it, which is needed only for what is recorded.
+        """
         if attempt is not None and (attempt.frame is not None or attempt.skip is not None or not _fits(attempt, code)):
             attempt = None
         skip = read_skip(reason, code, attempt)

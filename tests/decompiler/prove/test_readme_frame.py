@@ -102,7 +102,7 @@ WRONG = {
         "x_1, condition = graph_out_0[1], graph_out_0[0]",
     ),
     "an output is read after the branch": (", x_1 = graph_out_0[0], graph_out_0[1]", " = graph_out_0[0]"),
-    "the user's x is bound, which Dynamo does not do": ("x_1", "x"),
+    "a variable that the code uses is bound": ("x_1", "b"),
 }
 
 
@@ -111,6 +111,11 @@ def test_a_wrong_text_of_the_readme_frame_is_refuted(title: str) -> None:
     old, new = WRONG[title]
     assert old in READABLE
     assert proof(READABLE.replace(old, new)).grade is Grade.REFUTED
+
+
+def test_a_name_of_the_user_that_the_code_has_no_use_for_is_free_for_a_temporary() -> None:
+    verdict = proof(READABLE.replace("x_1", "x"))
+    assert verdict.grade is Grade.PROVED_UNDER and Assumption.TEMPORARIES in verdict.assumptions
 
 
 def test_a_text_that_drops_a_name_of_the_user_is_refuted() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from depyf.decompiler.pipeline import decompile_frame
+from depyf.torch_hooks.frames.functions import resume_parameters
 from depyf.torch_hooks.internals.generated_code import DYNAMO
 
 torch = pytest.importorskip("torch")
@@ -51,3 +52,32 @@ def test_temporaries_are_deleted_in_one_statement(text: str) -> None:
 def test_values_that_dynamo_adds_to_every_frame_have_descriptive_names(text: str) -> None:
     assert "pregraph_timer = " in text
     assert "tmp_" not in text
+
+
+def test_a_variable_that_is_passed_on_after_a_break_keeps_its_name_where_the_frame_has_no_other_use_for_it() -> None:
+    from torch._dynamo.convert_frame import register_bytecode_hook
+
+    def toy(a, b):  # type: ignore[no-untyped-def]
+        x = a / (torch.abs(a) + 1)
+        torch._dynamo.graph_break()
+        return x * b
+
+    def reads_its_names(a, b):  # type: ignore[no-untyped-def]
+        x = a + 1
+        torch._dynamo.graph_break()
+        return x * b, len(locals())
+
+    def hook(code, new):  # type: ignore[no-untyped-def]
+        hints = resume_parameters(code, new)
+        texts.append(decompile_frame(new, reference=code, hints=hints, generator=DYNAMO))
+
+    texts = []
+    handle = register_bytecode_hook(hook)
+    try:
+        for function in (toy, reads_its_names):
+            torch.compile(function, backend="eager")(torch.ones(3), torch.ones(3))
+    finally:
+        handle.remove()
+        torch._dynamo.reset()
+    assert all(text.proved for text in texts)
+    assert "    x = graph_out_0[0]\n" in texts[0].source and "x_1" not in texts[0].source
