@@ -59,10 +59,10 @@ MADE_FOR_INFERENCE: Final = "inference"
 
 RAN: Final = "ran"
 RECORDED: Final = "while a CUDA graph was recorded"  # or warmed up; replaying the CUDA graph runs no Python
-NOT_CALLED: Final = "not called"  # a call would run it
+NOT_CALLED: Final = "not called"  # the compiled graph leads to it: a call may run it
 NODE_BY_NODE: Final = "node by node"  # an interpreter runs the graph, not this text
 NATIVE: Final = "native"  # no Python: what is compiled of it runs
-NOT_KNOWN: Final = "not known"  # it was compiled before the context, the process was killed, or Python leaves no mark
+NOT_KNOWN: Final = "not known"  # read without a context, the process was killed, or Python leaves no mark
 
 # -- SkipRecord.kind: why Dynamo left a frame to plain Python; `records.SKIP_KINDS` explains each
 

@@ -8,15 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import backend_programs
 import pytest
+import unusual_backends
+from backend_programs import PROGRAMS
 
 from depyf.record.saved_form import from_json
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs run in forked children")
 
-# Programs that generate code anew at each call: once the context is left, what runs is no longer linked.
-REGENERATING = {"edited_at_each_call"}
+# Programs of which the debugger does not see all that ran: they generate code anew at each call, which is no longer
+# linked once the context is left, run other code from the second call on, or run in another thread.
+BEYOND_THE_DEBUGGER = {"edited_at_each_call", "edited_after_the_first_call", "thread"}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def observed(tmp_path_factory):
     """Run all programs; return what was observed of each, with its record and folder."""
     top = tmp_path_factory.mktemp("programs")
     environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(top / "torchinductor")}
-    command = [sys.executable, backend_programs.__file__, str(top)]
+    command = [sys.executable, unusual_backends.__file__, str(top)]
     output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
     lines = [json.loads(line[len("RESULT ") :]) for line in output.splitlines() if line.startswith("RESULT ")]
     return {seen["program"]: {**seen, "folder": top / seen["program"]} for seen in lines}
@@ -39,7 +41,7 @@ def parts_of(record):
     return [part for graph in record.graphs for part in graph.stages + graph.kernels]
 
 
-@pytest.mark.parametrize("name", backend_programs.PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_files_that_are_reported_as_running_are_those_that_a_profiler_observes(name, observed):
     seen = observed[name]
     record = record_of(seen)
@@ -50,7 +52,7 @@ def test_the_files_that_are_reported_as_running_are_those_that_a_profiler_observ
     assert not seen["elsewhere"], "generated code that is on disk under no name"
 
 
-@pytest.mark.parametrize("name", sorted(set(backend_programs.PROGRAMS) - REGENERATING))
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - BEYOND_THE_DEBUGGER))
 def test_breakpoints_are_hit_in_the_files_that_are_linked(name, observed):
     seen = observed[name]
     assert sorted(part.file for part in parts_of(record_of(seen)) if part.runs and part.linked) == seen["hit"]
@@ -71,6 +73,14 @@ def test_a_graph_that_an_interpreter_runs_names_the_interpreter(observed):
         (path,) = Path(seen["folder"]).glob("__compiled_fn_*.Captured_Graph.0.py")
         first = path.read_text().split("\n", 1)[0]
         assert first.endswith(f": run node by node by {interpreter}; this text is not executed.")
+
+
+def test_a_graph_that_is_held_and_never_called_is_not_shown_as_what_runs(observed):
+    for name in ("lru_cache", "source_of_the_graph_executed_by_the_backend"):
+        seen = observed[name]
+        assert executions(seen)["Captured_Graph"] == "not called"
+        (path,) = Path(seen["folder"]).glob("__compiled_fn_*.Captured_Graph.0.py")
+        assert path.read_text().split("\n", 1)[0].endswith(": not called so far inside the context.")
 
 
 def test_a_backward_that_was_compiled_and_not_called_is_shown_as_not_called(observed):

@@ -9,7 +9,7 @@ functions that it records anyway, and all while they are few: the files of a sma
 from __future__ import annotations
 
 from types import CodeType
-from typing import Container, Iterable, List, Sequence, Set, Tuple
+from typing import Callable, Container, Dict, Iterable, List, Sequence, Set, Tuple
 
 from depyf.problems import Problems
 from depyf.record.records import ResumeCall
@@ -60,9 +60,7 @@ class CachedFunctions:
     def add_unrecorded(self) -> int:
         """Add what no context has recorded; return the number of versions that are left to the folders of others."""
         met = list(cache_entries.running_codes())
-        others = {id(code): len(running) for code, running in met if self._is_recorded_elsewhere(code, running)}
-        if sum(others.values()) <= _LITTLE:
-            others = {}
+        others = recorded_elsewhere(met, self._is_recorded_elsewhere)
         self._add_each([code for code, _ in met if id(code) not in others])
         left = [code for code, _ in met if id(code) in others and not self._functions.has(code)]
         left = self._add_parents(left)
@@ -137,6 +135,14 @@ class CachedFunctions:
             if code is not None:
                 self.add(code, parent)
         self._frames.update(index, resumes=tuple(calls))
+
+
+def recorded_elsewhere(
+    met: Sequence[Tuple[CodeType, List[CodeType]]], is_recorded: Callable[[CodeType, Sequence[CodeType]], bool]
+) -> Dict[int, int]:
+    """Return the functions that are left to the folders of other contexts, by id, with their number of versions."""
+    others = {id(code): len(running) for code, running in met if is_recorded(code, running)}
+    return others if sum(others.values()) > _LITTLE else {}
 
 
 def _calls(code: CodeType, resumes: Container[int]) -> bool:

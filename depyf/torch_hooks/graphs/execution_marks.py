@@ -18,7 +18,7 @@ import functools
 import sysconfig
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, Dict
 
 _COUNTER = 2  # bytes of a counter that are read: all of co_warmup, and co_opcache_flag ends at 1024
 _CACHE = 0  # opcode of the entries of an inline cache
@@ -32,6 +32,28 @@ class _Marks:
     fresh: bytes = b""  # the counter before the first run
     in_first_instruction: bool = False
     in_caches: bool = False
+
+
+class FreshCodes:
+    """Code objects that had not run when the session began: generated inside it, or given to functions on entering."""
+
+    def __init__(self) -> None:
+        self._codes: Dict[int, CodeType] = {}  # by id: `==` compares all of two code objects
+        self.is_needed = False  # whether there are graphs that were compiled before the session
+
+    def add(self, function: FunctionType) -> None:
+        """Add the code of a function that was just generated."""
+        if self.is_needed:
+            self._codes[id(function.__code__)] = function.__code__
+
+    def renew(self, function: FunctionType) -> None:
+        """Give a function a copy of its code, which has not run."""
+        if function.__code__ not in self:
+            function.__code__ = function.__code__.replace()
+            self.add(function)
+
+    def __contains__(self, code: CodeType) -> bool:
+        return id(code) in self._codes
 
 
 def has_run(code: CodeType) -> bool | None:

@@ -52,9 +52,9 @@ _UNLINKED = "; not linked to this file"
 _SEEN = {
     RAN: "this code runs",
     RECORDED: "this code runs while a CUDA graph is warmed up and recorded; a replay of it runs no Python",
-    NOT_CALLED: "not called so far inside the context; it is what a call runs",
+    NOT_CALLED: "not called so far inside the context",
     NATIVE: "what is compiled of it runs, without Python",
-    NOT_KNOWN: "what a call runs; whether it ran inside the context is not known",
+    NOT_KNOWN: "may be what a call runs; whether it ran inside the context is not known",
 }
 
 

@@ -18,13 +18,20 @@ from depyf.text.quiet_compile import compile_quietly
 from depyf.torch_hooks.internals import private_hooks
 
 
-def forward_of(module: Any) -> FunctionType | None:
-    """Return the generated forward of a graph module, generated now if torch has not yet; None if it has none."""
-    recompile = private_hooks.find("force_recompile")
+def forward_of(module: Any, *, generate: bool) -> FunctionType | None:
+    """Return the generated forward of a graph module; None if it has none.
+
+    `generate`: have it generated now if torch has not yet; torch does so when a module is first called.
+    """
+    recompile = private_hooks.find("force_recompile") if generate else None
     if recompile is not None:
         recompile(module)
     forward = vars(type(module)).get("forward")
-    return forward if isinstance(forward, FunctionType) else None
+    is_generated = isinstance(forward, FunctionType) and forward is not getattr(type(module), _NOT_YET, None)
+    return forward if is_generated else None
+
+
+_NOT_YET = "_lazy_forward"  # torch's forward of a module whose own is not generated yet
 
 
 def forwards_in(text: str, path: str) -> List[CodeType]:

@@ -23,6 +23,7 @@ from depyf.torch_hooks.graphs import autotuning
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph, GraphFile
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
+from depyf.torch_hooks.graphs.execution_marks import FreshCodes
 from depyf.torch_hooks.graphs.first_lines import first_line
 from depyf.torch_hooks.graphs.generated_functions import forwards_in
 from depyf.torch_hooks.graphs.graph_text import as_python, with_plain_class_names
@@ -53,6 +54,7 @@ class Graphs:
         self._problems = problems
         self._earlier = tuple(earlier)
         self._graphs: List[CompiledGraph] = []
+        self.fresh = FreshCodes()  # of functions that were generated before the session
         self.loaded: Dict[str, Any] = {}  # path -> the module that Inductor loaded from it last
 
     @property

@@ -73,7 +73,7 @@ def link_new(graphs: Graphs, graph: CompiledGraph, new: NewForward) -> None:
     function = new.function()
     if function is None or not _can_be_linked(graphs, function):
         return
-    for file in _candidates(graph, False):  # most often it is the function of a stage
+    for file in _candidates(graph, None):  # most often it is the function of a stage
         if file.forwards is not None and _adopt(graphs, graph, file, function, new.source, is_expected=False):
             return
     file = graphs.unwritten_stage(graph, BACKEND_GRAPH, new.source)
@@ -124,7 +124,7 @@ def _link_kernel(graphs: Graphs, file: GraphFile, functions: Sequence[FunctionTy
             return
     path = graphs.path_of(file)
     for function in functions:
-        file.runs = file.runs or (was_called and not file.was_running and has_run(function.__code__) is True)
+        file.runs = file.runs or _has_run_inside(graphs, file, function.__code__, was_called)
         shift = _FIRST_LINE if _is_of_inductor(function) else 0
         _carry(file, function, move(function.__code__, path, shift))
 
@@ -154,20 +154,24 @@ def _is_of_inductor(function: FunctionType) -> bool:
 
 
 def _link_module(graphs: Graphs, graph: CompiledGraph, module: Any, found: ReachableCode, was_called: bool) -> None:
-    forward = generated_functions.forward_of(module)
+    forward = generated_functions.forward_of(module, generate=not _is_kept(graph, module))
     if forward is None or not _can_be_linked(graphs, forward):
         return
-    file_ran = was_called and has_run(forward.__code__) is True
+    code = forward.__code__
     file = _file_of(graphs, graph, module, forward)
     file.interpreter = file.interpreter or found.interpreters.get(id(module), "")
     file.is_recorded = file.is_recorded or id(module) in found.recorded
-    file.runs = file.runs or (file_ran and not file.was_running)
+    file.runs = file.runs or _has_run_inside(graphs, file, code, was_called)
+
+
+def _has_run_inside(graphs: Graphs, file: GraphFile, code: CodeType, was_called: bool) -> bool:
+    """Return whether code that is linked now was run by a call inside the session, and not only before it."""
+    return has_run(code) is True and (code in graphs.fresh or (was_called and not file.was_running))
 
 
 def _file_of(graphs: Graphs, graph: CompiledGraph, module: Any, forward: FunctionType) -> GraphFile:
     """Link a forward to the file that has its code, which is a new one if no stage has it; return that file."""
-    is_handed_over = _HANDED_OVER in module.meta
-    is_kept = is_handed_over and _is_compiled_further(graph)
+    is_handed_over, is_kept = _HANDED_OVER in module.meta, _is_kept(graph, module)
     for file in _likeliest_first(_candidates(graph, is_handed_over)):
         if _adopt(graphs, graph, file, forward, module.code, is_expected=not is_kept):
             return file
@@ -186,22 +190,33 @@ def _file_of(graphs: Graphs, graph: CompiledGraph, module: Any, forward: Functio
     return file
 
 
+def _is_kept(graph: CompiledGraph, module: Any) -> bool:
+    """Return whether it is the graph that Dynamo captured, kept beside what was made of it; most often it never runs.
+
+    If it does, torch generates its forward then, and that is linked (`link_new`).
+    """
+    return _HANDED_OVER in module.meta and _is_compiled_further(graph)
+
+
 def _is_compiled_further(graph: CompiledGraph) -> bool:
     return bool(graph.kernels) or any(file.stage == FORWARD_GRAPH for file in graph.stages)
 
 
-def _candidates(graph: CompiledGraph, is_handed_over: bool) -> List[GraphFile]:
+def _candidates(graph: CompiledGraph, is_handed_over: bool | None) -> List[GraphFile]:
     """Return the files that may have the code of a graph module: what torch would run, and stages of the backend.
 
-    The text of a graph module contains those of the modules inside it.
+    `is_handed_over`: whether it is the one that Dynamo handed over; None where that is not known. The text of a graph
+    module contains those of the modules inside it.
     """
     stages = {file.stage for file in graph.stages} - _NO_JOINTS
     if not _is_compiled_further(graph):
         stages.add(CAPTURED_GRAPH)
-    elif not graph.kernels and not is_handed_over:
+    elif not graph.kernels and is_handed_over is not True:
         stages |= {FORWARD_GRAPH, BACKWARD_GRAPH}
     files = [file for file in graph.stages if file.stage in stages]
-    if is_handed_over and _is_compiled_further(graph):  # AOTAutograd keeps it; to compile a long text would be a waste
+    if is_handed_over is not False and _is_compiled_further(
+        graph
+    ):  # AOTAutograd keeps it; to compile a long text would be a waste
         files += [file for file in graph.stages if file.stage == CAPTURED_GRAPH and file.forwards is not None]
     return [*files, *graph.unwritten.values()]
 

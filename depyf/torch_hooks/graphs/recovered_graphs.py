@@ -6,7 +6,7 @@ loaded modules, whose files lie in Inductor's cache. The stages between these ar
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Tuple
 
 from depyf.record.vocabulary import (
     BACKWARD_GRAPH,
@@ -22,7 +22,7 @@ from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.graph_text import readable
 from depyf.torch_hooks.graphs.kernel_modules import aot_id, read_kernels
 from depyf.torch_hooks.graphs.node_sources import sources_of
-from depyf.torch_hooks.graphs.reachability import reachable_code
+from depyf.torch_hooks.graphs.reachability import ReachableCode, reachable_code
 from depyf.torch_hooks.graphs.stages import PRE_GRAD, STAGE_NAMES
 
 
@@ -32,7 +32,7 @@ def recover(graphs: Graphs, graph: CompiledGraph, entry: Any) -> None:
     `entry` is the compiled graph as the frame calls it.  Which file runs is recorded; nothing is linked.
     """
     found = reachable_code(entry)
-    _add_stages(graphs, graph, found.modules)
+    _add_stages(graphs, graph, found)
     files = dict.fromkeys(str(function.__globals__.get("__file__", "")) for function in found.functions)
     kernels = [(file, read_kernels(file)) for file in files]
     for file, text in sorted(kernels, key=lambda kernel: aot_id(kernel[1])[1] == MADE_FOR_BACKWARD):
@@ -43,16 +43,20 @@ def recover(graphs: Graphs, graph: CompiledGraph, entry: Any) -> None:
     _set_what_runs(graph)
 
 
-def _add_stages(graphs: Graphs, graph: CompiledGraph, modules: List[Any]) -> None:
+def _add_stages(graphs: Graphs, graph: CompiledGraph, found: ReachableCode) -> None:
     texts: Dict[Tuple[str, str], str] = {}  # AOTAutograd holds a graph twice: as it was made, and as it is called
-    for module in modules:
+    interpreters: Dict[Tuple[str, str], str] = {}
+    for module in found.modules:
         key, text = (_stage_of(module), _operations(module)), readable(module)
         if len(text) > len(texts.get(key, "")):
             texts[key] = text
+        if id(module) in found.interpreters:
+            interpreters[key] = found.interpreters[id(module)]
         if key[0] == CAPTURED_GRAPH:
             graph.sources = sources_of(module)
-    for (stage, _), text in texts.items():
-        graphs.add_stage(graph, stage, text)
+    for key, text in texts.items():
+        graphs.add_stage(graph, key[0], text)
+        graph.stages[-1].interpreter = interpreters.get(key, "")
 
 
 def _stage_of(module: Any) -> str:

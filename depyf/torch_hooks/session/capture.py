@@ -36,8 +36,7 @@ class Capture:
 
     def start(self, opened_by: str = "") -> None:
         """Put the hooks in place; `opened_by` is the module that enters the context."""
-        with self.problems.shield("listening to why Dynamo skips frames"):
-            self.recording.skips.begin()
+        self.recording.begin()
         self._registration.start(opened_by, self.recording.read_kinds)
 
     def stop(self) -> None:

@@ -17,6 +17,7 @@ from depyf.record import compile_ids
 from depyf.record.records import FailedGuard, FrameRecord, Location, LostFiles, ResumeCall, SessionRecord
 from depyf.record.saved_form import to_json
 from depyf.torch_hooks.disk.folder import MANIFEST, OutputFolder
+from depyf.torch_hooks.frames import fresh_marks
 from depyf.torch_hooks.frames.cache_entries import installed_global, resumes_of
 from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.frames.compilations import (
@@ -40,6 +41,7 @@ from depyf.torch_hooks.frames.user_files import UserFiles
 from depyf.torch_hooks.graphs import linking
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
+from depyf.torch_hooks.graphs.generated_functions import functions_of
 from depyf.torch_hooks.graphs.graph_files import GraphEvent, Graphs
 from depyf.torch_hooks.graphs.loose_fx import LooseFx
 from depyf.torch_hooks.graphs.new_code import NewForward
@@ -174,6 +176,14 @@ class Recording:
         self.skips.add(reason, code, entry, self._newest.get(threading.get_ident()), call_in_progress)
         self._journal.save_functions()
 
+    def begin(self) -> None:
+        """Prepare to see what was compiled before the session and runs inside it, and which frames are skipped."""
+        with self.problems.shield("listening to why Dynamo skips frames"):
+            self.skips.begin()
+        if self.includes_earlier:
+            with self.problems.shield("preparing to see what runs of what was compiled before"):
+                fresh_marks.renew(self.graphs.fresh, RECORDED)
+
     def add_earlier(self) -> None:
         """Add what was compiled before the session, unless the folder of another context has it."""
         cached = CachedFunctions(self.functions, self.frames, self.graphs, self.problems, recorded=RECORDED)
@@ -214,6 +224,9 @@ class Recording:
 
     def add_forward(self, new: NewForward) -> None:
         """Keep a forward until its graph is linked; link it at once where a compiled graph runs, and generates it."""
+        function = new.function()
+        if function is not None:
+            self.graphs.fresh.add(function)
         current = private_hooks.find("current_compile_id")
         compile_id = current() if current is not None else None
         if compile_id is not None:
@@ -230,6 +243,8 @@ class Recording:
     def add_loaded_module(self, path: str, module: Any) -> None:
         """Keep a module of kernels until its graph is linked; link it at once where Dynamo compiles nothing."""
         self.graphs.loaded[path] = module
+        for function in functions_of(vars(module)):
+            self.graphs.fresh.add(function)
         current = private_hooks.find("current_compile_id")
         if current is None or current() is None:
             linking.link_module_file(self.graphs, path, vars(module))

@@ -174,11 +174,12 @@ def test_a_later_context_shows_what_was_compiled_before_it(tmp_path, capsys):
     trained = [graph for graph in record.graphs if graph.lost]
     assert trained and all(graph.lost == ("Joint_graph",) for graph in trained)
     for graph in record.graphs:
-        assert graph.running_files, graph
-        assert all(part.linked or AOT_EAGER_INTERPRETS for part in graph.stages if part.runs)
+        running = [part for part in graph.stages if part.execution]
+        assert running and all(part.linked or AOT_EAGER_INTERPRETS for part in running), graph
+        assert {part.execution for part in running} <= {"not called" if graph in trained else "ran", "node by node"}
     if AOT_EAGER_INTERPRETS:
         return
-    forward = tmp_path / next(file for file in trained[0].running_files if "Forward_graph" in file)
+    forward = tmp_path / next(part.file for part in trained[0].stages if part.stage == "Forward_graph")
     last = tools.statement_lines(forward, "forward")[-1]
     with tools.breakpoints((forward, last)) as debugger:
         tools.run_toy(compiled, grad=True)
@@ -231,5 +232,12 @@ def test_kernels_are_read_from_inductors_cache_and_missing_stages_are_named(tmp_
     with depyf.prepare_debug(tmp_path) as context:
         pass
     (graph,) = context.record.graphs
-    assert graph.kernels[0].linked and graph.kernels[0].execution == "not known"
+    assert graph.kernels[0].linked and graph.kernels[0].execution == "not called"
     assert not context.record.problems
+
+
+def test_a_graph_that_an_interpreter_runs_is_not_shown_as_what_a_call_runs():
+    compiled = torch.compile(scaled, backend=lambda module, inputs: torch.fx.Interpreter(module).run)
+    compiled(torch.ones(3), 2)
+    text = str(depyf.inspect(compiled))
+    assert "Captured_Graph: run node by node by Interpreter; this text is not executed." in text

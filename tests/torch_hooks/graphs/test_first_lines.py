@@ -46,20 +46,20 @@ BACKWARD_KERNEL = file_of("kernel", "g.kernel_1.py", made_for="backward", runs=T
         (file_of("a\nb", runs=True), "# g, a b: this code runs; not linked to this file."),
         (
             finished("Captured_Graph", links=linked(0)),
-            "# g, Captured_Graph: not called so far inside the context; it is what a call runs.",
+            "# g, Captured_Graph: not called so far inside the context.",
         ),
         (
             file_of("Captured_Graph", links=linked(0)),
-            "# g, Captured_Graph: what a call runs; whether it ran inside the context is not known.",
+            "# g, Captured_Graph: may be what a call runs; whether it ran inside the context is not known.",
         ),
         (
             file_of("kernel", was_running=True, links=linked(1), is_over=True),
-            "# g, kernel: compiled before this context; what a call runs; whether it ran inside the context is not "
+            "# g, kernel: compiled before this context; may be what a call runs; whether it ran inside the context is not "
             "known.",
         ),
         (
             file_of("kernel", was_running=True, links=linked(0), is_over=True),
-            "# g, kernel: compiled before this context; not called so far inside the context; it is what a call runs.",
+            "# g, kernel: compiled before this context; not called so far inside the context.",
         ),
         (
             finished("kernel", links=linked(1), is_recorded=True),
@@ -119,7 +119,9 @@ def test_a_killed_program_leaves_no_claim_that_a_graph_runs_which_is_only_kept()
     kept.links[0].is_expected = False
     graph = graph_of(kept, forward)
     assert first_line(graph, kept).endswith("not run by this backend; what runs is g.Forward_graph.0.py")
-    assert first_line(graph, forward).endswith("what a call runs; whether it ran inside the context is not known.")
+    assert first_line(graph, forward).endswith(
+        "may be what a call runs; whether it ran inside the context is not known."
+    )
 
 
 def test_each_piece_of_a_split_graph_has_its_number_in_the_first_line():

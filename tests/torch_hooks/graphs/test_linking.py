@@ -138,6 +138,24 @@ def test_only_functions_that_a_cuda_graph_is_recorded_from_are_left_out_of_its_r
     assert other.runs and other.execution == "ran" and other.recorded_functions == ("partition_0",)
 
 
+def test_observing_a_graph_has_no_code_generated_that_torch_would_not_generate(tmp_path, monkeypatch):
+    from torch.fx import graph_module
+
+    def count():
+        made = []
+        original = graph_module._forward_from_src
+        with monkeypatch.context() as patch:
+            patch.setattr(graph_module, "_forward_from_src", lambda *args: made.append(1) or original(*args))
+            torch._dynamo.reset()
+            compiled = torch.compile(tools.straight, backend="aot_eager")
+            compiled(torch.ones(3, 4, requires_grad=True), torch.ones(3, 4)).sum().backward()
+        return len(made)
+
+    expected = count()
+    with depyf.prepare_debug(str(tmp_path / "d")):
+        assert count() == expected
+
+
 def test_two_functions_that_share_one_kernel_module_name_the_linked_file(tmp_path):
     torch._dynamo.reset()
 
@@ -198,4 +216,4 @@ def test_first_lines_that_a_killed_process_would_leave_name_the_graph_that_a_cal
     if AOT_EAGER_INTERPRETS:
         assert "run node by node" in first
     else:
-        assert first.endswith("what a call runs; whether it ran inside the context is not known.")
+        assert first.endswith("may be what a call runs; whether it ran inside the context is not known.")
