@@ -19,7 +19,7 @@ from depyf.text.python_source import is_operand, is_primary, operands
 PROSE: Dict[str, Any] = {"prose": True}  # metadata of each field that holds words for a person; no report may read them
 
 AND = " and "  # between the conditions that a test consists of
-_VALUE = "\0"  # stands for the value in a text that many values share
+VALUE = "\0"  # stands for the value in a text that many values share
 
 T = TypeVar("T")
 
@@ -70,11 +70,16 @@ class TypeTest:
 
     @Lazy
     def text(self) -> str:
-        return _type_form(self.type_name).replace(_VALUE, self.subject)
+        return _type_form(self.type_name).replace(VALUE, self.subject)
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
         return (self.text,) if is_primary(self.subject) else ()
+
+    @property
+    def form(self) -> str:
+        """Return the text with `VALUE` for the value."""
+        return _type_form(self.type_name)
 
     @property
     def names_type(self) -> bool:
@@ -101,8 +106,16 @@ class ValueTest:
         return (self._type_test, self.comparison) if is_python else ()
 
     @property
+    def forms(self) -> Tuple[str, str]:
+        """Return the parts with `VALUE` for the value; the comparison as it is unless it begins with the value."""
+        subject, comparison = self.subject, self.comparison
+        if comparison.startswith(f"{subject} ") and subject not in comparison[len(subject) :]:
+            comparison = VALUE + comparison[len(subject) :]
+        return _type_form(self.type_name), comparison
+
+    @property
     def _type_test(self) -> str:
-        return _type_form(self.type_name).replace(_VALUE, self.subject)
+        return _type_form(self.type_name).replace(VALUE, self.subject)
 
 
 @dataclass(frozen=True)
@@ -118,17 +131,17 @@ class TensorProperties:
 
     @Lazy
     def form(self) -> str:
-        """Return the test as an expression, with `_VALUE` for the tensor."""
+        """Return the test as an expression, with `VALUE` for the tensor."""
         return AND.join(self._conditions())
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        """Return the conditions that it consists of, with `_VALUE` for the tensor."""
+        """Return the conditions that it consists of, with `VALUE` for the tensor."""
         conditions = self._conditions()
-        return conditions if all(is_operand(one.replace(_VALUE, "x")) for one in conditions) else ()
+        return conditions if all(is_operand(one.replace(VALUE, "x")) for one in conditions) else ()
 
     def _conditions(self) -> Tuple[str, ...]:
-        tensor = _VALUE
+        tensor = VALUE
         kind, _, index = self.device.partition(":")
         parts = [_type_form(self.type_name), f"{tensor}.dtype is {self.dtype}"]
         if self.device:
@@ -158,12 +171,12 @@ class TensorTest:
 
     @Lazy
     def text(self) -> str:
-        return self.expected.form.replace(_VALUE, self.subject)
+        return self.expected.form.replace(VALUE, self.subject)
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
         subject = self.subject
-        return tuple([part.replace(_VALUE, subject) for part in self.expected.parts]) if is_primary(subject) else ()
+        return tuple([part.replace(VALUE, subject) for part in self.expected.parts]) if is_primary(subject) else ()
 
     @property
     def type_name(self) -> str:
@@ -260,8 +273,8 @@ def is_dotted(name: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _type_form(type_name: str) -> str:
-    """Return a test of the type of `_VALUE`."""
+    """Return a test of the type of `VALUE`."""
     if is_dotted(type_name):
-        return f"type({_VALUE}) is {type_name}"
-    kind = f"type({_VALUE})"
+        return f"type({VALUE}) is {type_name}"
+    kind = f"type({VALUE})"
     return f"{kind}.__module__ + '.' + {kind}.__qualname__ == {type_name!r}"

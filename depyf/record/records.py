@@ -415,6 +415,7 @@ class SessionRecord:
     differences: Tuple[RankDifference, ...] = ()  # ... and what its ranks did not do alike
     lost_files: Optional[LostFiles] = None
     user_files: Tuple[UserFile, ...] = ()  # that the graphs stem from
+    import_folders: Tuple[str, ...] = ()  # that of the program, then those that Python imports from
     recorded_elsewhere: int = 0  # versions compiled before that the folders of earlier contexts hold, and not this one
     summary: Tuple[str, ...] = field(default=(), metadata=PROSE)  # the lines of summary.txt
 

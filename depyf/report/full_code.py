@@ -2,12 +2,16 @@
 
     the original                      as the user wrote it
     what sets its versions apart      where there are several
-    for each compiled version         facts, its guards as a function, then its transformed code
+    for each compiled version         facts, then its transformed code; of later ones what differs
     for each resume function          the same again: original, versions, dispatcher
     the dispatcher                    how a call finds its version
+    the guards                        of all that, as functions: those that set versions apart first
 
-The text is a pure function of the record: same record, same bytes.  It compiles as a module whatever the
-record holds; what is no Python is shown as a comment.
+Code and guards that repeat with other numbers are folded (`statement_folds`, `condition_groups`): the files of the
+transformed code have all of it.
+
+The text is a pure function of the record: same record, same bytes.  It compiles as a module whatever the record holds;
+what is no Python is shown as a comment.
 """
 
 from __future__ import annotations
@@ -17,12 +21,14 @@ import textwrap
 from typing import Iterator, Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord, SessionRecord
-from depyf.record.vocabulary import DECOMPILED, FAILED, FROM_FILE, INTERRUPTED
+from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FAILED, FROM_FILE, INTERRUPTED
 from depyf.report.call_signature import Signature, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
 from depyf.report.generated_names import terms_used
-from depyf.report.guard_function import guard_function
+from depyf.report.guard_function import guard_functions
+from depyf.report.shortened_records import ShortPaths
 from depyf.report.skip_reasons import skip_lines
+from depyf.report.statement_folds import CodeLine, differences, filled_lists, fold_statements
 from depyf.report.version_headings import Facts, graph_lines
 from depyf.report.version_table import version_table
 from depyf.report.wrapper_notes import shows_wrapper, wrapper_lines
@@ -37,8 +43,11 @@ def needs_file(session: SessionRecord, function: FunctionRecord) -> bool:
 
 def render(session: SessionRecord, function_key: str) -> str:
     """Return the text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
-    function = session.function(function_key)
-    story = _story(session, function, Facts(session), {function_key})
+    paths = ShortPaths.of_session(session)
+    function = paths.function(session.function(function_key))
+    written: dict[str, None] = {}
+    story = _story(session, function, Facts(session, paths), paths, written)
+    story += _guards(session, list(written), paths)
     lines = [*_opening(session, function, terms_used("\n".join(_code_in(session, function, set())))), *story]
     text = "\n".join(lines) + "\n"
     unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_source.Checked)]
@@ -62,7 +71,7 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
     text += _beside(session, function)
     text += ["", *words] if words else []
     text += ["", ", ".join(f"{name} {version}" for name, version in made_by if version)]
-    return [line for item in text for line in python_source.comment(item)]
+    return [line for item in text for part in item.split("\n") for line in python_source.wrapped_comment(part)]
 
 
 def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
@@ -85,14 +94,15 @@ def _guide(session: SessionRecord, function: FunctionRecord) -> list[str]:
     text = [
         "Read it from top to bottom:",
         "  1. the original function;",
-        "  2. each compiled version of it: the guards (it is used only while all of them hold), then the",
-        "     transformed code, which runs instead of the original and calls the compiled graphs;",
+        "  2. each compiled version of it: why it was compiled, and the transformed code, which runs",
+        "     instead of the original and calls the compiled graphs;",
     ]
     if session.resumes_of(function.key):
         text.append("  3. each resume function (the rest of it after a graph break), in the same form;")
-        text.append("  4. the dispatcher: how a call finds its version.")
-    else:
-        text.append("  3. the dispatcher: how a call finds its version.")
+    number = len(text) - 2
+    text.append(f"  {number}. the dispatcher: how a call finds its version;")
+    text.append(f"  {number + 1}. the guards: a version is used only while all of its guards hold.")
+    text.append("Lines and guards that repeat with other numbers are folded; the files named there have all lines.")
     text += _about_stepping(session, function)
     if function.earlier_versions:
         text.append(f"Not all of it: {not_shown(function)}.")
@@ -108,25 +118,30 @@ def _about_stepping(session: SessionRecord, function: FunctionRecord) -> list[st
     return ["This file is for reading and does not run; breakpoints go into the files named beside the code."]
 
 
-def _story(session: SessionRecord, function: FunctionRecord, facts: Facts, written: set[str]) -> list[str]:
+def _story(
+    session: SessionRecord, function: FunctionRecord, facts: Facts, paths: ShortPaths, written: dict[str, None]
+) -> list[str]:
     """Write all about `function` and, recursively, its resume functions that are not yet in `written`."""
+    written[function.key] = None
     lines = _original(session, function)
-    frames = session.frames_of(function.key)
+    frames = [paths.frame(frame) for frame in session.frames_of(function.key)]
     if function.skips and not frames:
         return lines + _not_compiled(session, function)
     signature = signature_of(function, frames)
     differences = version_table(frames, shown_name(function))
     lines += ["", "", *python_source.heading("\n".join(differences), "-")] if differences else []
+    codes: list[tuple[str, list[CodeLine]]] = []
     for number, frame in enumerate(frames, start=1):
         when = ", compiled before anyone looked" if frame.from_cache else ""
         title = f"{shown_name(function)}, compiled version {number} of {len(frames)}"
         title += f"   (compile id {frame.compile_id}{when})"
         lines += ["", "", *python_source.heading("\n".join([title, *facts.of(function, frame)]), "-"), ""]
-        lines += _version(function, frame, signature)
+        code = _folded(frame)
+        lines += _transformed(frame, signature, code, codes[:1] + codes[1:][-_MOST_COMPARED:])
+        codes.append((frame.file, code))
     for resume in session.resumes_of(function.key):
         if resume.key not in written:
-            written.add(resume.key)
-            lines += _story(session, resume, facts, written)
+            lines += _story(session, paths.function(resume), facts, paths, written)
     heading = python_source.heading(f"The dispatcher: what a call to {shown_name(function)} does now", "=")
     return [*lines, "", "", *heading, "", *dispatcher(function, frames, signature)]
 
@@ -211,26 +226,62 @@ def _few_names(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:2])} ... {names[-1]}"
 
 
-def _version(function: FunctionRecord, frame: FrameRecord, signature: Signature) -> list[str]:
-    """Return one compiled version: guards and code."""
-    guards = guard_function(frame, guard_name(frame), signature, function.file)
-    return [*map(python_source.Checked, guards), "", "", *_transformed(frame, signature)]
-
-
 # ---------------------------------------------------------------- transformed code
 
+_SHORT = 8  # lines; of a version that is no longer all is shown
+_MOST_COMPARED = 3  # versions, besides the first, that a later one is compared with
+_MOST_DIFFERENT = 0.8  # of the lines of a version: with more differences than that, all of it is shown
 
-def _transformed(frame: FrameRecord, signature: Signature) -> list[str]:
-    """Return the transformed code as a function called like its file."""
+
+def _folded(frame: FrameRecord) -> list[CodeLine]:
+    return fold_statements(frame.source.rstrip("\n").split("\n"))
+
+
+def _transformed(
+    frame: FrameRecord, signature: Signature, code: list[CodeLine], before: list[tuple[str, list[CodeLine]]]
+) -> list[str]:
+    """Return the transformed code as a function called like its file, or what differs from the nearest of `before`."""
+    compared = before if len(code) > _SHORT and frame.rung != DISASSEMBLY else []
+    found = [(differences(earlier_code, code), file) for file, earlier_code in reversed(compared)]
+    changes, earlier = min(found, key=lambda one: len(one[0]), default=([], ""))
+    if found and len(changes) <= _MOST_DIFFERENT * len(code):
+        text = [f"The code is that of {earlier}, but for these lines of both files:" if changes else f"As {earlier}."]
+        text += [f"  {line}" for line in changes]
+        return [line for one in text for line in python_source.wrapped_comment(one)]
     name = code_name(frame)
-    renamed = _with_name(frame.source, name)
-    if renamed is not None:
-        lines = [_in_width(line) for line in renamed.strip("\n").split("\n")]
-        return list(map(python_source.Checked, lines))
+    for lines in ([line.text for line in code], frame.source.split("\n")):
+        renamed = _with_name("\n".join(lines), name)
+        if renamed is not None:
+            shown = filled_lists(renamed.strip("\n").split("\n"), python_source.WIDTH)
+            lines = [_in_width(line) for line in shown]
+            return list(map(python_source.Checked, lines))
     lines = python_source.bracketed("def " + name, signature.parameters, ":")
     lines += ["    # Not decompiled: this is Dynamo's bytecode."]
     return lines + python_source.comment(frame.source.strip("\n"), "    ") + ["    ..."]
 
+
+# ---------------------------------------------------------------- guards
+
+
+def _guards(session: SessionRecord, keys: Sequence[str], paths: ShortPaths) -> list[str]:
+    """Return the guards of the functions with these keys, each in the order of its versions."""
+    lines: list[str] = []
+    for key in keys:
+        function, frames = session.function(key), session.frames_of(key)
+        if not frames:
+            continue
+        name = shown_name(function)
+        title = f"The guards of {name}: a version is used only while all of its guards hold"
+        if len(frames) > 1:
+            title += "\nFirst those that not all versions have, then those that all of them share."
+        lines += ["", "", *python_source.heading(title, "="), ""]
+        versions = [(frame, guard_name(frame)) for frame in frames]
+        functions = guard_functions(versions, python_source.identifier(name), signature_of(function, frames), paths)
+        lines += map(python_source.Checked, functions)
+    return lines
+
+
+# ---------------------------------------------------------------- names in code
 
 _HEAD = re.compile(r"(?P<head> *def __transformed_code_\w+)\((?P<parameters>[\w *,=.]*)\):$")
 

@@ -1,37 +1,155 @@
-"""The guards of one version as one function that returns whether all of them hold."""
+"""The guards of the versions of one function, as functions that return whether all of them hold.
+
+Each version has one, with the guards that set it apart; those that several or all versions have stand once, in a
+function that these call. Guards of repeated layers are one condition, with the numbers that it holds for
+(`condition_groups`):
+
+    and all(
+        type(value) is torch.nn.Linear and 'forward' not in value.__dict__
+        for i in range(50)
+        for value in (self.blocks[i].a, self.blocks[i].b)
+    )
+"""
 
 from __future__ import annotations
 
-import os
-from typing import Sequence
+from typing import FrozenSet, Sequence
 
-from depyf.record.guard_conditions import NoDimensionMarks, SameBody, SameObject
+from depyf.record.guard_conditions import VALUE, NoDimensionMarks, SameBody, SameObject
 from depyf.record.records import FrameRecord, GuardRecord, Location
 from depyf.report.call_signature import Signature
+from depyf.report.condition_groups import condition_lines, value_and_forms
+from depyf.report.index_patterns import fold
+from depyf.report.shortened_records import ShortPaths
 from depyf.text import python_source
 
+_WORTH_A_FUNCTION = 6  # conditions that some versions share, and not all
+_MOST_LINES = 12  # of libraries that are headings; the guards for more are grouped by file
+_MOST_IDENTITIES = 8  # beside the lines that asked for them; more are lists at the end
 OF_SIZES = "compiles for sizes 0 and 1 apart (torch._dynamo.mark_unbacked avoids it)"
 
 
-def guard_function(frame: FrameRecord, name: str, signature: Signature, file: str) -> list[str]:
-    """Return the lines of the function; conditions that Python cannot express are comments in it."""
-    lines = python_source.bracketed("def " + name, ", ".join(signature.names), ":")
+def guard_functions(
+    versions: Sequence[tuple[FrameRecord, str]], name: str, signature: Signature, paths: ShortPaths
+) -> list[str]:
+    """Return the functions of versions and their names, then those of the guards that several of them share.
+
+    `name` is that of the function in names of shared guards. Conditions that Python cannot express are comments.
+    """
+    guarded = [(frame, own_name) for frame, own_name in versions if frame.guards]
+    groups = _shared([frame for frame, _ in guarded])
+    shared = frozenset(condition for conditions in groups.values() for condition in conditions)
+    names = {members: _shared_name(members, [frame for frame, _ in guarded], name) for members in groups}
+    lines: list[str] = []
+    for frame, own_name in versions:
+        place = guarded.index((frame, own_name)) if frame.guards else -1
+        calls = [names[members] for members in groups if place in members]
+        own = _Conditions(frame, without=shared)
+        lines += [*_function(frame, own, own_name, signature, paths, calls), "", ""]
+    for members, conditions in groups.items():
+        frame, _ = guarded[members[0]]
+        found = _Conditions(frame, only=conditions)
+        lines += [*_function(frame, found, names[members], signature, paths, []), "", ""]
+    return lines[:-2]
+
+
+def _shared(frames: Sequence[FrameRecord]) -> dict[tuple[int, ...], FrozenSet[str]]:
+    """Return the conditions that several versions share, by the places of these; those that all share are the last."""
+    holders: dict[str, list[int]] = {}
+    for place, frame in enumerate(frames):
+        for condition in _every_condition(frame):
+            holders.setdefault(condition, []).append(place)
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for condition, places in holders.items():
+        if len(places) > 1:
+            groups.setdefault(tuple(places), []).append(condition)
+    everyone = tuple(range(len(frames)))
+    kept = [members for members in groups if members == everyone or len(groups[members]) >= _WORTH_A_FUNCTION]
+    return {members: frozenset(groups[members]) for members in sorted(kept, key=lambda one: (len(one), one))}
+
+
+def _shared_name(members: Sequence[int], frames: Sequence[FrameRecord], name: str) -> str:
+    if len(members) == len(frames):
+        return f"__guard_of_all_for_{name}"
+    return f"__guard_of_{'_'.join([str(frames[place].index) for place in members])}_for_{name}"
+
+
+def _every_condition(frame: FrameRecord) -> set[str]:
+    return {piece for guard in frame.guards for piece in guard.test.parts or (guard.condition,)}
+
+
+class _Conditions:
+    """The guards of a version that belong into one function: those of a set, or all but those of a set."""
+
+    def __init__(self, frame: FrameRecord, only: FrozenSet[str] = frozenset(), without: FrozenSet[str] = frozenset()):
+        self._only = only
+        self._without = without
+        self._written: set[tuple[str, str]] = set()  # torch asks for some things twice
+        self.unmarked = [
+            guard.test.subject
+            for guard in frame.guards
+            if isinstance(guard.test, NoDimensionMarks) and self._belongs(guard.condition)
+        ]
+        self.guards = [guard for guard in frame.guards if not isinstance(guard.test, NoDimensionMarks)]
+
+    def _belongs(self, condition: str) -> bool:
+        return condition in self._only if self._only else condition not in self._without
+
+    def of(self, guards: Sequence[GuardRecord]) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the values that the guards test, with the forms of their conditions that are Python, each once."""
+        found: list[tuple[str, tuple[str, ...]]] = []
+        for guard in guards:
+            if guard.test.parts:
+                subject, forms = value_and_forms(guard.test)
+                new = [form for form in forms if (subject, form) not in self._written]
+                self._written.update([(subject, form) for form in new])
+                if self._only or self._without:
+                    new = [form for form in new if self._belongs(form.replace(VALUE, subject))]
+                found += [(subject, tuple(new))] if new else []
+        return found
+
+    def identities(self, most: int) -> list[GuardRecord]:
+        """Return the guards on objects and functions that must stay the same; none where they are `most` or fewer."""
+        found = [guard for guard in self.guards if _is_identity(guard)]
+        found = [guard for guard in found if self._belongs(guard.condition)]
+        return found if len(found) > most else []
+
+    def words(self, guards: Sequence[GuardRecord]) -> list[GuardRecord]:
+        """Return the guards that Python cannot express."""
+        return [guard for guard in guards if not guard.test.parts and self._belongs(guard.condition)]
+
+
+def _is_identity(guard: GuardRecord) -> bool:
+    return isinstance(guard.test, (SameObject, SameBody))
+
+
+def _function(
+    frame: FrameRecord,
+    conditions: _Conditions,
+    name: str,
+    signature: Signature,
+    paths: ShortPaths,
+    calls: Sequence[str],
+) -> list[str]:
+    head = python_source.bracketed("def " + name, ", ".join(signature.names), ":")
     if not frame.guards:
-        return [*lines, "    # (the guards of this version were not seen)", "    ..."]
-    unmarked = [guard.test.subject for guard in frame.guards if isinstance(guard.test, NoDimensionMarks)]
-    guards = [guard for guard in frame.guards if not isinstance(guard.test, NoDimensionMarks)]
-    if not any(guard.test.parts for guard in guards):
-        return lines + _words(guards, "    ") + _about_marks(unmarked, "    ") + ["    return True"]
-    lines.append("    return (")
-    written: dict[str, None] = {}  # torch asks for some things twice
-    for heading, group in _groups(guards, file):
-        new = dict.fromkeys(part for guard in group for part in guard.test.parts if part not in written)
-        words = _words([guard for guard in group if not guard.test.parts], "        ")
-        if new or words:
-            lines += python_source.comment(heading, "        ")
-        lines += python_source.filled(list(new), "        ", first=not written) + words
-        written.update(new)
-    return [*lines, *_about_marks(unmarked, "        "), "    )"]
+        return [*head, "    # (the guards of this version were not seen)", "    ..."]
+    inside = " " * 8
+    lines: list[str] = []
+    is_first = True
+    gathered = conditions.identities(_MOST_IDENTITIES)
+    for heading, group in _groups(conditions.guards, paths, is_short=bool(calls)):
+        parts = condition_lines(conditions.of(group), inside, is_first)
+        words = _words([guard for guard in conditions.words(group) if not (gathered and _is_identity(guard))], inside)
+        lines += [*_comment(heading, inside), *parts, *words] if parts or words else []
+        is_first = is_first and not parts
+    lines += [*_words(gathered, inside), *_about_marks(conditions.unmarked, inside)]
+    for call in calls:
+        lines += python_source.bracketed(inside + ("" if is_first else "and ") + call, ", ".join(signature.names), "")
+        is_first = False
+    if is_first:
+        return [*head, *(line[4:] for line in lines), "    return True"]
+    return [*head, "    return (", *lines, "    )"]
 
 
 def _about_marks(tensors: Sequence[str], indent: str) -> list[str]:
@@ -39,24 +157,26 @@ def _about_marks(tensors: Sequence[str], indent: str) -> list[str]:
     return _listed("also: no dimension of", tensors, " is marked dynamic or static", indent) if tensors else []
 
 
-def _groups(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
-    """Group the guards under headings: lines of the user's, lines of torch's own, and the rest."""
+def _groups(guards: Sequence[GuardRecord], paths: ShortPaths, is_short: bool) -> list[tuple[str, list[GuardRecord]]]:
+    """Group the guards under headings: lines of the user's, lines of torch's own, and the rest.
+
+    Unless it `is_short`, guards for many lines of libraries are grouped by file.
+    """
     sizes = [guard for guard in guards if guard.of_sizes]
     torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes]
     ambient = [guard for guard in guards if guard.location is None]
     users = [guard for guard in guards if not guard.from_torch and guard.location is not None and not guard.of_sizes]
-    groups = _by_line(users, file)
+    groups = _by_line(users, paths, _MOST_LINES if not is_short else len(users))
     groups += [(f"from torch, which {OF_SIZES}:", sizes)] if sizes else []
     groups += [("from torch itself:", torch)] if torch else []
     return groups + ([("Dynamo itself:", ambient)] if ambient else [])
 
 
-def asked_by(location: Location | None, file: str) -> str:
-    """Return the line, without the folder when it is in `file`; empty where it is not known."""
+def asked_by(location: Location | None) -> str:
+    """Return the line; empty where it is not known."""
     if location is None:
         return ""
-    name = os.path.basename(file) if location.file == file else location.file
-    place = f"{name}:{location.line}"
+    place = f"{location.file}:{location.line}"
     return f"{place}: {location.code.strip()}" if location.code.strip() else place
 
 
@@ -73,34 +193,60 @@ def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
         lists += _listed("also: functions that still have the bodies they had then:", functions, "", indent)
         listed += (SameBody,)
     texts = [guard.condition for guard in guards if not isinstance(guard.test, listed)]
-    return [line for text in texts for line in python_source.comment("also: " + text, indent)] + lists
+    return [line for text in texts for line in _comment(f"also: {text}", indent)] + lists
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    if "\n" in text or "\r" in text:
+        return python_source.comment(text, indent)
+    return python_source.wrapped_comment(text, indent)
 
 
 def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[str]:
     """Write `start a, b, c end` as comments that fit the width; a model has hundreds of things to list."""
     most = python_source.WIDTH - len(indent) - 2
     lines = [start]
-    for thing in [*(f"{thing}," for thing in things[:-1]), things[-1] + end]:
+    shown = [pattern.in_words for pattern in fold(things)]
+    for thing in [*(f"{thing}," for thing in shown[:-1]), shown[-1] + end]:
         if len(lines[-1]) + 1 + len(thing) <= most:
             lines[-1] += " " + thing
         else:
             lines.append("      " + thing)
-    return [line for one in lines for line in python_source.comment(one, indent)]
+    return [line for one in lines for line in _comment(one, indent)]
 
 
-def _by_line(guards: Sequence[GuardRecord], file: str) -> list[tuple[str, list[GuardRecord]]]:
-    """Group the guards by the line that asked for them."""
-    groups: dict[str, list[GuardRecord]] = {}
-    headings: dict[int, str] = {}  # id of a location, which is that of many guards -> its heading
+def _by_line(guards: Sequence[GuardRecord], paths: ShortPaths, most: int) -> list[tuple[str, list[GuardRecord]]]:
+    """Group the guards by the line that asked for them; those of libraries by file if they are many."""
+    lines: dict[tuple[str, int], list[GuardRecord]] = {}
     for guard in guards:
-        heading = headings.get(id(guard.location))
-        if heading is None:
-            heading = headings[id(guard.location)] = asked_by(guard.location, file)
-        groups.setdefault(heading, []).append(guard)
-    return [(_cut(heading), group) for heading, group in groups.items()]
+        if guard.location is not None:
+            lines.setdefault((guard.location.file, guard.location.line), []).append(guard)
+    is_own = {file: paths.is_of_program(file) for file, _ in lines}
+    is_many = sum(not is_own[file] for file, _ in lines) > most
+    groups: dict[str, list[GuardRecord]] = {}
+    files: dict[str, list[int]] = {}
+    for (file, line), group in lines.items():
+        if is_many and not is_own[file]:
+            files.setdefault(file, []).append(line)
+            groups.setdefault(file, []).extend(group)
+        else:
+            groups.setdefault(asked_by(paths.location(group[0].location)), []).extend(group)
+    return [
+        (f"{paths.of(name)}, lines {_numbers(files[name])}:" if name in files else name, group)
+        for name, group in groups.items()
+    ]
 
 
-def _cut(heading: str) -> str:
-    """Cut a heading to the width; generated code has lines of any length."""
-    most = python_source.WIDTH - len("        # ")
-    return heading if len(heading) <= most or "\n" in heading else heading[: most - 4].rstrip() + " ..."
+def _numbers(lines: Sequence[int]) -> str:
+    """Return line numbers as a reader writes them: 3, 5-7."""
+    return ", ".join([str(first) if first == last else f"{first}-{last}" for first, last in _runs(sorted(lines))])
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs

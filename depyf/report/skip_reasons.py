@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 
 from depyf.record.records import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
@@ -18,7 +17,7 @@ from depyf.record.vocabulary import (
 )
 from depyf.report.guard_function import OF_SIZES, asked_by
 
-_WIDTH = 96
+_WIDTH = 112
 _MOST_CALLS = 6
 
 
@@ -31,7 +30,7 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
     for failed in frame.failed_guards:
         lines += _wrapped(f"why:    {failed.need}", "  ", "          ")
         lines += _wrapped(failed.instead, "            ") if failed.instead else []
-        asked = asked_by(failed.location, function.file)
+        asked = asked_by(failed.location)
         if asked and failed.of_sizes:
             lines += _wrapped(f"asked for by torch, which {OF_SIZES}; first used in {asked}", "            ")
         elif asked:
@@ -45,13 +44,13 @@ def break_lines(graph_break: GraphBreak, function: FunctionRecord, shown_at: str
 
     `shown_at`: the version beside which all that stands already.
     """
-    lines = [f"  break:  {asked_by(graph_break.location, function.file) or 'at an unknown line'}"]
+    lines = [f"  break:  {asked_by(graph_break.location) or 'at an unknown line'}"]
     if shown_at:
         return [f"{lines[0]}   (as in {shown_at})"]
     lines += _wrapped(graph_break.reason, "          ")
     calls = calls_inside(graph_break, function)
     if len(calls) > 1:
-        lines += _wrapped("by way of " + " -> ".join(_call(call, function.file) for call in calls), "          ")
+        lines += _wrapped("by way of " + " -> ".join(_call(call) for call in calls), "          ")
     for hint in graph_break.hints:
         lines += _wrapped(f"hint: {hint}", "          ", "                ")
     return lines
@@ -63,15 +62,15 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
     meaning = SKIP_KINDS.get(skip.kind, skip.kind)
     lines = [f"  {meaning}{attempt}"]
     if not skip.graph_breaks and skip.location is not None:
-        lines.append(f"      at {asked_by(skip.location, function.file)}")
+        lines.append(f"      at {asked_by(skip.location)}")
     if not skip.graph_breaks and skip.detail:
         lines += _wrapped(skip.detail, "      ")
     for graph_break in skip.graph_breaks:
-        lines.append(f"      at {asked_by(graph_break.location, function.file) or 'an unknown line'}")
+        lines.append(f"      at {asked_by(graph_break.location) or 'an unknown line'}")
         lines += _wrapped(graph_break.reason, "          ")
         calls = calls_inside(graph_break, function)
         if len(calls) > 1:
-            lines += _wrapped("by way of " + " -> ".join(_call(call, function.file) for call in calls), "          ")
+            lines += _wrapped("by way of " + " -> ".join(_call(call) for call in calls), "          ")
     hints = tuple(dict.fromkeys(skip.hints + tuple(hint for one in skip.graph_breaks for hint in one.hints)))
     for hint in hints:
         lines += _wrapped(f"hint: {hint}", "      ", "            ")
@@ -114,9 +113,8 @@ def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Loca
     return []
 
 
-def _call(call: Location, file: str) -> str:
-    name = os.path.basename(call.file) if call.file == file else call.file
-    return f"{call.function} ({name}:{call.line})"
+def _call(call: Location) -> str:
+    return f"{call.function} ({call.file}:{call.line})"
 
 
 def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:

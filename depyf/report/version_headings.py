@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from depyf.record import compile_ids
 from depyf.record.records import (
     FrameRecord,
@@ -28,6 +26,7 @@ from depyf.record.vocabulary import (
     REPLACED,
     UNTOUCHED,
 )
+from depyf.report.shortened_records import ShortPaths
 from depyf.report.skip_reasons import break_lines, calls_inside, recompile_lines
 
 _INSTALLED = {
@@ -40,13 +39,17 @@ _INSTALLED = {
 class Facts:
     """The facts of the versions in one story; what stands at an earlier version is not repeated at length."""
 
-    def __init__(self, session: SessionRecord) -> None:
+    def __init__(self, session: SessionRecord, paths: ShortPaths) -> None:
         self._session = session
+        self._paths = paths
         self._proved: dict[tuple[str, ...], str] = {}  # assumptions -> compile id of the version that listed them
         self._broken: dict[GraphBreak, str] = {}  # graph break -> compile id of the version that described it
 
     def of(self, function: FunctionRecord, frame: FrameRecord) -> list[str]:
-        """Return why it was compiled, its file, what runs, how far that is proved, its graphs, and what follows."""
+        """Return why it was compiled, its file, what runs, how far that is proved, its graphs, and what follows.
+
+        The records have short paths.
+        """
         facts = recompile_lines(frame, function)
         if compile_ids.is_of_autograd(frame.compile_id):
             facts.append("  from:   compiled autograd: the original is a backward that it traced")
@@ -67,7 +70,7 @@ class Facts:
         found: dict[str, None] = {}
         for call in calls_inside(graph_break, function)[1:]:
             for one in self._session.stories:
-                if (one.name, one.file) == (call.function, call.file):
+                if (one.name, self._paths.of(one.file)) == (call.function, call.file):
                     found[f"{one.display_name} is compiled apart: {one.full_code_file}"] = None
         return [f"          {text}" for text in found]
 
@@ -102,7 +105,7 @@ class Facts:
             function = self._session.function(call.function)
         except KeyError:
             return " (never reached so far)"
-        return f"   (resumes at {os.path.basename(function.file)}:{function.first_line})"
+        return f"   (resumes at {self._paths.of(function.file)}:{function.first_line})"
 
 
 def graph_lines(name: str, graph: GraphRecord | None) -> list[str]:

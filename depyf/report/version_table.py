@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Sequence
 
 from depyf.record.records import FrameRecord
+from depyf.report.index_patterns import fold
 from depyf.text import python_source
 
 _MOST = 6  # conditions of one version, the shortest ones: those that a person would have written
@@ -23,7 +24,8 @@ def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
     margin = max(len(frame.compile_id) for frame in guarded) + 4
     for frame, own in zip(guarded, conditions):
         start = f"  {frame.compile_id}: ".ljust(margin)
-        lines += _wrapped(start, sorted((condition for condition in own if condition not in common), key=len))
+        patterns = fold([condition for condition in own if condition not in common])
+        lines += _wrapped(start, sorted([pattern.in_words for pattern in patterns], key=len))
     return lines
 
 

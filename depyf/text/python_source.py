@@ -10,13 +10,14 @@ import ast
 import functools
 import keyword
 import re
+import textwrap
 from typing import Iterable, List, Sequence, Union
 
 from depyf.text.quiet_compile import compile_quietly, parse_quietly
 from depyf.text.quoted_strings import is_closed, without_strings
 from depyf.text.repeated_lines import LineShapes
 
-WIDTH = 100
+WIDTH = 116
 
 Definition = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
@@ -124,6 +125,19 @@ def comment(text: str, indent: str = "") -> list[str]:
     return [(indent + "# " + printable(line)).rstrip() for line in _LINE_END.split(text)]
 
 
+def wrapped_comment(text: str, indent: str = "") -> list[str]:
+    """Return `text`, one line, as comment lines of the width, each further one with a larger margin."""
+    if len(indent) + 2 + len(text) <= WIDTH:
+        return comment(text, indent)
+    most = max(WIDTH - len(indent) - 2, 20)
+    body = text.lstrip(" ")
+    margin = " " * min(len(text) - len(body), most // 2)
+    lines = textwrap.wrap(
+        body, most, initial_indent=margin, subsequent_indent=margin + "    ", break_on_hyphens=False, tabsize=1
+    )
+    return [line for one in lines for line in comment(one, indent)]
+
+
 def code_or_comment(text: str) -> list[str]:
     """Return the lines of `text` if it is a module, else the same as a comment."""
     text = in_its_scope(text)
@@ -135,7 +149,7 @@ def code_or_comment(text: str) -> list[str]:
 def heading(text: str, rule: str) -> list[str]:
     """Return a comment that starts a section."""
     line = "# " + rule * (WIDTH - 2)
-    return [line, *comment(text), line]
+    return [line, *(one for part in _LINE_END.split(text) for one in wrapped_comment(part)), line]
 
 
 # Tests that need no parser: values reached by names, attributes and subscripts, compared with each other or with plain
@@ -259,7 +273,7 @@ def filled(pieces: Sequence[str], indent: str, first: bool) -> list[str]:
         if not full and len(lines[-1]) + 1 + len(text) <= WIDTH:
             lines[-1] += " " + text
         else:
-            wrapped = _wrapped(text, indent)
+            wrapped = broken(text, indent)
             full = len(wrapped) > 1
             lines += wrapped
     return lines
@@ -280,13 +294,14 @@ def bracketed(head: str, items: str, tail: str) -> list[str]:
     return [head + "(", *lines, indent + ")" + tail]
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def broken(text: str, indent: str) -> list[str]:
     """Return `text`, which will stand inside brackets, broken before tokens where it is too wide."""
     lines = [indent + text]
     while len(lines[-1]) > WIDTH:
         line = lines[-1]
-        starts = [start for start in _token_starts(line) if start <= WIDTH]
-        if not starts or not line[: starts[-1]].strip():
+        starts = [start for start in _token_starts(line) if len(indent) + 8 < start <= WIDTH]
+        starts = starts or [start for start in _step_starts(line) if len(indent) + 8 < start <= WIDTH]
+        if not starts:
             break
         lines[-1:] = [line[: starts[-1]].rstrip(), indent + "    " + line[starts[-1] :]]
         if len(lines[-1]) >= len(line):
@@ -294,7 +309,13 @@ def _wrapped(text: str, indent: str) -> list[str]:
     return lines
 
 
+_STEP = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?<=[\w\])])(?P<step>\.(?=[^\W\d])|\[)")
 _STRING_OR_SPACE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?P<space>\s+)|['\"]")
+
+
+def _step_starts(line: str) -> list[int]:
+    """Columns at which an attribute or a subscript starts: inside brackets a line can be broken there, too."""
+    return [found.start() for found in _STEP.finditer(line) if found["step"]]
 
 
 def _token_starts(line: str) -> list[int]:

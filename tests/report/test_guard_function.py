@@ -20,7 +20,8 @@ from depyf.record.guard_conditions import (
 )
 from depyf.record.records import FrameRecord, GuardRecord
 from depyf.report.call_signature import Signature
-from depyf.report.guard_function import guard_function
+from depyf.report.guard_function import guard_functions
+from depyf.report.shortened_records import ShortPaths
 
 FLOATS = TensorProperties("torch.Tensor", "torch.float32", "cuda:1", False, (None, 3), (3, None))
 
@@ -28,7 +29,7 @@ FLOATS = TensorProperties("torch.Tensor", "torch.float32", "cuda:1", False, (Non
 def function_of(*tests):
     guards = tuple(map(GuardRecord, tests))
     frame = FrameRecord("0/0", "f", 0, "f.py", "", "replaced", "PROVED", guards=guards)
-    return "\n".join(guard_function(frame, "__guard", Signature(("x",), "x", "x"), "a.py"))
+    return "\n".join(guard_functions([(frame, "__guard")], "f", Signature(("x",), "x", "x"), ShortPaths()))
 
 
 @pytest.mark.parametrize(

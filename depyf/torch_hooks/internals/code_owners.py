@@ -5,6 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+from typing import Tuple
+
+
+def import_folders() -> Tuple[str, ...]:
+    """Return the folder of the program, then the folders that Python imports from."""
+    main = os.path.abspath(getattr(sys.modules.get("__main__"), "__file__", None) or "<none>")
+    program = os.getcwd() if is_outside_program(main) else os.path.dirname(main)
+    others = [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]
+    return tuple(dict.fromkeys([program, *(folder for folder in others if not folder.endswith(".zip"))]))
 
 
 def is_in_torch(file: str, *folders: str) -> bool:

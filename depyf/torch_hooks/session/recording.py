@@ -55,6 +55,7 @@ from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.code_owners import import_folders
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, RESUME_FUNCTION
 from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
 from depyf.torch_hooks.session.journal_writer import Journal
@@ -421,6 +422,7 @@ class Recording:
             recorded_elsewhere=self.recorded_elsewhere,
             user_files=self.user_files.records,
             summary=self.summary,
+            import_folders=import_folders(),
         )
 
     def timings(self) -> Dict[str, Any]:

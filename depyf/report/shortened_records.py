@@ -1,0 +1,55 @@
+"""Records as a reader is shown them: with short paths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Optional, Tuple
+
+from depyf.record.records import (
+    FailedGuard,
+    FrameRecord,
+    FunctionRecord,
+    GraphBreak,
+    Location,
+    SessionRecord,
+    SkipRecord,
+)
+from depyf.text import short_paths
+
+
+class ShortPaths(short_paths.ShortPaths):
+    """Shortens the paths in the records of one session; guards keep theirs: there are thousands of them."""
+
+    @classmethod
+    def of_session(cls, session: SessionRecord) -> ShortPaths:
+        """Return the short paths of a session."""
+        return cls(session.import_folders)
+
+    def location(self, location: Optional[Location]) -> Optional[Location]:
+        """Return the location with a short path."""
+        return None if location is None else replace(location, file=self.of(location.file))
+
+    def function(self, function: FunctionRecord) -> FunctionRecord:
+        """Return the function with short paths."""
+        skips = tuple([self._skip(skip) for skip in function.skips])
+        return replace(function, file=self.of(function.file), skips=skips)
+
+    def frame(self, frame: FrameRecord) -> FrameRecord:
+        """Return the frame with short paths where it broke and why it was compiled."""
+        if not frame.graph_breaks and not frame.failed_guards:
+            return frame
+        failed = tuple([self._failed(one) for one in frame.failed_guards])
+        return replace(frame, graph_breaks=self._breaks(frame.graph_breaks), failed_guards=failed)
+
+    def _failed(self, failed: FailedGuard) -> FailedGuard:
+        return replace(failed, location=self.location(failed.location))
+
+    def _skip(self, skip: SkipRecord) -> SkipRecord:
+        return replace(skip, location=self.location(skip.location), graph_breaks=self._breaks(skip.graph_breaks))
+
+    def _breaks(self, breaks: Tuple[GraphBreak, ...]) -> Tuple[GraphBreak, ...]:
+        return tuple([self._break(one) for one in breaks])
+
+    def _break(self, one: GraphBreak) -> GraphBreak:
+        stack = tuple([replace(call, file=self.of(call.file)) for call in one.stack])
+        return replace(one, location=self.location(one.location), stack=stack)

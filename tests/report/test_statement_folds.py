@@ -1,0 +1,88 @@
+"""The story shows repeated code once and says which lines of the file it left out; it stays Python."""
+
+from __future__ import annotations
+
+from depyf.report.statement_folds import differences, filled_lists, fold_statements
+
+
+def block(number):
+    return [
+        f"    modules_{number} = modules['{number}']._modules",
+        f"    weight_{number} = modules_{number}['weight']",
+        f"    bias_{number} = modules_{number}['bias']",
+        f"    if weight_{number}:",
+        f"        bias_{number} = None",
+        f"    x = call_{number}(x, weight_{number})",
+    ]
+
+
+def code(count):
+    return ["def f(modules, x):", *(line for number in range(1, count + 1) for line in block(number)), "    return x"]
+
+
+def texts(lines):
+    return [line.text for line in lines]
+
+
+def test_repeated_statements_are_one_remark_that_names_the_lines_of_the_file():
+    shown = texts(fold_statements(code(50)))
+    assert shown == [
+        "def f(modules, x):",
+        *block(1),
+        "    # ... 49 times more, with other numbers: lines 8-301 of the file",
+        "    return x",
+    ]
+    compile("\n".join(shown), "story", "exec")
+
+
+def test_lines_like_others_further_above_name_those():
+    other = ["    y = modules", "    z = y"]
+    lines = ["def f(modules, x):", *block(1), *other, *block(2), "    return x"]
+    remark = "    # ... once more, with other numbers: lines 10-15 of the file"
+    shown = texts(fold_statements(lines))
+    assert shown[-2].startswith("    # ... lines 10-15 of the file: as lines 2-7") and remark not in shown
+    compile("\n".join(shown), "story", "exec")
+
+
+def test_nothing_is_left_out_that_others_need():
+    arguments = [f"        argument_{number}," for number in range(40)]
+    for lines in (
+        ["def f(x):", "    return g(", *arguments, "    )"],
+        [
+            "def f(x):",
+            "    if x:",
+            *(f"        a_{number} = {number}" for number in range(30)),
+            "    else:",
+            "        y = 1",
+        ],
+        [
+            "def f(x):",
+            *(
+                line
+                for number in range(9)
+                for line in ("    try:", f"        a = {number}", "    finally:", "        b = 1")
+            ),
+        ],
+    ):
+        compile("\n".join(lines), "code", "exec")
+        compile("\n".join(texts(fold_statements(lines))), "story", "exec")
+
+
+def test_short_code_and_long_strings_stay_as_they_are():
+    for lines in (code(1), [*code(20)[:-1], '    y = """', *(f"    a_{number}" for number in range(20)), '    """']):
+        assert texts(fold_statements(lines)) == lines
+
+
+def test_a_later_version_is_shown_by_the_lines_that_differ():
+    before = code(20)
+    now = [*before[:-1], "    x = x + 1", "    return x"]
+    assert differences(fold_statements(before), fold_statements(now)) == ["122 +     x = x + 1"]
+    assert differences(fold_statements(before), fold_statements(before)) == []
+    gone = differences(fold_statements(code(1)), fold_statements(["def f(modules, x):", "    return x"]))
+    assert gone[2:] == ["4 - ... and on to line 7"]
+
+
+def test_names_in_brackets_share_lines():
+    lines = ["    f(", "        a,", "        b,", "        # ...", "        c,", "    )"]
+    assert filled_lists(lines, 60) == ["    f(", "        a, b,", "        # ...", "        c,", "    )"]
+    assert max(map(len, filled_lists(["(", *["    name,"] * 50, ")"], 40))) <= 40

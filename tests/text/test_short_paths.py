@@ -1,0 +1,33 @@
+"""Paths are short and always the same: as Python imports the file."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.text.short_paths import ShortPaths
+
+FOLDERS = ("/home/me/project", "/home/me/project/vendored", "/venv/lib/python3.11/site-packages", "/")
+
+
+@pytest.mark.parametrize(
+    ("file", "short"),
+    [
+        ("/home/me/project/train.py", "train.py"),
+        ("/home/me/project/models/net.py", "models/net.py"),
+        ("/home/me/project/vendored/lib/a.py", "lib/a.py"),
+        ("/venv/lib/python3.11/site-packages/torch/nn/linear.py", "torch/nn/linear.py"),
+        ("/usr/lib/python3/dist-packages/yaml/nodes.py", "yaml/nodes.py"),
+        ("/home/me/project_2/train.py", "/home/me/project_2/train.py"),
+        ("<string>", "<string>"),
+        ("toy.py", "toy.py"),
+    ],
+)
+def test_a_path_is_relative_to_the_folder_that_python_imports_from(file, short):
+    assert ShortPaths(FOLDERS).of(file) == short
+
+
+def test_files_of_the_program_are_told_from_those_of_libraries():
+    paths = ShortPaths(FOLDERS)
+    assert paths.is_of_program("/home/me/project/models/net.py") and paths.is_of_program("toy.py")
+    assert not paths.is_of_program("/venv/lib/python3.11/site-packages/torch/nn/linear.py")
+    assert not paths.is_of_program("/home/me/project_2/train.py")
