@@ -18,7 +18,7 @@ from depyf.record import vocabulary as words
 from depyf.record.guard_conditions import PROSE, GuardTest
 from depyf.record.vocabulary import Installed, SourceOrigin
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """The saved form of a record: the JSON text of `manifest.json`, and back.  `to_json` and `from_json` are inverses.
 
-`json_text` writes the records, `manifest.json` being laid out so that a person can read it.
+Each record is an object with the names of its fields, laid out so that a person can read it.  What thousands of records
+repeat stands once, in tables at the end (`manifest_tables`): guards, and the lines that nodes of graphs stem from.
+Schemas 1 and 2, and the journal, have these in place.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import typing
 from typing import Any, Callable, Dict, Tuple, Type, TypeVar
 
 from depyf.record.json_text import JsonText, saved
-from depyf.record.records import SCHEMA_VERSION, GuardRecord, SessionRecord
+from depyf.record.manifest_tables import TableReader, TableWriter
+from depyf.record.records import SCHEMA_VERSION, FrameRecord, GraphRecord, KernelSource, NodeSource, SessionRecord
 from depyf.record.schema_1 import READERS
 
 T = TypeVar("T")
@@ -26,42 +29,72 @@ class RecordFormatError(ValueError):
 _TEXT = JsonText(", ", ": ")
 
 
+# ---------------------------------------------------------------- writing
+
+
 def to_json(record: SessionRecord, compact: bool = False) -> str:
-    """Return the text of the record: same record, same bytes.  The compact form is made several times as fast."""
-    values = saved(record)
+    """Return the text of the record: same record, same bytes.  The compact form has the tables in place."""
     if compact:
-        return _TEXT.of_whole(values) + "\n"
-    fields = [f" {_TEXT.of(name)}: {_listed(value)}" for name, value in values.items()]
+        return _TEXT.of_whole(saved(dataclasses.replace(record, schema=_WITHOUT_TABLES))) + "\n"
+    writer = TableWriter()
+    fields = [f" {_TEXT.of(name)}: {_listed(value, writer)}" for name, value in saved(record).items()]
+    for name, rows in writer.texts().items():
+        fields.append(f' "{name}": ' + ("[\n" + ",\n".join(rows) + "\n ]" if rows else "[]"))
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-def _listed(value: Any) -> str:
+_WITHOUT_TABLES = 2  # the schema that holds everything in place
+
+
+def _listed(value: Any, writer: TableWriter) -> str:
     """Write a field of the session: functions, frames and graphs with a line for each field of theirs."""
     if not isinstance(value, tuple) or not value:
         return _TEXT.of(value)
-    return "[\n" + ",\n".join(["  " + _spread(item) for item in value]) + "\n ]"
+    return "[\n" + ",\n".join(["  " + _spread(item, writer) for item in value]) + "\n ]"
 
 
-def _spread(item: Any) -> str:
+def _spread(item: Any, writer: TableWriter) -> str:
     if not dataclasses.is_dataclass(item):
         return _TEXT.of(item)
-    fields = [f"   {_TEXT.of(name)}: {_lines(value)}" for name, value in saved(item).items()]
+    values = dict(saved(item))
+    if isinstance(item, FrameRecord):
+        values["guards"] = writer.add_guards(item.guards)
+    elif isinstance(item, GraphRecord):
+        values["sources"] = tuple([_with_rows(one, writer) for one in item.sources])
+        values["kernels"] = tuple([_with_sources(one, writer) for one in item.kernels])
+    fields = [f"   {_TEXT.of(name)}: {_lines(value)}" for name, value in values.items()]
     return "{\n" + ",\n".join(fields) + "\n  }"
 
 
+def _with_rows(source: NodeSource, writer: TableWriter) -> Dict[str, Any]:
+    return {**vars(source), "calls": [writer.add_location(call) for call in source.calls]}
+
+
+def _with_sources(kernel: Any, writer: TableWriter) -> Dict[str, Any]:
+    found = []
+    for source in kernel.sources:
+        calls = [[writer.add_location(call) for call in one] for one in source.calls]
+        found.append({**vars(source), "calls": calls})
+    return {**vars(kernel), "sources": found}
+
+
 def _lines(value: Any) -> str:
-    """Write a field of a frame or graph: each guard, stage or graph break on one line."""
-    if not isinstance(value, tuple) or not dataclasses.is_dataclass(value[0] if value else None):
+    """Write a field of a frame or graph: each stage, graph break or source of nodes on one line."""
+    if not isinstance(value, tuple) or not (
+        value and (isinstance(value[0], dict) or dataclasses.is_dataclass(value[0]))
+    ):
         return _TEXT.of(value)
-    texts = _TEXT.of_guards(value) if isinstance(value[0], GuardRecord) else map(_TEXT.of, value)
-    return "[\n" + ",\n".join(["    " + text for text in texts]) + "\n   ]"
+    return "[\n" + ",\n".join(["    " + _TEXT.of(one) for one in value]) + "\n   ]"
+
+
+# ---------------------------------------------------------------- reading
 
 
 def from_json(text: str) -> SessionRecord:
     """Return the record that `to_json` wrote.
 
-    A manifest of schema 1 becomes a record of this schema.  Fields unknown to this version are ignored, missing ones
-    get their default.  A text that is no record raises RecordFormatError.
+    A manifest of an earlier schema becomes a record of this one.  Fields unknown to this version are ignored, missing
+    ones get their default.  A text that is no record raises RecordFormatError.
     """
     data = json.loads(text)
     if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
@@ -70,7 +103,38 @@ def from_json(text: str) -> SessionRecord:
         raise RecordFormatError(
             f"the manifest has schema {data['schema']}, this depyf reads up to {SCHEMA_VERSION}: update depyf"
         )
+    if data["schema"] > _WITHOUT_TABLES:
+        try:
+            data = _without_tables(data)
+        except (TypeError, KeyError, IndexError, ValueError, AttributeError) as error:
+            raise RecordFormatError(f"a table of the manifest is incomplete: {error!r}") from error
     return build(SessionRecord, {**data, "schema": SCHEMA_VERSION})
+
+
+def _without_tables(data: Dict[str, Any]) -> Dict[str, Any]:
+    """Return the data with records in place of rows of the tables."""
+    if "guards" not in data:
+        return data
+    reader = TableReader(data)
+    frames = [{**frame, "guards": reader.guards(frame.get("guards", ()))} for frame in data.get("frames", ())]
+    graphs = [_with_calls(graph, reader) for graph in data.get("graphs", ())]
+    return {**data, "frames": frames, "graphs": graphs}
+
+
+def _with_calls(graph: Dict[str, Any], reader: TableReader) -> Dict[str, Any]:
+    sources = [
+        NodeSource(tuple(map(reader.location, one["calls"])), tuple(one["nodes"])) for one in graph.get("sources", ())
+    ]
+    kernels = [
+        {**kernel, "sources": [_kernel_source(one, reader) for one in kernel.get("sources", ())]}
+        for kernel in graph.get("kernels", ())
+    ]
+    return {**graph, "sources": sources, "kernels": kernels}
+
+
+def _kernel_source(source: Dict[str, Any], reader: TableReader) -> KernelSource:
+    calls = tuple([tuple(map(reader.location, one)) for one in source["calls"]])
+    return KernelSource(source["kernel"], tuple(source["nodes"]), calls)
 
 
 def build(cls: Type[T], data: Dict[str, Any]) -> T:
@@ -100,5 +164,5 @@ def _reader(hint: Any) -> Reader | None:
         read = _reader(arguments[0])
         return lambda items: items if items is None else tuple(items if read is None else [read(one) for one in items])
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return lambda data: data if data is None else build(hint, data)
+        return lambda data: data if data is None or isinstance(data, hint) else build(hint, data)
     return None

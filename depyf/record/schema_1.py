@@ -41,8 +41,12 @@ Fields = Dict[str, Any]
 def _read_guard(fields: Fields) -> Fields:
     """Replace the condition by the test that it spells."""
     condition, is_python = fields.pop("condition"), fields.pop("is_python")
-    test = python_test(condition, fields.get("kind", "")) if is_python else _test_in_words(condition)
-    return {"test": test, **fields}
+    return {"test": read_test(condition, is_python, fields.get("kind", "")), **fields}
+
+
+def read_test(condition: str, is_python: bool, kind: str) -> GuardTest:
+    """Return the test that the condition of a guard of this kind spells."""
+    return python_test(condition, kind) if is_python else _test_in_words(condition)
 
 
 def _required(reason: Optional[str]) -> str:

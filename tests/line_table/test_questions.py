@@ -22,7 +22,7 @@ from depyf.record.records import (
     StageRecord,
     UserFile,
 )
-from depyf.record.saved_form import to_json
+from depyf.record.saved_form import from_json, to_json
 from depyf.record.stack_text import digest_of, read_stack
 
 SOURCE = """\
@@ -248,7 +248,8 @@ def test_the_answer_names_each_file_its_line_and_how_that_is_known(folder, capsy
 
 
 def test_a_folder_of_schema_1_is_answered_about_from_its_texts(folder, capsys):
-    manifest = json.loads((folder / "manifest.json").read_text())
+    record = from_json((folder / "manifest.json").read_text())
+    manifest = json.loads(to_json(record, compact=True))
     manifest.update(schema=1)
     del manifest["user_files"], manifest["graphs"][0]["sources"]
     (folder / "manifest.json").write_text(json.dumps(manifest))

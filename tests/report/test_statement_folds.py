@@ -1,4 +1,4 @@
-"""The story shows repeated code once and says which lines of the file it left out; it stays Python."""
+"""The story shows repeated code once and names the lines of the file that it left out; it stays Python."""
 
 from __future__ import annotations
 

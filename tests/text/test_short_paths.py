@@ -26,7 +26,7 @@ def test_a_path_is_relative_to_the_folder_that_python_imports_from(file, short):
     assert ShortPaths(FOLDERS).of(file) == short
 
 
-def test_files_of_the_program_are_told_from_those_of_libraries():
+def test_files_of_the_program_are_distinguished_from_those_of_libraries():
     paths = ShortPaths(FOLDERS)
     assert paths.is_of_program("/home/me/project/models/net.py") and paths.is_of_program("toy.py")
     assert not paths.is_of_program("/venv/lib/python3.11/site-packages/torch/nn/linear.py")
