@@ -81,7 +81,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     ),
     "depyf.decompiler.pipeline": ("depyf.code_generator", "depyf.signal_handler_errors", "depyf.decompiler.*"),
     "depyf.record": ("depyf.text",),
-    "depyf.line_table": ("depyf.errors", "depyf.record"),
+    "depyf.line_table": ("depyf.errors", "depyf.text", "depyf.record"),
     "depyf.report": ("depyf.problems", "depyf.record", "depyf.line_table", "depyf.text"),
     "depyf.torch_hooks": (),
     "depyf.torch_hooks.internals": (

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
 from depyf.record.records import Location
+from depyf.text.line_breaks import joined_comments
 
 _FILE = re.compile(r"# (?:.* )?File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: ?(?P<code>.*)$")
 _NO_STACK = "No stacktrace found for following nodes"
+_GOES_ON = ("(", "[", "{", ",", "\\")
 _CLASS = re.compile(r"(?P<indent> *)class (?P<name>\w+)\(")
 _NODE = re.compile(r' +(?P<name>[A-Za-z_]\w*)(?:: "[^"]*"| ?: [^=]+?)? = (?P<value>.*)$')
 # x += y;  iadd: "f32[4]" = x;  x = None
@@ -40,8 +42,10 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
     classes: List[Tuple[int, str]] = []
     place: Optional[Location] = None
     has_comment = False  # inputs come before the first one
-    for number, line in enumerate(text.split("\n"), 1):
+    is_open = False  # whether the line before goes on in this one
+    for number, line in joined_comments(text):
         stripped = line.lstrip()
+        is_continued, is_open = is_open, stripped.endswith(_GOES_ON)
         if stripped.startswith("#"):
             comment = _FILE.search(line)
             if comment is not None:
@@ -57,7 +61,7 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
                 indent = len(opened["indent"])
                 classes = [*[one for one in classes if one[0] < indent], (indent, opened["name"])]
                 has_comment = False
-        elif has_comment and " = " in line:
+        elif has_comment and " = " in line and not is_continued and not stripped.startswith(")"):
             node = _NODE.match(line) or _CHANGED.match(line)
             if node is not None:
                 prefix = "".join([f"{name}." for _, name in classes[1:]])

@@ -62,7 +62,8 @@ def with_comments(text: str, lines: Sequence[UserLine], source: UserSource, path
     for number, found in by_line.items():
         line = texts[number - 1]
         if not line.endswith("\\") and '"""' not in line and "'''" not in line:
-            texts[number - 1] = f"{line}  {_comment(found, source, paths, WIDTH - len(line) - 2)}"
+            shown = f"{line}  {_comment(found, source, paths, WIDTH - len(line) - 2)}"
+            texts[number - 1] = shown if len(shown) <= WIDTH else line  # the manifest has the link all the same
     return "\n".join(texts)
 
 

@@ -193,4 +193,4 @@ def _notes(record: FrameRecord, function: FunctionRecord) -> str:
     else:
         lines.append(f"Dynamo's own instructions run, shown above: {record.grade}.")
     lines.extend(f"  {line}" for line in record.divergence.splitlines())
-    return "\n" + "".join(comment + "\n" for line in lines[1:] for comment in python_source.comment(line))
+    return "\n" + "".join(comment + "\n" for line in lines[1:] for comment in python_source.wrapped_comment(line))

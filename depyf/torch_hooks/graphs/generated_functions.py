@@ -15,6 +15,7 @@ from typing import Any, Dict, Iterator, List, Sequence, Tuple
 from depyf.decompiler.prove import Grade, prove
 from depyf.decompiler.recompile.relabelling import adopt_lines
 from depyf.text.quiet_compile import compile_quietly
+from depyf.torch_hooks.graphs.short_names import named_like
 from depyf.torch_hooks.internals import private_hooks
 
 
@@ -78,6 +79,9 @@ def like_twin(code: CodeType, twins: Sequence[CodeType]) -> Tuple[int, CodeType]
     for number, twin in enumerate(twins):
         if same_code(code, twin):
             return number, adopt_lines(code, twin)
+        renamed = named_like(code, twin) if code.co_varnames != twin.co_varnames else None
+        if renamed is not None and same_code(renamed, twin):
+            return number, adopt_lines(renamed, twin)
     for number, twin in enumerate(twins):
         if _is_same_but_for_joins(code, twin):
             return number, twin

@@ -17,6 +17,7 @@ from depyf.record.vocabulary import (
     MADE_FOR_INFERENCE,
     POST_GRAD,
 )
+from depyf.text.line_breaks import break_lines
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.graphs import autotuning
@@ -29,6 +30,7 @@ from depyf.torch_hooks.graphs.generated_functions import forwards_in
 from depyf.torch_hooks.graphs.graph_text import as_python, with_plain_class_names
 from depyf.torch_hooks.graphs.kernel_modules import aot_id, read_module
 from depyf.torch_hooks.graphs.provenance import PROVENANCE_EVENTS, with_artifact
+from depyf.torch_hooks.graphs.short_names import with_short_names
 from depyf.torch_hooks.graphs.stages import (
     INFERENCE_EVENT,
     KERNEL_EVENT,
@@ -120,18 +122,25 @@ class Graphs:
         """Write the file for the graph at some stage; text that is not Python becomes comments."""
         stem = f"{graph.name}.{file_stem(stage.replace(' ', '_'))}"
         index = self._folder.number(stem.replace("{", "").replace("}", "") + ".{}.py")
-        file = GraphFile(stage, index, f"{stem}.{index}.py", with_plain_class_names(stable_text(text)), piece=piece)
+        file = GraphFile(
+            stage, index, f"{stem}.{index}.py", with_plain_class_names(with_short_names(stable_text(text))), piece=piece
+        )
         if len(file.text) < _SHORT:
+            file.text = break_lines(file.text)
             file.forwards = forwards_in("\n" + file.text, self.path_of(file)) or None
         if file.forwards is None:  # a text with a `forward` has compiled just now
-            file.text = as_python(file.text)
+            file.text = break_lines(as_python(file.text))
         graph.stages.append(file)
         if not graph.is_held:
             self.write(graph, file)
 
-    def unwritten_stage(self, graph: CompiledGraph, stage: str, text: str) -> GraphFile:
-        """Return the file for a text that is written at the end if its code ran; the same one for the same text."""
-        text = as_python(with_plain_class_names(stable_text(text)))
+    def unwritten_stage(self, graph: CompiledGraph, stage: str, text: str, as_it_is: bool = False) -> GraphFile:
+        """Return the file for a text that is written at the end if its code ran; the same one for the same text.
+
+        `as_it_is`: its lines are those of the running code, and not broken.
+        """
+        text = stable_text(text)
+        text = as_python(text) if as_it_is else break_lines(as_python(with_short_names(text)))
         if text not in graph.unwritten:
             index = self._folder.number(f"{graph.name}.{stage}.{{}}.py")
             graph.unwritten[text] = GraphFile(stage, index, f"{graph.name}.{stage}.{index}.py", text)

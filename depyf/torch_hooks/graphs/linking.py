@@ -17,6 +17,7 @@ from typing import Any, DefaultDict, List, Sequence
 
 from depyf.decompiler.recompile.relabelling import move
 from depyf.record.vocabulary import BACKWARD_GRAPH, CAPTURED_GRAPH, FORWARD_GRAPH
+from depyf.text.line_breaks import break_lines, has_long_line
 from depyf.torch_hooks.graphs import generated_functions
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph, GraphFile, Link
 from depyf.torch_hooks.graphs.execution_marks import has_run
@@ -26,6 +27,7 @@ from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.graph_text import like_running, readable
 from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.reachability import ReachableCode, reachable_code
+from depyf.torch_hooks.graphs.short_names import with_short_names
 from depyf.torch_hooks.graphs.stages import BACKEND_GRAPH, EDITED_GRAPH, STAGES
 
 # Stages of torch's that do not call the pieces of a split graph; those of a backend may.
@@ -76,8 +78,20 @@ def link_new(graphs: Graphs, graph: CompiledGraph, new: NewForward) -> None:
     for file in _candidates(graph, None):  # most often it is the function of a stage
         if file.forwards is not None and _adopt(graphs, graph, file, function, new.source, is_expected=False):
             return
-    file = graphs.unwritten_stage(graph, BACKEND_GRAPH, new.source)
-    _carry(file, function, move(function.__code__, graphs.path_of(file), _FIRST_LINE), is_expected=False)
+    _link_by_lines(graphs, graph, BACKEND_GRAPH, function, new.source, is_expected=False)
+
+
+def _link_by_lines(
+    graphs: Graphs, graph: CompiledGraph, stage: str, function: FunctionType, source: str, is_expected: bool
+) -> GraphFile:
+    """Link a function to a file with the text that it was compiled from, in lines that are not too long."""
+    if has_long_line(source):
+        file = graphs.unwritten_stage(graph, stage, source)
+        if _adopt(graphs, graph, file, function, source, is_expected=False):
+            return file
+    file = graphs.unwritten_stage(graph, stage, source, as_it_is=True)
+    _carry(file, function, move(function.__code__, graphs.path_of(file), _FIRST_LINE), is_expected)
+    return file
 
 
 def _can_be_linked(graphs: Graphs, function: FunctionType) -> bool:
@@ -181,12 +195,11 @@ def _file_of(graphs: Graphs, graph: CompiledGraph, module: Any, forward: Functio
         if _adopt(graphs, graph, file, forward, module.code):
             return file
     is_short = any(file.stage == CAPTURED_GRAPH and file.forwards for file in graph.stages)
-    file = graphs.unwritten_stage(graph, CAPTURED_GRAPH if is_kept and not is_short else stage, module.code)
-    if os.path.isabs(forward.__code__.co_filename):  # an earlier session has moved its lines
-        _adopt(graphs, graph, file, forward, module.code, is_expected=not is_kept)
-    else:
-        code = move(forward.__code__, graphs.path_of(file), _FIRST_LINE)
-        _carry(file, forward, code, is_expected=not is_kept)
+    stage = CAPTURED_GRAPH if is_kept and not is_short else stage
+    if not os.path.isabs(forward.__code__.co_filename):
+        return _link_by_lines(graphs, graph, stage, forward, module.code, is_expected=not is_kept)
+    file = graphs.unwritten_stage(graph, stage, module.code)  # an earlier session has moved its lines
+    _adopt(graphs, graph, file, forward, module.code, is_expected=not is_kept)
     return file
 
 
@@ -243,7 +256,8 @@ def _adopt(
     """Link a forward to the file if it has its code, if need be after giving the text the signature that runs."""
     found = generated_functions.like_twin(forward.__code__, _forwards(graphs, graph, file))
     if found is None and is_expected:
-        text = like_running(file.text, source)
+        text = like_running(file.text, with_short_names(source))
+        text = None if text is None else break_lines(text)
         forwards = [] if text is None else _compiled(graphs, graph, replace(file, text=text))
         found = generated_functions.like_twin(forward.__code__, forwards)
         if found is not None:

@@ -1,0 +1,57 @@
+"""Long lines of generated code are broken, and it compiles to the same instructions, on lines that a person reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.text.line_breaks import LIMIT, break_lines, joined_comments
+
+NAMES = [f"l_self_modules_layers_modules_{number}_modules_self_attn_parameters_weight_" for number in range(6)]
+STATEMENTS = [
+    f"{NAMES[0]} = {NAMES[1].upper()}",
+    f'{NAMES[0]}: "f32[4, 16][16, 1]cpu" = {NAMES[1]} * {NAMES[2]};  {NAMES[1]} = None',
+    f"x = torch._C._nn.linear({', '.join(NAMES)});  {' = '.join(NAMES)} = None",
+    f'x: "f32[4, 16]" = torch.nn.functional.layer_norm({NAMES[0]}, (16,), weight={NAMES[1]}, eps=1e-05);  y = None',
+    f"x = torch.einsum('a;  b, (c', {NAMES[0]}, [{NAMES[1]}, {NAMES[2]}]);  {NAMES[0]} = {NAMES[1]} = None",
+    f"x = f({NAMES[0]}, g({', '.join(NAMES)}), h)[0]",
+    f"return ({', '.join(NAMES)},)",
+    f"x = {' + '.join(NAMES)}",
+]
+
+
+def graph(statements):
+    parameters = ", ".join([f'{name}: "f32[16, 16][16, 1]cpu"' for name in NAMES])
+    body = "".join(
+        f"        # File: a.py:{number} in forward, code: {'call(x)  ' * 9}\n        {one}\n"
+        for number, one in enumerate(statements)
+    )
+    return f"class GraphModule(torch.nn.Module):\n    def forward(self, {parameters}):\n{body}        return x\n"
+
+
+def forward_in(text):
+    (module,) = [constant for constant in compile(text, "graph", "exec").co_consts if hasattr(constant, "co_code")]
+    (code,) = [constant for constant in module.co_consts if hasattr(constant, "co_code")]
+    return code.co_names, code.co_varnames, code.co_consts, code.co_code
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_broken_statement_is_the_same_code(statement):
+    text = graph([statement])
+    broken = break_lines(text)
+    assert max(map(len, broken.split("\n"))) <= LIMIT < max(map(len, text.split("\n")))
+    before, after = forward_in(text), forward_in(broken)
+    assert before[:3] == after[:3]
+    if before[3] != after[3]:  # 3.13 joins two loads of one line into one instruction
+        assert len(before[3]) != len(after[3])
+
+
+def test_comments_that_were_broken_are_read_as_they_were():
+    text = graph(STATEMENTS)
+    before = [line for line in text.split("\n") if line.lstrip().startswith("#")]
+    after = [line for _, line in joined_comments(break_lines(text)) if line.lstrip().startswith("#")]
+    assert after == before
+
+
+@pytest.mark.parametrize("text", ["x = 1\n", "", f'x = """\n{"y " * 90}\n"""\n', f"x = '{'y' * 130}'\n"])
+def test_what_needs_no_break_or_cannot_have_one_stays(text):
+    assert break_lines(text) == text
