@@ -103,7 +103,7 @@ def _form_and_value(test: GuardTest) -> Tuple[str, str]:
     else:
         return test.text, ""
     value = test.subject
-    if not value or "<" in value or VALUE in value or SHOWN_VALUE in form:  # the text could not be told from the mark
+    if not value or "<" in value or VALUE in value or SHOWN_VALUE in form:  # the mark would be ambiguous
         return test.text, ""
     return form.replace(VALUE, SHOWN_VALUE), value
 

@@ -58,7 +58,7 @@ def test_long_lines_are_cut_but_name_the_place_where_there_is_room(compiled, wid
     place = text + "  # user.py:6"
     assert shown.startswith(place) if len(place) <= WIDTH else shown == text
     assert len(shown) <= max(WIDTH, width)
-    assert shown == place or shown.endswith("...")
+    assert shown in (place, text) or shown.endswith("...")
 
 
 def test_a_comment_never_gets_into_a_string_or_behind_a_backslash(compiled):
