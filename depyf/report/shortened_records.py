@@ -31,8 +31,14 @@ class ShortPaths(short_paths.ShortPaths):
 
     def function(self, function: FunctionRecord) -> FunctionRecord:
         """Return the function with short paths."""
-        skips = tuple([self._skip(skip) for skip in function.skips])
-        return replace(function, file=self.of(function.file), skips=skips)
+        original = function.original
+        return replace(
+            function,
+            file=self.of(function.file),
+            skips=tuple([self._skip(skip) for skip in function.skips]),
+            decorators=tuple([replace(one, file=self.of(one.file)) for one in function.decorators]),
+            original=None if original is None else replace(original, file=self.of(original.file)),
+        )
 
     def frame(self, frame: FrameRecord) -> FrameRecord:
         """Return the frame with short paths where it broke and why it was compiled."""
