@@ -3,7 +3,7 @@
 Dynamo names an input after the way to it, `L_self_modules_stages_modules_0_modules_blocks_modules_...`: in deep models
 such a name alone is longer than a line. Where it is, the way stands without `modules`, `parameters` and `buffers`, in
 the file and in the running code, so that a debugger finds the variable under the name that the file shows. Inputs are
-passed by position, so nothing else knows their names.
+passed by position, so nothing else uses their names.
 """
 
 from __future__ import annotations
