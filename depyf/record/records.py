@@ -224,13 +224,14 @@ class OriginalFunction:
 class FunctionRecord:
     """A function that Dynamo met: one of the user's, or a resume function, the rest of one after a graph break.
 
-    `title`, `decorators` and `original` are about the function as the user calls it, the other fields about the code
-    that Dynamo compiled: a wrapper has one code for all functions that it is put around, and a record for each.
+    `title`, `qualified_name`, `decorators` and `original` are about the function as the user calls it, the other fields
+    about the code that Dynamo compiled: a wrapper has one code for all functions that it is put around, and a record
+    for each.
     """
 
     key: str  # unique in the session and stable: "toy_example_0", "Encoder.forward_0"
     name: str  # co_name
-    qualified_name: str  # co_qualname where Python has it, else co_name
+    qualified_name: str  # co_qualname of the function that the user calls, where Python has it, else its co_name
     file: str
     first_line: int
     source: str  # dedented text of the function; empty when `source_origin` is "missing"

@@ -19,7 +19,7 @@ from depyf.problems import Problems
 from depyf.record.records import SessionRecord
 from depyf.report import inspection_overview
 from depyf.torch_hooks.disk.folder import OutputFolder
-from depyf.torch_hooks.entry_points.inspection_targets import codes_of
+from depyf.torch_hooks.entry_points.inspection_targets import codes_of, identities_of
 from depyf.torch_hooks.frames import cache_entries
 from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.frames.functions import Functions
@@ -85,13 +85,14 @@ def inspect(target: Any = _EVERYTHING) -> Inspection:
     functions = Functions(problems)
     frames = Frames(folder, functions, problems, log_bytecode=False)
     graphs = Graphs(folder, problems)
-    compiled = CachedFunctions(functions, frames, graphs, problems, link=False)
     if target is _EVERYTHING:
-        compiled.add_all()
+        CachedFunctions(functions, frames, graphs, problems, link=False).add_all()
     else:
-        codes = codes_of(target)
+        codes, names = codes_of(target), identities_of(target)
+        compiled = CachedFunctions(functions, frames, graphs, problems, link=False, names=names)
         if not [code for code in codes if compiled.add(code)]:
-            functions.key_of(_not_compiled(codes))
+            shown = _not_compiled(codes)
+            functions.key_of(shown, names.get(id(shown)))
     graphs.finish()
     return Inspection(
         versions=versions(),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from types import CodeType, FunctionType, MethodType
-from typing import Any, Iterator, List
+from typing import Any, Dict, Iterator, List
 
 from depyf.errors import UserError
+from depyf.torch_hooks.frames import identities
+from depyf.torch_hooks.frames.identities import Identity
 
 _MOST_WRAPPERS = 100  # one inside the other; more is a cycle
 
@@ -26,6 +28,14 @@ def codes_of(target: Any) -> List[CodeType]:
             "give it a function, a method, a module, what torch.compile returned, or a code object"
         )
     return codes
+
+
+def identities_of(target: Any) -> Dict[int, Identity]:
+    """Return what the functions of `codes_of` are called, by the ids of their codes, as far as `target` has them."""
+    named: Dict[int, Identity] = {}
+    for thing in (*(target.modules() if _is_module(target) else ()), target):
+        named.update(identities.by_code(thing))
+    return named
 
 
 def _codes(target: Any, depth: int) -> Iterator[CodeType]:

@@ -9,14 +9,15 @@ functions that it records anyway, and all while they are few: the files of a sma
 from __future__ import annotations
 
 from types import CodeType
-from typing import Callable, Container, Dict, Iterable, List, Sequence, Set, Tuple
+from typing import Callable, Container, Dict, Iterable, List, Mapping, Sequence, Set, Tuple
 
 from depyf.problems import Problems
 from depyf.record.records import ResumeCall
-from depyf.torch_hooks.frames import cache_entries
+from depyf.torch_hooks.frames import cache_entries, identities
 from depyf.torch_hooks.frames.cache_entries import CachedVersion
 from depyf.torch_hooks.frames.compilations import CodePlace
 from depyf.torch_hooks.frames.functions import Functions
+from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.frames.recorded_versions import RECORDED, RecordedVersions
 from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.graphs import linking
@@ -39,12 +40,14 @@ class CachedFunctions:
         problems: Problems,
         link: bool = True,
         recorded: RecordedVersions | None = None,
+        names: Mapping[int, Identity] = {},
     ) -> None:
         self._functions = functions
         self._frames = frames
         self._graphs = graphs
         self._problems = problems
         self._link = link  # whether graphs that run are linked to their files
+        self._names = names  # id of a code -> what its function is called
         self._index = RecordedVersions() if recorded is None else recorded
         self._recorded_graphs = {graph.name for graph in graphs.records}
         self._recorded: Set[Tuple[CodePlace, str]] = set()  # function and compile id of each version
@@ -100,7 +103,10 @@ class CachedFunctions:
 
     def _add_version(self, version: CachedVersion, parent: str) -> None:
         self._index.add(version.new_code)
-        key = self._functions.key_of(version.code, RECORDED.identity_of(version.new_code), parent)
+        identity = RECORDED.identity_of(version.new_code) or self._names.get(id(version.code))
+        if identity is None and not self._functions.has(version.code):
+            identity = identities.of_living(version.code)
+        key = self._functions.key_of(version.code, identity, parent)
         self._frames.add_cached(version.code, version.new_code, version.compile_id, key)
         index = len(self._frames.records) - 1
         self._frames.update(index, **RECORDED.reasons_of(version.new_code)._asdict())

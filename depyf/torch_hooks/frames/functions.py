@@ -200,7 +200,7 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
     return FunctionRecord(
         key=key,
         name=code.co_name,
-        qualified_name=getattr(code, "co_qualname", code.co_name),
+        qualified_name=_qualified_name(code, identity),
         file=code.co_filename,
         first_line=code.co_firstlineno,
         source=source,
@@ -211,6 +211,12 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
         decorators=identity.decorators,
         original=None if identity.original is None else _original(identity.original, problems),
     )
+
+
+def _qualified_name(code: CodeType, identity: Identity) -> str:
+    """Return the qualified name of the function that the user calls."""
+    original = code if not identity.decorators else identity.original
+    return identity.title if original is None else str(getattr(original, "co_qualname", original.co_name))
 
 
 _RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+)_at_(?P<line>\d+)$")

@@ -8,19 +8,21 @@ rules; this module is the only place that applies them.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import inspect
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import Any, List, Mapping, Sequence, Tuple
+from typing import Any, Container, Dict, List, Mapping, Sequence, Tuple
 
 from depyf.record.records import Location
+from depyf.torch_hooks.frames.source_files import decorator_names
 from depyf.torch_hooks.frames.wrappers import (
     Layer,
     cell_values,
     class_name,
     layers,
     methods_of,
-    scope_of,
+    scopes_of,
     without_scope,
     wrapped_by,
 )
@@ -69,6 +71,24 @@ def of_callable(thing: Any) -> Identity | None:
     return dataclasses.replace(_identity(found), original=last.__code__ if isinstance(last, FunctionType) else None)
 
 
+def by_code(thing: Any) -> Dict[int, Identity]:
+    """Return the identities of the functions that a call of an object runs, by the ids of their codes."""
+    found = layers(thing)
+    functions = [(number, one.function) for number, one in enumerate(found) if isinstance(one.function, FunctionType)]
+    return {id(function.__code__): _identity(found[number:]) for number, function in functions}
+
+
+def of_living(code: CodeType) -> Identity | None:
+    """Return the identity of the only function that has this code, if that is a wrapper's; None where it is not.
+
+    For what was compiled before a context was entered there is nothing else. Searching all objects takes a while.
+    """
+    if not code.co_freevars or not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return None
+    found = [one for one in gc.get_referrers(code) if isinstance(one, FunctionType) and one.__code__ is code]
+    return _identity(layers(found[0])) if len(found) == 1 else None
+
+
 def _receiver(code: CodeType, variables: Mapping[str, Any]) -> Any:
     """Return the first argument of a call: of a method, its object."""
     if code.co_argcount:
@@ -95,8 +115,9 @@ def _identity(found: Sequence[Layer], owner: type | None = None) -> Identity:
     `owner` is the class that defines it, where that of the object defines another.
     """
     last = found[-1]
-    decorators = tuple(map(_decorator, found[:-1]))
     original = last.function.__code__ if len(found) > 1 and isinstance(last.function, FunctionType) else None
+    written = () if original is None else decorator_names(original)
+    decorators = tuple([_decorator(layer, written) for layer in found[:-1]])
     if last.receiver is not None:
         name = last.attribute or last.function.__name__
         return Identity(f"{class_name(last.receiver if owner is None else owner)}.{name}", decorators, original)
@@ -118,12 +139,16 @@ def _unknown_function(code: CodeType, closure: Tuple[CellType, ...]) -> Layer:
     return Layer(FunctionType(code, {}, closure=closure))
 
 
-def _decorator(layer: Layer) -> Location:
-    """Return the decorator that made a wrapper: its name, and the place of the wrapper."""
+def _decorator(layer: Layer, written: Container[str]) -> Location:
+    """Return the decorator that made a wrapper: its name, and the place of the wrapper.
+
+    It is the function around the wrapper, or one further out that is `written` before the original's definition.
+    """
     function = layer.function
     code = function.__code__
     cells = cell_values(code, function.__closure__ or ())
-    name = scope_of(_qualified_name(code)) or without_scope(_qualified_name(code))
+    scopes = scopes_of(_qualified_name(code)) or [without_scope(_qualified_name(code))]
+    name = next((one for one in scopes if one.rpartition(".")[2] in written), scopes[0])
     maker = cells.get("ctx_factory")  # torch.no_grad() and others of its kind
     if isinstance(maker, MethodType):
         name = class_name(maker.__self__)

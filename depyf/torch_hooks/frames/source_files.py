@@ -13,7 +13,7 @@ import re
 import textwrap
 import tokenize
 from types import CodeType
-from typing import List
+from typing import List, Tuple
 
 from depyf.text import python_source
 from depyf.text.quoted_strings import is_closed
@@ -21,6 +21,8 @@ from depyf.torch_hooks.frames.source_fit import is_source
 
 _DEFINITION = re.compile(r"([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)")
 _DECORATOR = re.compile(r"[ \t]*@")
+_DECORATOR_NAME = re.compile(r"[ \t]*@(?:\w+\.)*(\w+)")
+_MOST_DECORATORS = 40  # lines
 _UNREADABLE = (OSError, TypeError, ValueError, SyntaxError, tokenize.TokenError)
 
 
@@ -41,6 +43,18 @@ def definition_of(code: CodeType) -> str:
     is_whole = is_closed(text) and not text.endswith("\\\n") and "nonlocal" not in text
     is_definition = (is_whole and found[2] == code.co_name) or python_source.is_module(text)
     return text if is_definition and is_source("".join(block), code) else ""
+
+
+def decorator_names(code: CodeType) -> Tuple[str, ...]:
+    """Return the last names of the decorators before a definition: `no_grad` of `@torch.no_grad()`."""
+    lines, first = lines_of_file(code.co_filename), code.co_firstlineno - 1
+    found: List[str] = []
+    for line in lines[first : first + _MOST_DECORATORS]:
+        if _DEFINITION.match(line) is not None:
+            break
+        match = _DECORATOR_NAME.match(line)
+        found += [match[1]] if match is not None else []
+    return tuple(found)
 
 
 def lines_of_file(file: str) -> List[str]:

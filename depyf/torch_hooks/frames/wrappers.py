@@ -176,6 +176,6 @@ def without_scope(qualified_name: str) -> str:
     return qualified_name.rpartition(_LOCAL)[2]
 
 
-def scope_of(qualified_name: str) -> str:
-    """Return the name of the function in which a function is defined; empty where there is none."""
-    return without_scope(qualified_name.rpartition(_LOCAL)[0])
+def scopes_of(qualified_name: str) -> List[str]:
+    """Return the names of the functions in which a function is defined, innermost first."""
+    return qualified_name.split(_LOCAL)[-2::-1]

@@ -35,7 +35,7 @@ class Journal:
         what = "a frame"
         if compilation.function is not None:
             name, file, first_line = compilation.function
-            what = f"{name} ({file}:{first_line})"
+            what = f"{name if compilation.call is None else compilation.call.identity.title} ({file}:{first_line})"
         self._folder.append(compiling=compilation.compile_id, what=what)
 
     def save(self, compilation: Compilation, is_over: bool = False) -> None:

@@ -247,3 +247,53 @@ def test_the_manifest_has_the_title(tmp_path):
     (function,) = json.loads((tmp_path / "manifest.json").read_text())["functions"]
     assert function["key"] == "Decorated.forward_0" and function["title"] == "Decorated.forward"
     assert function["name"] == "wrapper" and function["original"]["source"].endswith("return x + 4\n")
+
+
+def test_what_was_compiled_before_any_context_is_called_by_the_function_inside_its_wrapper(tmp_path):
+    torch._dynamo.reset()
+    module = Carelessly()
+    torch.compile(module, backend="eager")(X)
+    assert [one.display_name for one in depyf.inspect(module).functions] == ["Carelessly.forward"]
+    torch._dynamo.reset()
+    namespace = {}
+    exec(WRAPPER, {"torch": torch, "functools": functools}, namespace)
+    torch.compile(namespace["used_once"], backend="eager")(X)
+    with depyf.prepare_debug(str(tmp_path)):
+        pass
+    assert [one.display_name for one in record_of(tmp_path).functions] == ["used_once"]
+    torch._dynamo.reset()
+
+
+WRAPPER = """
+def around(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args) + 1
+
+    return wrapper
+
+
+@around
+def used_once(x):
+    return x * 2
+"""
+
+
+def test_the_decorator_is_the_one_that_is_written_before_the_definition(tmp_path):
+    assert [one.function for one in compiled(tmp_path, in_two_steps).functions[0].decorators] == ["with_options"]
+
+
+def with_options(function=None):
+    def taken(function):
+        @functools.wraps(function)
+        def wrapper(*args):
+            return function(*args) + 1
+
+        return wrapper
+
+    return taken if function is None else taken(function)
+
+
+@with_options
+def in_two_steps(x):
+    return x * 3
