@@ -16,10 +16,9 @@ STORY_LINES = {"toys/blocks": 1200, "toys/generate": 900, "timm/maxvit_pico_rw_2
 
 _ANONYMOUS = re.compile(r"(?<![.\w])(?:[\w.]*<locals>\.)?(?:wrapper|inner|_fn|forward)(?![\w.])")
 _OF_A_GRAPH = re.compile(r"\bforward (?:graph|pass|hook|first|and backward|kernel)|(?:forward|inner)_\w+")
-# Transformed code keeps the names that its files have: programs look for them.
 _HEADING = re.compile(
     r"# What torch\.compile did to |# The original: |# The dispatcher: |# What is left of |# What sets "
-    r"|# Resume function |# [\w.<>]+, compiled version |def __guard_\d+_for_"
+    r"|# Resume function |# [\w.<>]+, compiled version "
 )
 _STORY_NAME = re.compile(r"full_code_for_(.+)_\d+\.py$")
 
@@ -115,7 +114,7 @@ def _data_files(folder: str) -> List[str]:
 
 def _lines_before_code(story: str) -> int:
     """Return the number of lines before the first transformed code."""
-    return story.partition("\ndef __transformed_code_")[0].count("\n")
+    return re.split(r"\n *def __transformed_code_", story, maxsplit=1)[0].count("\n")
 
 
 # -- names
@@ -125,8 +124,8 @@ def anonymous_names(manifest: Dict[str, Any], stories: Dict[str, str], summary: 
     """Yield the lines and names in which a function goes by a name that many others have."""
     for function in manifest["functions"]:
         if function["resume_of"] is None:
-            for name in ("qualified_name", "key"):
-                yield from _if_anonymous(f"manifest: {name} ", re.sub(r"_\d+$", "", function[name]))
+            for name in ("title", "key"):
+                yield from _if_anonymous(f"manifest: {name} ", re.sub(r"_\d+$", "", function.get(name) or "forward"))
     for line in summary.splitlines():
         yield from _if_anonymous("summary: ", line.partition("full_code_for_")[0])
     for path, text in stories.items():
@@ -134,7 +133,7 @@ def anonymous_names(manifest: Dict[str, Any], stories: Dict[str, str], summary: 
         yield from _if_anonymous("file: ", match.group(1) if match else path)
         for line in text.splitlines():
             if _HEADING.match(line):
-                yield from _if_anonymous("story: ", re.sub(r"_for_(?=\w)", "_for ", line).partition("(")[0])
+                yield from _if_anonymous("story: ", line.partition("(")[0])
 
 
 def _if_anonymous(where: str, text: str) -> Iterator[str]:

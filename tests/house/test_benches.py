@@ -107,7 +107,6 @@ def test_a_jump_into_a_handler_that_needs_a_deeper_stack_is_refuted() -> None:
         ("# What torch.compile did to forward (modeling_llama.py:352).", False),
         ("# The original: can_return_tuple.<locals>.wrapper   (generic.py:9)", False),
         ("# inner, compiled version 1 of 2   (compile id 0/0)", False),
-        ("def __guard_0_for_wrapper(*args, **kwargs):", False),
     ],
 )
 def test_the_zoo_reports_stories_under_names_of_nothing(line: str, known: bool) -> None:
