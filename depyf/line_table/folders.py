@@ -35,16 +35,21 @@ def read_tables(folder: str) -> Tuple[FolderTable, ...]:
 
 
 def _read_record(folder: str) -> SessionRecord:
-    path = next(filter(os.path.exists, (os.path.join(folder, name) for name in reversed(_MANIFESTS))), "")
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return from_json(stream.read())
-    except FileNotFoundError:
-        what = "has no manifest.json" if os.path.isdir(folder) else "is no folder"
-        hint = "give the folder that prepare_debug was given; after a program was killed, run `finish` on it first"
-        raise UserError(f"{folder} {what}: {hint}") from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}") from error
+    """Return the record of a folder, from the first of the two files that is a manifest of depyf's."""
+    unread: List[str] = []
+    for path in [os.path.join(folder, name) for name in _MANIFESTS]:
+        try:
+            with open(path, encoding="utf-8") as stream:
+                return from_json(stream.read())
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError) as error:
+            unread.append(f"{path} cannot be read: {error}")
+    if unread:
+        raise UserError(unread[0])
+    what = "has no manifest.json" if os.path.isdir(folder) else "is no folder"
+    hint = "give the folder that prepare_debug was given; after a program was killed, run `finish` on it first"
+    raise UserError(f"{folder} {what}: {hint}")
 
 
 def _table(folder: str, record: SessionRecord) -> LineTable:

@@ -233,6 +233,15 @@ def test_a_folder_that_is_none_of_ours_is_one_line(tmp_path, capsys):
     assert capsys.readouterr().err.count("\n") == 3
 
 
+def test_a_manifest_of_another_program_beside_ours_is_not_asked(folder, capsys):
+    ours = (folder / "manifest.json").read_text()
+    for own, other in (("depyf_manifest.json", "manifest.json"), ("manifest.json", "depyf_manifest.json")):
+        (folder / own).write_text(ours)
+        (folder / other).write_text('{"name": "an application"}')
+        assert main(["where", "model.py:5", str(folder)]) == 0
+        assert "cpp_fused_sin_0" in capsys.readouterr().out
+
+
 def test_the_answer_names_each_file_its_line_and_how_that_is_known(folder, capsys):
     assert main(["where", "model.py:5", str(folder)]) == 0
     out = capsys.readouterr().out

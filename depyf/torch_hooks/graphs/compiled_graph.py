@@ -155,6 +155,10 @@ class CompiledGraph:
             files = [file for file in files if _is_made_of(file, source)]
         return tuple(dict.fromkeys(file.same_as or file.name for file in files))
 
+    def is_seen(self) -> bool:
+        """Return whether it was found what a call may run of it, called or not."""
+        return bool(self.running()) or any(file.execution for file in self.stages + self.kernels)
+
     def has_eager_backward(self) -> bool:
         """Return whether it has a backward that runs as a graph, not as a kernel."""
         return not self.kernels and any(file.stage == BACKWARD_GRAPH for file in self.stages)

@@ -40,7 +40,7 @@ def _state(graph: CompiledGraph, file: GraphFile) -> str:
     if file.stage == AUTOTUNING:
         return "what was tried"
     start = "autotuning tried it; " if file.stage == CANDIDATE else ""
-    if graph.running() and not running:
+    if graph.is_seen() and not running:
         return start + "nothing that was made of it has run so far"
     if graph.without_frame and not running:
         return start + f"no frame calls it: {graph.without_frame}"

@@ -114,6 +114,11 @@ def test_a_backward_that_has_not_run_yet_is_not_shown_as_running():
     assert first_line(graph_of(backward, kernels=[FORWARD_KERNEL]), backward).endswith("has run so far")
 
 
+def test_a_graph_of_which_nothing_was_called_does_not_blame_the_backend():
+    forward, whole = finished("Forward_graph", links=linked(0)), file_of("Captured_Graph")
+    assert first_line(graph_of(whole, forward), whole).endswith("nothing that was made of it has run so far")
+
+
 def test_a_killed_program_leaves_no_claim_that_a_graph_runs_which_is_only_kept():
     kept, forward = file_of("Captured_Graph", links=linked()), file_of("Forward_graph", links=linked())
     kept.links[0].is_expected = False
