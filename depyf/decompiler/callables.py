@@ -70,14 +70,18 @@ def _inside(thing: Any) -> Any:
     if _has_code(thing):
         return None
     call = inspect.getattr_static(type(thing), "__call__", None)
-    if call is not None and not isinstance(call, _WRITTEN_IN_C):
-        return call
-    return _wrapped(thing)
+    wrapped = _wrapped(thing)
+    if call is None or isinstance(call, _WRITTEN_IN_C) or (wrapped is not None and _is_library_function(call)):
+        return wrapped
+    return call
 
 
 def _wrapped(thing: Any) -> Any:
     """Return the `__wrapped__` that `functools.wraps` gave to an object; not that of its type (a static method)."""
     found = inspect.getattr_static(thing, "__wrapped__", None)
+    if isinstance(found, property):  # of a method of functools.singledispatchmethod, since Python 3.14
+        read: Any = found.fget
+        return read(thing) if _is_library_function(read) else None
     return None if isinstance(found, _SLOTS) else found
 
 
@@ -85,6 +89,10 @@ def _behind_library_function(function: types.FunctionType) -> Any:
     """Return what a function of the standard library was put around; a partial method read from its class is one."""
     names = ("__wrapped__", "__partialmethod__", "_partialmethod")  # the last one before Python 3.13
     return next((function.__dict__[name] for name in names if name in function.__dict__), None)
+
+
+def _is_library_function(thing: Any) -> bool:
+    return isinstance(thing, types.FunctionType) and _is_of_standard_library(thing)
 
 
 def _is_of_standard_library(function: types.FunctionType) -> bool:

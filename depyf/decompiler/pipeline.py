@@ -16,7 +16,7 @@ from depyf.decompiler.attempt.nested_listings import listed_inside
 from depyf.decompiler.build import temporaries
 from depyf.decompiler.bytecode.budget import WrittenTooOften
 from depyf.decompiler.bytecode.malformed import Malformed
-from depyf.decompiler.bytecode.nested_code import too_nested, with_nested
+from depyf.decompiler.bytecode.nested_code import is_part_of_statement, too_nested, with_nested
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.decode import decode, problem
 from depyf.decompiler.printer.listing import annotated_disassembly
@@ -193,7 +193,7 @@ class Inside:
 def _are_proved_inside(code: CodeType, found: Dict[CodeType, Rung]) -> bool:
     """Return whether all functions and classes right inside a code object are proved."""
     inside = [const for const in code.co_consts if isinstance(const, CodeType)]
-    return all(inner in found for inner in inside if not inner.co_name.startswith("<"))
+    return all(inner in found for inner in inside if not is_part_of_statement(inner))
 
 
 def _rungs_inside(code: CodeType, generator: CodeGenerator) -> Dict[CodeType, Rung]:

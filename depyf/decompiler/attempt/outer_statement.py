@@ -6,7 +6,7 @@ from types import CodeType, FunctionType
 from typing import Any, Dict, List, Optional
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.build import Settings, as_expression, parameters, type_parameters, value_node
+from depyf.decompiler.build import Settings, annotation_nodes, as_expression, parameters, type_parameters, value_node
 from depyf.decompiler.bytecode.code_flags import ASYNC_FUNCTIONS, CO_OPTIMIZED
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import shown_name
@@ -28,7 +28,7 @@ def outer_statement(
     if not code.co_flags & CO_OPTIMIZED:
         return s.ClassDef(name, [], [], body, (), type_parameters(code), origin=0)
     make = s.AsyncFunctionDef if code.co_flags & ASYNC_FUNCTIONS else s.FunctionDef
-    returns = _annotation("return", settings, function)
+    returns = _annotations(settings, function).get("return")
     return make(name, _parameters(code, settings, function), body or [s.Pass()], (), returns, origin=0)
 
 
@@ -45,17 +45,28 @@ def _parameters(code: CodeType, settings: Settings, function: Optional[FunctionT
         for arg in shown.kwonlyargs
     ]
     if code.co_name != "<lambda>":
+        annotations = _annotations(settings, function)
         for arg in (*shown.posonlyargs, *shown.args, shown.vararg, *shown.kwonlyargs, shown.kwarg):
             if arg is not None:
-                arg.annotation = _annotation(arg.arg, settings, function)
+                arg.annotation = annotations.get(arg.arg)
     return shown
 
 
-def _annotation(name: str, settings: Settings, function: Optional[FunctionType]) -> Optional[s.Expression]:
-    """Return the annotation of a parameter: a class by its name where a global has it, other values as constants."""
-    if function is None or name not in function.__annotations__:
-        return None
-    return value_node(function.__annotations__[name], _globals(function), settings.placeholders)
+def _annotations(settings: Settings, function: Optional[FunctionType]) -> Dict[str, s.Expression]:
+    """Return the annotations: a class by its name where a global has it, other values as constants.
+
+    Those that a function computes when they are asked for (3.14) are read from its code: nothing of the user's runs.
+    """
+    if function is None:
+        return {}
+    computes = getattr(function, "__annotate__", None)
+    if computes is not None:
+        try:
+            return annotation_nodes(computes.__code__, settings) if isinstance(computes, FunctionType) else {}
+        except (Unstructured, ValueError):
+            return {}
+    known = _globals(function)
+    return {name: value_node(value, known, settings.placeholders) for name, value in function.__annotations__.items()}
 
 
 def _globals(function: FunctionType) -> Dict[str, Any]:

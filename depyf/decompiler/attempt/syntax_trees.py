@@ -19,6 +19,7 @@ from depyf.decompiler.build import (
 )
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import Program
+from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.structure import Sequence
 
@@ -39,7 +40,8 @@ def syntax_tree(
     # Only interactive code prints what expressions give.
     mode = "single" if "PRINT_EXPR" in op_kinds(program) else "exec"
     is_module = code.co_name == "<module>"
-    settings.annotations_are_strings = is_module and bool(code.co_flags & CO_FUTURE_ANNOTATIONS)
+    if is_module or RUNNING.annotations_are_deferred:  # else the text spells string annotations as strings
+        settings.annotations_are_strings = bool(code.co_flags & CO_FUTURE_ANNOTATIONS)
     placeholders = settings.placeholders.values
     if code.co_name in COMPREHENSIONS and code.co_varnames[:1] == (".0",):
         try:

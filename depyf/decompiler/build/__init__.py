@@ -34,7 +34,7 @@ rewrites statements as a person would write them; `variable_names` gives tempora
 declarations come first.
 """
 
-from depyf.decompiler.build.builder import build_statements, standalone_comprehension
+from depyf.decompiler.build.builder import annotation_nodes, build_statements, standalone_comprehension
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS
 from depyf.decompiler.build.constant_nodes import value_node
 from depyf.decompiler.build.expression_forms import as_expression
@@ -47,6 +47,7 @@ from depyf.decompiler.build.type_parameter_scopes import type_parameters
 __all__ = [
     "COMPREHENSIONS",
     "Settings",
+    "annotation_nodes",
     "as_expression",
     "build_statements",
     "docstring_of",

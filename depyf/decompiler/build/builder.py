@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Collection, List
+from types import CodeType
+from typing import Any, Collection, Dict, List
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.comprehension_frames import comprehension_of
-from depyf.decompiler.build.function_bodies import function_body
+from depyf.decompiler.build.expression_forms import as_expression
+from depyf.decompiler.build.function_bodies import function_body, written_statements
 from depyf.decompiler.build.op_handlers import TABLES
 from depyf.decompiler.build.scope import Settings
 from depyf.decompiler.build.symbolic_frame import open_frame
 from depyf.decompiler.bytecode.microops import Program
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 
 def build_statements(
@@ -22,6 +25,15 @@ def build_statements(
     """
     frame = open_frame(program, settings, TABLES, generated=generated, unused=settings.unused_locals)
     return function_body(frame, tree)
+
+
+def annotation_nodes(code: CodeType, settings: Settings) -> Dict[str, s.Expression]:
+    """Return the annotations that the code of a function for annotations computes, by name. Raises Unstructured."""
+    program, tree = settings.structure(code)
+    node = as_expression(written_statements(open_frame(program, settings, TABLES), tree))
+    if not isinstance(node, s.Dict):
+        raise Unstructured("annotations of an unknown form")
+    return {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, s.Constant)}
 
 
 def standalone_comprehension(program: Program, tree: Any, settings: Settings) -> s.Expression:

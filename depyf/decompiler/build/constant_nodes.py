@@ -56,7 +56,18 @@ def constant_node(value: Any, placeholders: Placeholders) -> s.Expression:
     """Return the expression for a constant."""
     if type(value) is frozenset or spellable(value):
         return s.Constant(value)
-    return placeholders.node(value)
+    return _index(value) or placeholders.node(value)
+
+
+def _index(value: Any) -> Optional[s.Expression]:
+    """Return a slice as an index spells it, or a tuple that has one (constants from 3.14 on); None for others."""
+    if type(value) is slice and all(spellable(bound) for bound in (value.start, value.stop, value.step)):
+        bounds = (value.start, value.stop, value.step)
+        return s.Slice(*[None if bound is None else s.Constant(bound) for bound in bounds])
+    if type(value) is tuple and any(type(item) is slice for item in value):
+        nodes = [s.Constant(item) if spellable(item) else _index(item) for item in value]
+        return s.Tuple([node for node in nodes if node is not None]) if None not in nodes else None
+    return None
 
 
 def value_node(value: Any, known: Mapping[str, Any], placeholders: Placeholders) -> s.Expression:

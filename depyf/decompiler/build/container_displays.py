@@ -17,6 +17,7 @@ from depyf.decompiler.build.expression_forms import (
     set_elements,
     slice_bound,
 )
+from depyf.decompiler.build.parameter_lists import elements
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Addition, Fresh, FreshDict, SliceParts, Value
 from depyf.decompiler.bytecode.microops import Op
@@ -116,6 +117,31 @@ def op_format(frame: Frame, op: Op) -> None:
     if isinstance(node, Converted) and code < 0:
         code, node = node.conversion, node.value
     event(frame, s.JoinedStr([s.FormattedValue(node, code, spec)]))
+
+
+def op_build_interpolation(frame: Frame, op: Op) -> None:
+    """Execute BUILD_INTERPOLATION: `{value!r:spec}` of a template string."""
+    conversion, has_spec = op.arg
+    values = frame.stack.pop_many(2 + has_spec)
+    nodes = take(frame, values[0], *values[2:])
+    spec = as_spec(nodes[1]) if has_spec else None
+    code = CONVERSION_CODES[conversion]
+    event(frame, s.Interpolation(nodes[0], constant_of(values[1]), code, spec))
+
+
+def op_build_template(frame: Frame, op: Op) -> None:
+    """Execute BUILD_TEMPLATE."""
+    strings, fields = frame.stack.pop_many(2)
+    texts = constant_of(strings)
+    nodes = elements(take(frame, fields)[0])
+    if not isinstance(texts, tuple) or len(texts) != len(nodes) + 1:
+        raise Unstructured("a template of an unknown form")
+    values: List[s.Expression] = [s.Constant(texts[0])] if texts[0] else []
+    for node, text in zip(nodes, texts[1:]):
+        values.append(node)
+        if text:
+            values.append(s.Constant(text))
+    event(frame, s.TemplateStr(values))
 
 
 def op_list_to_tuple(frame: Frame, op: Op) -> None:

@@ -27,7 +27,7 @@ from depyf.decompiler.build.symbolic_values import (
     Value,
 )
 from depyf.decompiler.bytecode.code_flags import ASYNC_FUNCTIONS, CO_OPTIMIZED
-from depyf.decompiler.bytecode.microops import ANNOTATIONS, CLOSURE, DEFAULTS, KWDEFAULTS, Op
+from depyf.decompiler.bytecode.microops import ANNOTATE, ANNOTATIONS, CLOSURE, DEFAULTS, KWDEFAULTS, Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.decode.function_type_calls import FUNCTION_PARTS
 from depyf.decompiler.syntax.identifiers import shown_name, spelled
@@ -46,13 +46,27 @@ def op_make_function(frame: Frame, op: Op) -> None:
     stack = frame.stack
     code = constant_of(stack.pop())
     closure = stack.pop() if op.arg & CLOSURE else None
-    annotations = stack.pop() if op.arg & ANNOTATIONS else None
+    annotations = stack.pop() if op.arg & (ANNOTATIONS | ANNOTATE) else None
+    if annotations is not None and op.arg & ANNOTATE:
+        annotations = computed_annotations(frame, annotations)
     kwdefaults = stack.pop() if op.arg & KWDEFAULTS else None
     defaults = stack.pop() if op.arg & DEFAULTS else None
     if closure is not None and not is_own_closure(closure, code):
         call_function_type(frame, closure, code, (annotations, kwdefaults, defaults))
         return
     make_function(frame, code, defaults, kwdefaults, annotations)
+
+
+def computed_annotations(frame: Frame, function: Value) -> Value:
+    """Return the annotations that a function of their own computes as the tuple of names and values that others get."""
+    if not isinstance(function, FunctionValue) or function.refs or any(function.definition.parts):
+        raise Unstructured("annotations that are not computed by a function of their own")
+    function.is_defined = True
+    take(frame, function)
+    node = as_expression(nested_body(frame, function.definition.code, is_lazy=True))
+    if not isinstance(node, s.Dict):
+        raise Unstructured("annotations of an unknown form")
+    return Value(s.Tuple([part for pair in zip(node.keys, node.values) for part in pair if part is not None]))
 
 
 def call_function_type(frame: Frame, closure: Value, code: CodeType, others: Sequence[Optional[Value]]) -> None:

@@ -18,12 +18,13 @@ from depyf.decompiler.build.provisional_nodes import resolve, spell_assertion_er
 from depyf.decompiler.build.region_walk import trampoline, walk
 from depyf.decompiler.build.scope import Scope
 from depyf.decompiler.build.symbolic_frame import Frame
-from depyf.decompiler.build.tidying import tidy_body
+from depyf.decompiler.build.tidying import own_statements, tidy_body
 from depyf.decompiler.build.variable_names import descriptive_names, rename, renamed_temporaries
 from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR, CO_OPTIMIZED, GENERATORS
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
 
+_OF_CLASSES = ("__classdict__", "__conditional_annotations__")  # cells that the compiler makes
 _EXPRESSIONS = frozenset({*COMPREHENSIONS, "<lambda>"})
 PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL"})
 READS_OF_NAMES = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
@@ -67,9 +68,22 @@ def function_body(frame: Frame, tree: Any, is_nested: bool = False) -> List[s.St
     if unused:
         nothing: List[s.Statement] = [s.Assign([s.Name(name) for name in unused], s.Constant(None))]
         head.append(s.If(s.Constant(False), nothing))
-    if captured:
-        head.append(s.If(s.Constant(False), [_capture(scope, captured)]))
+    unmade: List[s.Statement] = [_capture(scope, captured)] if captured else []
+    if scope.is_namespace and _lacks_function(scope, body):
+        unmade.append(s.FunctionDef(frame.output.names.like("unused"), s.arguments(), [s.Pass()]))
+    if unmade:
+        head.append(s.If(s.Constant(False), unmade))
     return head + body
+
+
+def _lacks_function(scope: Scope, body: List[s.Statement]) -> bool:
+    """Return whether a class body had a function that is never made: its namespace is in a cell (3.14) for no other."""
+    if "__classdict__" not in scope.code.co_cellvars:
+        return False
+    made = [op.arg for op in scope.program.ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
+    if any("__classdict__" in code.co_freevars for code in made):
+        return False
+    return not any(isinstance(node, (s.FunctionDef, s.AsyncFunctionDef)) for node in own_statements(body))
 
 
 def _own_names(scope: Scope) -> FrozenSet[str]:
@@ -111,7 +125,7 @@ def uncaptured_cells(scope: Scope) -> List[str]:
         name for op in ops if op.kind == "CONST" and isinstance(op.arg, CodeType) for name in op.arg.co_freevars
     }
     captured.update(op.arg for op in ops if op.kind == "RENEW_CELL")  # of an inlined comprehension, which captures it
-    return [name for name in scope.code.co_cellvars if name not in captured and name != "__classdict__"]
+    return [name for name in scope.code.co_cellvars if name not in captured and name not in _OF_CLASSES]
 
 
 def _capture(scope: Scope, cells: Sequence[str]) -> s.Statement:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, List
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.build.annotated_names import with_annotations
 from depyf.decompiler.build.private_names import unmangle
 from depyf.decompiler.build.scope import Scope
 from depyf.decompiler.build.tidying import bodies, own_statements
@@ -23,13 +24,15 @@ def namespace_body(scope: Scope, body: List[s.Statement]) -> List[s.Statement]:
     is_class = code.co_name != "<module>"
     if is_class:
         body = _without_additions(body)
+    body = with_annotations(body, scope.annotations)
+    if is_class:
         unmangle(body, code.co_name)
     if body and _stored(body[0]) == "__doc__":
         first = body[0]
         assert isinstance(first, s.Assign)
         if isinstance(first.value, s.Constant) and isinstance(first.value.value, str):
             body = [s.Expr(first.value, origin=first.origin), *body[1:]]
-    if scope.sets_up_annotations and not any(isinstance(node, s.AnnAssign) for node in own_statements(body)):
+    if scope.annotations.are_set_up and not any(isinstance(node, s.AnnAssign) for node in own_statements(body)):
         # There was an annotation that is never reached.
         body.append(s.If(s.Constant(False), [s.AnnAssign(s.Name("__annotations__"), s.Constant(...))]))
     return body

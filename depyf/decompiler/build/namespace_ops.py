@@ -5,16 +5,30 @@ An annotated name is a store into `__annotations__`; a class body ends by storin
 
 from __future__ import annotations
 
+from typing import Sequence
+
 from depyf.decompiler import syntax as s
+from depyf.decompiler.build.annotated_names import (
+    ANNOTATE,
+    MARKS,
+    STORED_AS,
+    Annotated,
+    annotate_code,
+    annotated_in,
+    assigned_name,
+)
 from depyf.decompiler.build.assignments import op_store_subscr, store_together, store_variable
+from depyf.decompiler.build.container_displays import op_build_map, op_set_add
 from depyf.decompiler.build.definitions import annotation_node
 from depyf.decompiler.build.effects import emit, flush, take
 from depyf.decompiler.build.expression_forms import constant_of
-from depyf.decompiler.build.loads import op_load_global
+from depyf.decompiler.build.function_bodies import written_statements
+from depyf.decompiler.build.loads import op_copy, op_load_global
 from depyf.decompiler.build.operators import op_return
-from depyf.decompiler.build.symbolic_frame import Frame
-from depyf.decompiler.build.symbolic_values import Cell, Value
+from depyf.decompiler.build.symbolic_frame import Frame, open_nested
+from depyf.decompiler.build.symbolic_values import Cell, FunctionValue, Marker, Value
 from depyf.decompiler.bytecode.microops import STORES, Op
+from depyf.decompiler.bytecode.unstructured import Unstructured
 
 # Names under which the compiler stores cells that the class statement itself reads -> the variable of the cell.
 _CELLS = {"__classcell__": "__class__", "__classdictcell__": "__classdict__"}
@@ -33,6 +47,13 @@ def op_store_name(frame: Frame, op: Op) -> None:
     value = frame.stack.top()
     if isinstance(value, Cell) and _CELLS.get(op.arg) == value.variable:
         frame.stack.pop()
+    elif op.arg in STORED_AS and isinstance(value, FunctionValue) and value.definition.code.co_name == ANNOTATE:
+        annotated_names(frame)
+        frame.scope.annotations.are_set_up = True
+        value.is_defined = True
+        take(frame, frame.stack.pop(), final=True)
+    elif op.arg == MARKS and value is not None and isinstance(value.node, s.Set) and not value.refs > 1:
+        take(frame, frame.stack.pop(), final=True)
     else:
         store_variable(frame, op)
 
@@ -49,12 +70,11 @@ def op_end_body(frame: Frame, op: Op) -> None:
 
 def op_setup_annotations(frame: Frame, op: Op) -> None:
     """Execute SETUP_ANNOTATIONS: the first annotation makes it."""
-    frame.scope.sets_up_annotations = True
+    frame.scope.annotations.are_set_up = True
 
 
 def op_store_annotation(frame: Frame, op: Op) -> None:
     """Execute STORE_SUBSCR: `x: annotation`, where it stores to `__annotations__`."""
-    output = frame.output
     if not annotates(frame):
         op_store_subscr(frame, op)
         return
@@ -62,14 +82,82 @@ def op_store_annotation(frame: Frame, op: Op) -> None:
     name = constant_of(key)
     annotation = annotation_node(frame, take(frame, value, owner, final=True)[0])
     flush(frame)
+    write_annotation(frame, name, annotation)
+
+
+def write_annotation(frame: Frame, name: str, annotation: s.Expression) -> None:
+    """Write `name: annotation`, or add it to the assignment of that name before it."""
+    output = frame.output
     statement = s.AnnAssign(s.Name(name), annotation)
     previous = output.body[-1] if output.body else None
-    if isinstance(previous, s.Assign) and len(previous.targets) == 1:
-        target = previous.targets[0]
-        if isinstance(target, s.Name) and target.id == name:
-            statement.value = previous.value
-            output.body.pop()
+    if isinstance(previous, s.Assign) and assigned_name(previous) == name:
+        statement.value = previous.value
+        output.body.pop()
     emit(frame, statement)
+
+
+def annotated_names(frame: Frame) -> Sequence[Annotated]:
+    """Return the annotated names of a class body or a module, in order."""
+    annotations = frame.scope.annotations
+    if annotations.names is None:
+        code = annotate_code(frame.scope.program)
+        annotations.names = ()
+        if code is not None:
+            inner, tree = open_nested(frame, code)
+            inner.handlers = frame.tables.annotations
+            annotations.names = annotated_in(written_statements(inner, tree))
+    return annotations.names
+
+
+def op_start_annotations(frame: Frame, op: Op) -> None:
+    """Execute BUILD_MAP, in a function for annotations."""
+    if frame.stack.values or op.arg:
+        op_build_map(frame, op)
+    else:
+        frame.stack.push(Marker("annotations"))
+
+
+def op_copy_annotations(frame: Frame, op: Op) -> None:
+    """Execute COPY."""
+    if isinstance(frame.stack.values[-op.arg], Marker):
+        frame.stack.push(Marker("annotations"))
+    else:
+        op_copy(frame, op)
+
+
+def op_compute_annotation(frame: Frame, op: Op) -> None:
+    """Execute STORE_SUBSCR: the annotation of one name."""
+    value, owner, key = frame.stack.pop_many(3)
+    if not isinstance(owner, Marker):
+        raise Unstructured("a function for annotations does something else")
+    (annotation,) = take(frame, value, final=True)
+    emit(frame, s.AnnAssign(s.Name(constant_of(key)), annotation))
+
+
+def op_return_annotations(frame: Frame, op: Op) -> None:
+    """Execute RETURN."""
+    frame.stack.pop()
+    emit(frame, s.Return())
+    frame.output.falls = False
+
+
+def op_mark_annotation(frame: Frame, op: Op) -> None:
+    """Execute SET_ADD: `x: annotation`, where its number is added to the set of those that count."""
+    stack = frame.stack
+    marks, added = stack.values[-2].node, stack.values[-1].node
+    if op.arg != 1 or not isinstance(marks, s.Name) or marks.id != MARKS or not isinstance(added, s.Constant):
+        op_set_add(frame, op)
+        return
+    stack.pop()
+    number = added.value
+    chosen = [one for one in annotated_names(frame) if one.number == number]
+    if len(chosen) != 1 or frame.upcoming.kind != "POP":
+        raise Unstructured("an annotation that no function computes")
+    frame.upcoming.position += 1
+    take(frame, stack.pop(), final=True)
+    flush(frame)
+    frame.scope.annotations.marked.add(number)
+    write_annotation(frame, chosen[0].name, chosen[0].annotation)
 
 
 def annotates(frame: Frame) -> bool:

@@ -92,6 +92,8 @@ FUNCTION: Handlers = {
     "BUILD_STRING": container_displays.op_build_string,
     "CONVERT": container_displays.op_convert,
     "FORMAT": container_displays.op_format,
+    "BUILD_INTERPOLATION": container_displays.op_build_interpolation,
+    "BUILD_TEMPLATE": container_displays.op_build_template,
     "LIST_TO_TUPLE": container_displays.op_list_to_tuple,
     "LIST_EXTEND": container_displays.op_list_extend,
     "LIST_APPEND": container_displays.op_list_append,
@@ -145,6 +147,7 @@ NAMESPACE: Handlers = {
     "STORE_GLOBAL": namespace_ops.op_store_name,
     "STORE_NAME": namespace_ops.op_store_name,
     "STORE_SUBSCR": namespace_ops.op_store_annotation,
+    "SET_ADD": namespace_ops.op_mark_annotation,
     "RETURN": namespace_ops.op_end_body,
 }
 
@@ -168,11 +171,20 @@ COMPREHENSION: Handlers = {
     "YIELD": comprehension_frames.op_collect_yielded,
 }
 
+ANNOTATIONS: Handlers = {
+    **FUNCTION,
+    "BUILD_MAP": namespace_ops.op_start_annotations,
+    "COPY": namespace_ops.op_copy_annotations,
+    "STORE_SUBSCR": namespace_ops.op_compute_annotation,
+    "RETURN": namespace_ops.op_return_annotations,
+}
+
 TABLES = Tables(
     function=FUNCTION,
     namespace=NAMESPACE,
     generic=GENERIC,
     comprehension=COMPREHENSION,
+    annotations=ANNOTATIONS,
     regions={
         IfNode: control_flow.if_statement,
         LoopNode: control_flow.loop_statement,

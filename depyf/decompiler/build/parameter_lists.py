@@ -6,7 +6,8 @@ from types import CodeType
 from typing import Callable, Optional, Sequence
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
+from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS
+from depyf.decompiler.bytecode.docstrings import docstring_in
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
 
@@ -15,10 +16,7 @@ Written = Callable[[s.Expression], s.Expression]
 
 def docstring_of(code: CodeType) -> Optional[str]:
     """Return the docstring of a function made from `code`."""
-    if code.co_name.startswith("<") or not code.co_flags & CO_OPTIMIZED:
-        return None
-    first = code.co_consts[0] if code.co_consts else None
-    return first if isinstance(first, str) else None
+    return None if code.co_name.startswith("<") else docstring_in(code)
 
 
 def parameters(

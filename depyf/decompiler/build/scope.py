@@ -6,6 +6,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence
 
 from depyf.decompiler.analysis.unbound_locals import captured_from, maybe_unbound, unread_before_store
+from depyf.decompiler.build.annotated_names import BodyAnnotations
 from depyf.decompiler.build.constant_nodes import Placeholders
 from depyf.decompiler.build.private_names import class_around
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
@@ -41,7 +42,7 @@ class Scope:
 
     __slots__ = (
         "program", "code", "settings", "is_namespace", "class_name", "is_in_class", "locals_around", "declared",
-        "captured", "maybe_unbound", "unread_before_store", "sets_up_annotations",
+        "captured", "maybe_unbound", "unread_before_store", "annotations",
     )  # fmt: skip
 
     def __init__(self, program: Program, settings: Settings, class_name: Optional[str], is_function: bool) -> None:
@@ -63,7 +64,7 @@ class Scope:
         self.captured = captured_from(program)
         self.maybe_unbound = maybe_unbound(program)  # reads of locals (offset, name) that may find no value
         self.unread_before_store = unread_before_store(program)  # locals that no value reads when they are stored
-        self.sets_up_annotations = False
+        self.annotations = BodyAnnotations()
 
     @property
     def placeholders(self) -> Placeholders:

@@ -30,6 +30,7 @@ class Tables(NamedTuple):
     namespace: Handlers  # in modules and class bodies
     generic: Handlers  # in the functions that make type parameters
     comprehension: Handlers
+    annotations: Handlers  # in the functions that compute the annotations of a class or a module
     regions: Dict[type, Callable[[Frame, Any], Steps]]  # node of the region tree -> the statement's generator
     name_slots: Callable[[Frame, Pattern], None]  # give elements that are used before they are stored names
     write_definition: Callable[[Frame, FunctionValue], bool]  # define a function that is used without being stored

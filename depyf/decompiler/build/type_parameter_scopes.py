@@ -43,7 +43,7 @@ def type_parameters(code: CodeType) -> List[s.TypeParameter]:
 
 def lazy_expression(frame: Frame, function: Value) -> s.Expression:
     """Return the expression that the function of a bound, a default or an alias computes."""
-    if not isinstance(function, FunctionValue) or any(function.definition.parts):
+    if not isinstance(function, FunctionValue) or any(function.definition.parts[1:]):
         raise Unstructured("a type that is not computed by a function of its own")
     function.is_defined = True
     take(frame, function)

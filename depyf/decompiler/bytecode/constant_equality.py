@@ -20,6 +20,8 @@ def constant_key(value: Any) -> Hashable:
         return (kind, tuple(constant_key(item) for item in value))
     if kind is frozenset:
         return (kind, frozenset(constant_key(item) for item in value))
+    if kind is slice:  # 3.14
+        return (kind, constant_key(value.start), constant_key(value.stop), constant_key(value.step))
     if kind in (int, str, bytes, bool, type(None), type(...)):
         return (kind, value)
     return (CodeType if kind is CodeType else kind, id(value))

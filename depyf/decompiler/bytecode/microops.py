@@ -30,6 +30,8 @@ Displays        BUILD_TUPLE n, BUILD_LIST n, BUILD_SET n, BUILD_MAP n (n pairs),
                 LIST_TO_TUPLE; LIST_APPEND i, SET_ADD i, LIST_EXTEND i, SET_UPDATE i, DICT_UPDATE i, DICT_MERGE i:
                 pop one and change the entry that is then i-th from the top; MAP_ADD i pops key and value
 Strings         CONVERT "s"|"r"|"a"    FORMAT (conversion, has_spec)   value [spec] -> str
+                BUILD_INTERPOLATION (conversion, has_spec)   value text [spec] -> interpolation
+                BUILD_TEMPLATE         strings interpolations -> template
 Unpacking       UNPACK n       seq -> vn .. v1 (first on top)      UNPACK_EX (before, after)
 Calls           CALL (argc, kwnames, layout)     kwnames: tuple, None, or FROM_STACK (a constant tuple on top)
                 layout: where the callable is. PLAIN   callable args
@@ -169,6 +171,7 @@ _FIXED: Dict[str, Tuple[int, int]] = {
     "PREP_RERAISE_STAR": (2, 1), "BEFORE_WITH": (1, 2), "BEFORE_ASYNC_WITH": (1, 2), "WITH_EXCEPT_START": (0, 1),
     "IMPORT_NAME": (2, 1), "IMPORT_FROM": (0, 1), "IMPORT_STAR": (1, 0),
     "GET_LEN": (0, 1), "MATCH_MAPPING": (0, 1), "MATCH_SEQUENCE": (0, 1), "MATCH_KEYS": (0, 1), "MATCH_CLASS": (3, 1),
+    "BUILD_TEMPLATE": (2, 1),
     "SETUP_ANNOTATIONS": (0, 0), "PRINT_EXPR": (1, 0), "COPY": (0, 1), "SWAP": (0, 0), "RERAISE": (1, 0),
 }  # fmt: skip
 
@@ -214,6 +217,8 @@ def stack_effect(op: Op) -> Tuple[int, int]:
         return arg + 1, 1
     if kind == "FORMAT":
         return 1 + arg[1], 1
+    if kind == "BUILD_INTERPOLATION":
+        return 2 + arg[1], 1
     if kind == "UNPACK":
         return 1, arg
     if kind == "UNPACK_EX":

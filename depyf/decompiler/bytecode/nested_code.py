@@ -10,6 +10,16 @@ MOST_SHARED = 4  # how often, on average, an instruction may be met on a walk ov
 SHARED_AT_LEAST = 10_000
 
 
+def is_part_of_statement(code: CodeType) -> bool:
+    """Return whether code has no definition of its own in the source around it: an expression, annotations, a bound.
+
+    Functions that compute annotations, bounds and type aliases have a parameter of their own in 3.14.
+    """
+    if code.co_name.startswith("<") or code.co_varnames[:1] == (".format",):
+        return True
+    return code.co_name == "__annotate__" and code.co_varnames[:1] == ("format",)
+
+
 def with_nested(code: CodeType) -> Iterator[CodeType]:
     """Yield a code object and all that are nested in it, each before those inside it, in the order of the source."""
     work = [code]

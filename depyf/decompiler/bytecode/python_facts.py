@@ -30,8 +30,9 @@ class PythonFacts:
     compare_can_convert: bool
     # POP_JUMP_IF_TRUE and _FALSE take only True or False and so cannot raise, TO_BOOL can: 3.13, Python/bytecodes.c.
     branches_need_bool: bool
-    # FOR_ITER, exhausted, pops the iterator and skips this many instructions at its target (END_FOR, POP_TOP).
-    for_iter_skips: int
+    # FOR_ITER, exhausted, leads behind these instructions at its target, and the iterator is gone: 3.12 and 3.13 pop it
+    # and skip them, 3.14 skips the first, and the second pops it. Python/bytecodes.c.
+    loop_ends: Tuple[str, ...]
     # A generator's body lies under a handler that turns StopIteration into RuntimeError: 3.12, PEP 479 in bytecode.
     generators_wrapped_in_handler: bool
     # The argument of YIELD_VALUE (3.12) or a bit of the RESUME behind it (3.13) states that only that handler is
@@ -40,8 +41,20 @@ class PythonFacts:
     resume_states_depth: bool
     # LOAD_FAST does not test whether the variable has a value, LOAD_FAST_CHECK does: 3.12, Python/bytecodes.c.
     local_loads_are_unchecked: bool
+    # There are loads of a variable that do not own what they push: 3.14, LOAD_FAST_BORROW.
+    loads_may_borrow: bool
     # Default values, annotations and closure are added to a function after MAKE_FUNCTION: 3.13.
     function_attributes_are_set_after: bool
+    # Annotations are computed when asked for, by a function of their own: 3.14, PEP 649. Python/codegen.c.
+    annotations_are_deferred: bool
+    # `x[i]` is the BINARY_OP behind those of the operators: 3.14, NB_SUBSCR in Include/opcode.h.
+    subscript_is_operator: bool
+    # CALL_FUNCTION_EX finds the keyword arguments, or NULL, on top, whatever its argument: 3.14, Python/bytecodes.c.
+    unpacked_calls_have_both: bool
+    # A `with` keeps the exit method and, above it, the object that it is of, or NULL: 3.14, LOAD_SPECIAL.
+    exits_have_receivers: bool
+    # How many numbers LOAD_COMMON_CONSTANT has: Include/internal/pycore_opcode_utils.h.
+    common_constants: int
     # How many numbers CALL_INTRINSIC_2 has: Include/internal/pycore_intrinsics.h.
     binary_intrinsics: int
     # YIELD_FROM's send loop lies under a CLEANUP_THROW handler: 3.12.
@@ -54,6 +67,10 @@ class PythonFacts:
     fstrings_nest_freely: bool
     # A class body stores the line where it begins under `__firstlineno__`: 3.13, Python/compile.c.
     classes_store_their_line: bool
+    # `x[1:2]` has the slice for a constant, and files have a form for it: 3.14, Python/codegen.c and Python/marshal.c.
+    slices_are_constants: bool
+    # A flag states whether the first constant of a function is its docstring: 3.14, CO_HAS_DOCSTRING.
+    docstrings_are_flagged: bool
     # `x[*a]` is legal: 3.11, PEP 646.
     star_in_index: bool
 
@@ -68,6 +85,11 @@ class PythonFacts:
         return self.version in _FACTS
 
 
+_LOOP_ENDS: Dict[Version, Tuple[str, ...]] = {
+    (3, 8): (), (3, 9): (), (3, 10): (), (3, 11): (), (3, 12): ("END_FOR",), (3, 13): ("END_FOR", "POP_TOP"),
+}  # fmt: skip
+
+
 def _facts(version: Version) -> PythonFacts:
     return PythonFacts(
         version=version,
@@ -76,23 +98,31 @@ def _facts(version: Version) -> PythonFacts:
         compare_shift=0 if version < (3, 12) else 4 if version < (3, 13) else 5,
         compare_can_convert=version >= (3, 13),
         branches_need_bool=version >= (3, 13),
-        for_iter_skips=0 if version < (3, 12) else 1 if version < (3, 13) else 2,
+        loop_ends=_LOOP_ENDS.get(version, ("END_FOR", "POP_ITER")),
         generators_wrapped_in_handler=version >= (3, 12),
         yield_states_depth=(3, 12) <= version < (3, 13),
         resume_states_depth=version >= (3, 13),
         local_loads_are_unchecked=version >= (3, 12),
+        loads_may_borrow=version >= (3, 14),
         function_attributes_are_set_after=version >= (3, 13),
+        annotations_are_deferred=version >= (3, 14),
+        subscript_is_operator=version >= (3, 14),
+        unpacked_calls_have_both=version >= (3, 14),
+        exits_have_receivers=version >= (3, 14),
+        common_constants=0 if version < (3, 14) else 5,
         binary_intrinsics=5 if version < (3, 13) else 6,
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
         super_calls_are_fused=version >= (3, 12),
         fstrings_nest_freely=version >= (3, 12),
         classes_store_their_line=version >= (3, 13),
+        slices_are_constants=version >= (3, 14),
+        docstrings_are_flagged=version >= (3, 14),
         star_in_index=version >= (3, 11),
     )
 
 
-_FACTS: Dict[Version, PythonFacts] = {version: _facts(version) for version in ((3, 11), (3, 12), (3, 13))}
+_FACTS: Dict[Version, PythonFacts] = {version: _facts(version) for version in ((3, 11), (3, 12), (3, 13), (3, 14))}
 RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
 
 

@@ -1,8 +1,8 @@
 """Clean the graph: a control-flow graph -> one without the compiler's copies, its protected regions found.
 
-CPython's compiler inlines comprehensions, copies short ends, loop tests and clean-up code, and flattens `try` and
-`with` into an exception table. Here each comprehension becomes one op, each copy is merged with its original, and
-each protected region gets a single entry:
+CPython's compiler inlines comprehensions and some calls, copies short ends, loop tests and clean-up code, leads jumps
+past tests whose outcome is certain, and flattens `try` and `with` into an exception table. Here each comprehension
+becomes one op, each copy is merged with its original, and each protected region gets a single entry:
 
     COMPREHENSION c        iterator -> the list, set or dict;  c: `Comprehension`
     NOWHERE                the end of a way that a `finally` body never lets continue
@@ -18,9 +18,12 @@ from depyf.decompiler.clean_graph.body_ends import merge_ends
 from depyf.decompiler.clean_graph.cleanup_copies import undo_copies
 from depyf.decompiler.clean_graph.copied_tails import merge_copied_tails
 from depyf.decompiler.clean_graph.exception_groups import undo_exception_groups
+from depyf.decompiler.clean_graph.format_checks import drop_format_check
+from depyf.decompiler.clean_graph.inlined_calls import undo_inlined_calls
 from depyf.decompiler.clean_graph.inlined_comprehensions import Comprehension, fold_comprehensions
 from depyf.decompiler.clean_graph.protected_regions import assign_regions
 from depyf.decompiler.clean_graph.region_entries import draw_returns_in, insert_guards
+from depyf.decompiler.clean_graph.threaded_tests import undo_threaded_tests
 from depyf.decompiler.flow.graph import Graph
 from depyf.decompiler.flow.regions import ProtectedGraph
 
@@ -37,6 +40,9 @@ def clean_graph(graph: Graph, tree_of: Callable[[Graph], object]) -> ProtectedGr
     differ, a region has several entries, or handlers protect each other.
     """
     graph = graph.hand_over()
+    drop_format_check(graph)
+    undo_inlined_calls(graph)
+    undo_threaded_tests(graph)
     fold_comprehensions(graph, tree_of)
     merge_copied_tails(graph)
     regions = assign_regions(graph)

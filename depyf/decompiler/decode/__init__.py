@@ -15,6 +15,7 @@ from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, Version, facts_for
 from depyf.decompiler.decode.constant_sizes import check_constants
+from depyf.decompiler.decode.exit_receivers import fold_exit_receivers
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
 from depyf.decompiler.decode.instructions import (
     ExceptionRange,
@@ -82,6 +83,8 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
         _drop_generator_start(ops)
         _drop_generator_handler(ops, handlers)
         _fold_send_loops(ops)
+    if facts.exits_have_receivers and any(op.kind == "LOAD_SPECIAL" for op in ops):
+        fold_exit_receivers(ops, handlers, _GONE)
     if CodeType in map(type, code.co_consts):
         _fold_closure_reads(ops)
     if FunctionType in code.co_consts:

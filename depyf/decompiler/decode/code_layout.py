@@ -78,7 +78,7 @@ class Layout:
 
     def _after_loop(self, raw: Raw, target: int) -> int:
         """Return where FOR_ITER continues: since 3.12 it skips the instructions that clean up after generators."""
-        skipped = ("END_FOR", "POP_TOP")[: self.facts.for_iter_skips]
+        skipped = self.facts.loop_ends
         found = [other.opname for other in self.instructions[target : target + len(skipped) + 1]]
         if tuple(found[: len(skipped)]) != skipped or len(found) <= len(skipped):
             fail(raw, f"leads to no {' and '.join(skipped) or 'instruction'}")

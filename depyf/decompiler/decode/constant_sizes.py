@@ -12,7 +12,7 @@ from depyf.decompiler.bytecode.malformed import Malformed
 
 DEEPEST = 200  # the parser accepts 200 nested parentheses
 LARGEST = 1_000_000  # elements, those of shared tuples counted as often as they are referred to
-_COLLECTIONS = (tuple, frozenset)
+_COLLECTIONS = (tuple, frozenset, slice)
 
 
 def check_constants(constants: Sequence[Any]) -> None:
@@ -24,7 +24,8 @@ def check_constants(constants: Sequence[Any]) -> None:
     opened: Dict[int, bool] = {}
     while work:
         current = work[-1]
-        inner = [item for item in current if isinstance(item, _COLLECTIONS)] if id(current) not in known else []
+        items = (current.start, current.stop, current.step) if isinstance(current, slice) else current
+        inner = [item for item in items if isinstance(item, _COLLECTIONS)] if id(current) not in known else []
         missing = [item for item in inner if id(item) not in known]
         if missing and id(current) not in opened:
             opened[id(current)] = True
@@ -33,7 +34,7 @@ def check_constants(constants: Sequence[Any]) -> None:
         work.pop()
         if id(current) not in known:
             depth = 1 + max([known[id(item)][0] for item in inner], default=0)
-            size = len(current) + sum([known[id(item)][1] for item in inner])
+            size = len(items) + sum([known[id(item)][1] for item in inner])
             if depth > DEEPEST or size > LARGEST:
                 raise Malformed("a constant is nested too deeply, or too large")
             known[id(current)] = (depth, size)

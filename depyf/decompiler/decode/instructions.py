@@ -8,10 +8,15 @@ from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import Version
-from depyf.decompiler.decode import opcode_numbers_311, opcode_numbers_312, opcode_numbers_313
+from depyf.decompiler.decode import opcode_numbers_311, opcode_numbers_312, opcode_numbers_313, opcode_numbers_314
 
 MOST_ARGUMENT = 1 << 31  # arguments are C ints
-OPCODE_TABLES = {(3, 11): opcode_numbers_311, (3, 12): opcode_numbers_312, (3, 13): opcode_numbers_313}
+OPCODE_TABLES = {
+    (3, 11): opcode_numbers_311,
+    (3, 12): opcode_numbers_312,
+    (3, 13): opcode_numbers_313,
+    (3, 14): opcode_numbers_314,
+}
 
 
 MOST_EXTENDED = 0xFFFFFF00  # bits that EXTENDED_ARGs can give an argument, which is an int of C

@@ -14,7 +14,16 @@ from types import CodeType, MappingProxyType
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
-from depyf.decompiler.bytecode.microops import FROM_STACK, NULL_FIRST, Op
+from depyf.decompiler.bytecode.microops import (
+    ANNOTATE,
+    ANNOTATIONS,
+    CLOSURE,
+    DEFAULTS,
+    FROM_STACK,
+    KWDEFAULTS,
+    NULL_FIRST,
+    Op,
+)
 from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.decode.instructions import Raw
 
@@ -23,6 +32,7 @@ COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 COMPARE_MASKS = (2, 10, 8, 7, 4, 12)
 BINARY_OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
 CONVERSIONS = ("", "s", "r", "a")
+COMMON_CONSTANTS = (AssertionError, NotImplementedError, tuple, all, any)
 INTRINSICS_1 = (
     "INVALID", "PRINT", "IMPORT_STAR", "STOPITERATION_ERROR", "ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE",
     "TYPEVAR", "PARAMSPEC", "TYPEVARTUPLE", "SUBSCRIPT_GENERIC", "TYPEALIAS",
@@ -34,15 +44,17 @@ INTRINSICS_2 = (
 
 # Instructions without a meaning of their own at this level.
 DROPPED = frozenset({
-    "CACHE", "NOP", "RESUME", "PRECALL", "COPY_FREE_VARS", "NOT_TAKEN", "ASYNC_GEN_WRAP",
+    "CACHE", "NOP", "NOT_TAKEN", "RESUME", "PRECALL", "COPY_FREE_VARS", "ASYNC_GEN_WRAP",
     "RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR",
 })  # fmt: skip
 
 # opcode -> (micro-op, how its argument is resolved)
 _SIMPLE: Dict[str, Tuple[str, str]] = {
-    "POP_TOP": ("POP", ""), "PUSH_NULL": ("PUSH_NULL", ""), "COPY": ("COPY", "int"), "SWAP": ("SWAP", "int"),
-    "LOAD_CONST": ("CONST", "const"),
+    "POP_TOP": ("POP", ""), "POP_ITER": ("POP", ""),
+    "PUSH_NULL": ("PUSH_NULL", ""), "COPY": ("COPY", "int"), "SWAP": ("SWAP", "int"),
+    "LOAD_CONST": ("CONST", "const"), "LOAD_SMALL_INT": ("CONST", "int"),
     "LOAD_FAST": ("LOAD_LOCAL", "local"), "LOAD_FAST_CHECK": ("LOAD_LOCAL", "local"),
+    "LOAD_FAST_BORROW": ("LOAD_LOCAL", "local"),
     "STORE_FAST": ("STORE_LOCAL", "local"), "DELETE_FAST": ("DELETE_LOCAL", "local"),
     "LOAD_FAST_AND_CLEAR": ("LOAD_LOCAL_AND_CLEAR", "local"),
     "LOAD_DEREF": ("LOAD_CELL", "local"), "STORE_DEREF": ("STORE_CELL", "local"),
@@ -75,6 +87,7 @@ _SIMPLE: Dict[str, Tuple[str, str]] = {
     "IMPORT_NAME": ("IMPORT_NAME", "name"), "IMPORT_FROM": ("IMPORT_FROM", "name"), "IMPORT_STAR": ("IMPORT_STAR", ""),
     "GET_LEN": ("GET_LEN", ""), "MATCH_MAPPING": ("MATCH_MAPPING", ""), "MATCH_SEQUENCE": ("MATCH_SEQUENCE", ""),
     "MATCH_KEYS": ("MATCH_KEYS", ""), "MATCH_CLASS": ("MATCH_CLASS", "int"),
+    "BUILD_TEMPLATE": ("BUILD_TEMPLATE", ""),
     "SETUP_ANNOTATIONS": ("SETUP_ANNOTATIONS", ""), "PRINT_EXPR": ("PRINT_EXPR", ""),
     "CLEANUP_THROW": ("CLEANUP_THROW", ""), "SEND": ("SEND", "jump"),
 }  # fmt: skip
@@ -227,6 +240,9 @@ def _compare(t: Translator, raw: Raw) -> None:
 
 def _binary_op(t: Translator, raw: Raw) -> None:
     kinds = len(BINARY_OPERATORS)
+    if raw.arg == 2 * kinds and t.facts.subscript_is_operator:
+        t.emit("SUBSCR")
+        return
     if raw.arg >= 2 * kinds:
         raise Malformed(f"BINARY_OP at {raw.offset} has no operator {raw.arg}")
     t.emit("INPLACE" if raw.arg >= kinds else "BINARY", BINARY_OPERATORS[raw.arg % kinds])
@@ -239,12 +255,12 @@ def _jump_or_pop(t: Translator, raw: Raw) -> None:
 
 
 def _for_iter(t: Translator, raw: Raw) -> None:
-    t.jump("FOR_ITER", raw.after + 2 * (raw.arg + t.facts.for_iter_skips))
+    t.jump("FOR_ITER", raw.after + 2 * (raw.arg + len(t.facts.loop_ends)))
 
 
 def _end_for(t: Translator, raw: Raw) -> None:
     # Never reached: FOR_ITER skips it. Kept so that an unexpected jump here is detected.
-    for _ in range(3 - t.facts.for_iter_skips):
+    for _ in range(3 - len(t.facts.loop_ends)):
         t.emit("POP")
 
 
@@ -276,7 +292,12 @@ def _call_kw(t: Translator, raw: Raw) -> None:
 
 
 def _call_ex(t: Translator, raw: Raw) -> None:
-    t.emit("CALL_EX", (raw.arg & 1, t.facts.call_layout))
+    has_keywords = raw.arg & 1
+    if t.facts.unpacked_calls_have_both:
+        has_keywords = int(t.ops[-1].kind != "PUSH_NULL")
+        if not has_keywords:
+            t.ops.pop()
+    t.emit("CALL_EX", (has_keywords, t.facts.call_layout))
 
 
 def _make_function(t: Translator, raw: Raw) -> None:
@@ -288,10 +309,15 @@ def _set_function_attribute(t: Translator, raw: Raw) -> None:
     if previous.kind != "MAKE_FUNCTION":
         raise Malformed(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} does not follow MAKE_FUNCTION")
     before = previous.arg or 0
-    if raw.arg not in (1, 2, 4, 8) or (before and raw.arg >= before & -before):
+    order = _ATTRIBUTE_ORDER.get(raw.arg, 0)
+    if not order or any(_ATTRIBUTE_ORDER[flag] >= order for flag in _ATTRIBUTE_ORDER if before & flag):
         # Each takes the value below the function, so in another order the attributes would get other values.
         raise Malformed(f"SET_FUNCTION_ATTRIBUTE at {raw.offset} is not in the compiler's order")
     previous.arg = before | raw.arg
+
+
+# The attributes of a function in the order of their values on the stack; a function has annotations or computes them.
+_ATTRIBUTE_ORDER = {CLOSURE: 1, ANNOTATIONS: 2, ANNOTATE: 2, KWDEFAULTS: 3, DEFAULTS: 4}
 
 
 def _binary_slice(t: Translator, raw: Raw) -> None:
@@ -312,6 +338,20 @@ def _convert_value(t: Translator, raw: Raw) -> None:
     if not raw.arg:
         raise Malformed(f"CONVERT_VALUE at {raw.offset} has no meaning with the argument 0")
     t.emit("CONVERT", CONVERSIONS[raw.arg])
+
+
+def _build_interpolation(t: Translator, raw: Raw) -> None:
+    if raw.arg >> 2 >= len(CONVERSIONS) or not raw.arg & 2:
+        raise Malformed(f"BUILD_INTERPOLATION at {raw.offset} has no meaning with the argument {raw.arg}")
+    t.emit("BUILD_INTERPOLATION", (CONVERSIONS[raw.arg >> 2], raw.arg & 1))
+
+
+def _load_common_constant(t: Translator, raw: Raw) -> None:
+    constant = COMMON_CONSTANTS[: t.facts.common_constants][raw.arg]
+    if constant is AssertionError:
+        t.emit("LOAD_ASSERTION_ERROR")
+    else:
+        t.emit("CONST", constant)
 
 
 def _unpack_ex(t: Translator, raw: Raw) -> None:
@@ -375,9 +415,11 @@ _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
     "BINARY_SLICE": _binary_slice, "STORE_SLICE": _store_slice, "FORMAT_VALUE": _format_value,
     "FORMAT_SIMPLE": lambda t, raw: t.emit("FORMAT", ("", 0)),
     "FORMAT_WITH_SPEC": lambda t, raw: t.emit("FORMAT", ("", 1)),
-    "CONVERT_VALUE": _convert_value, "UNPACK_EX": _unpack_ex,
+    "CONVERT_VALUE": _convert_value, "UNPACK_EX": _unpack_ex, "BUILD_INTERPOLATION": _build_interpolation,
+    "LOAD_COMMON_CONSTANT": _load_common_constant, "LOAD_SPECIAL": lambda t, raw: t.emit("LOAD_SPECIAL", raw.arg),
     "CALL_INTRINSIC_1": _intrinsic_1, "CALL_INTRINSIC_2": _intrinsic_2,
     "LOAD_FAST_LOAD_FAST": _pair("LOAD_LOCAL", "LOAD_LOCAL"),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _pair("LOAD_LOCAL", "LOAD_LOCAL"),
     "STORE_FAST_LOAD_FAST": _pair("STORE_LOCAL", "LOAD_LOCAL"),
     "STORE_FAST_STORE_FAST": _pair("STORE_LOCAL", "STORE_LOCAL"),
     "RETURN_GENERATOR": _return_generator, "MAKE_CELL": _make_cell,

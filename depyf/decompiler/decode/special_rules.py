@@ -27,6 +27,7 @@ from depyf.decompiler.decode.stack_kinds import (
     NONE,
     NULL,
     PREVIOUS,
+    RECEIVER,
     SET,
 )
 
@@ -36,6 +37,8 @@ Rule = Callable[[AbstractFrame, int, Raw], None]
 def pushed_constant(frame: AbstractFrame, index: int) -> Any:
     """Return the constant that the instruction at `index` is sure to have pushed; None if there is none."""
     layout = frame.layout
+    if layout.opname(index) == "LOAD_SMALL_INT" and index + 1 not in layout.landings:
+        return layout.instructions[index].arg
     if layout.opname(index) != "LOAD_CONST" or index + 1 in layout.landings:
         return None
     consts, argument = layout.code.co_consts, layout.instructions[index].arg
@@ -249,14 +252,23 @@ def _call_kw(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 def _call_ex(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    if raw.arg > 1:
+    has_both = frame.layout.facts.unpacked_calls_have_both
+    if raw.arg > (0 if has_both else 1):
         _no_meaning(raw)
-    frame.need(raw, raw.arg + 3)
-    if raw.arg:
+    has_keywords = raw.arg
+    if has_both:
+        frame.need(raw, 1)
+        has_keywords = int(frame.kind_at(1) != NULL)
+        if not has_keywords:
+            if frame.layout.opname(index - 1) not in ("PUSH_NULL", "LOAD_GLOBAL"):
+                fail(raw, "has no NULL before it in the place of keyword arguments")
+            frame.drop(1)
+    frame.need(raw, has_keywords + 3)
+    if has_keywords:
         frame.check(raw, (Operand(1, DICT, False),))
-    if frame.kind_at(raw.arg + (3 if frame.null_is_first else 2)) != NULL:
+    if frame.kind_at(has_keywords + (3 if frame.null_is_first else 2)) != NULL:
         fail(raw, "finds no NULL beside its callable")
-    _call_with(frame, raw, raw.arg + 1)
+    _call_with(frame, raw, has_keywords + 1)
 
 
 def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
@@ -295,11 +307,11 @@ def _check_closure(frame: AbstractFrame, before: int, raw: Raw, code: CodeType, 
 
 
 def _set_function_attribute(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    if raw.arg not in (1, 2, 4, 8):
+    if raw.arg not in ((1, 2, 4, 8, 16) if frame.layout.facts.annotations_are_deferred else (1, 2, 4, 8)):
         _no_meaning(raw)
     if frame.layout.opname(index - 1) not in ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"):
         fail(raw, "does not follow its MAKE_FUNCTION")
-    part = CELL if raw.arg == 8 else DICT if raw.arg == 2 else ANY
+    part = CELL if raw.arg == 8 else DICT if raw.arg == 2 else FUNCTION if raw.arg == 16 else ANY
     frame.check(raw, (Operand(1, FUNCTION, True), Operand(2, part, False)))
     if raw.arg == 8:
         code = pushed_constant(frame, index - 2)
@@ -334,11 +346,25 @@ def _build_tuple(frame: AbstractFrame, index: int, raw: Raw) -> None:
     frame.change(raw, raw.arg, (kind,))
 
 
+# How a function for annotations begins (3.14): the compiler relies on it that the format it is asked for is an int.
+_FORMAT_CHECK = [
+    ("RESUME", 0), ("LOAD_FAST_BORROW", 0), ("LOAD_SMALL_INT", 2), ("COMPARE_OP", 4 << 5 | 4), ("POP_JUMP_IF_FALSE", 3),
+    ("NOT_TAKEN", 0), ("LOAD_COMMON_CONSTANT", 1), ("RAISE_VARARGS", 1),
+]  # fmt: skip
+
+
+def _checks_format(frame: AbstractFrame, index: int) -> bool:
+    if not frame.layout.facts.annotations_are_deferred or frame.layout.code.co_argcount != 1 or index < 3:
+        return False
+    found = frame.layout.instructions[index - 3 : index + 5]
+    return [(raw.opname, raw.arg) for raw in found] == _FORMAT_CHECK
+
+
 def _compare(frame: AbstractFrame, index: int, raw: Raw) -> None:
     """Lengths in patterns are compared without TO_BOOL: the result is a bool."""
     is_bool = frame.layout.facts.compare_can_convert and raw.arg & 16
     if not is_bool and frame.depth > 1 and type(pushed_constant(frame, index - 1)) is int:
-        is_bool = frame.kind_at(2) == INT
+        is_bool = frame.kind_at(2) == INT or _checks_format(frame, index)
     frame.change(raw, 2, (BOOL if is_bool else ANY,))
 
 
@@ -408,7 +434,7 @@ def _reraise(frame: AbstractFrame, index: int, raw: Raw) -> None:
 # What these push is never an iterator.
 _NO_ITERATORS = frozenset({
     "BUILD_TUPLE", "BUILD_STRING", "BUILD_SLICE", "LIST_TO_TUPLE", "UNARY_NOT", "IS_OP", "CONTAINS_OP",
-    "LOAD_ASSERTION_ERROR",
+    "LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT", "LOAD_SMALL_INT",
 })  # fmt: skip
 
 
@@ -454,12 +480,58 @@ def _resume(frame: AbstractFrame, index: int, raw: Raw) -> None:
         _no_meaning(raw)
 
 
+# What the compiler writes where a `with` statement begins. The object stays below: the exit method may be its own.
+_BEGIN_WITH = [("COPY", 1), ("LOAD_SPECIAL", 1), ("SWAP", 2), ("SWAP", 3), ("LOAD_SPECIAL", 0), ("CALL", 0)]
+_BEGIN_ASYNC_WITH = [("COPY", 1), ("LOAD_SPECIAL", 3), ("SWAP", 2), ("SWAP", 3), ("LOAD_SPECIAL", 2), ("CALL", 0)]
+
+
+def _load_special(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Load `__enter__` or `__exit__`, which decoding folds into one micro-op."""
+    layout = frame.layout
+    first = index - (1 if raw.arg & 1 else 4)
+    found = [(other.opname, other.arg) for other in layout.instructions[max(first, 0) : first + 6]]
+    if found not in (_BEGIN_WITH, _BEGIN_ASYNC_WITH) or not layout.borders.isdisjoint(range(first + 1, first + 6)):
+        fail(raw, "is not at the beginning of a `with` statement")
+    frame.change(raw, 1, (ANY, RECEIVER))
+
+
+def pop_top(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Drop an object, or what is above the exit method of a `with` statement."""
+    if frame.kind_at(1) & RECEIVER == RECEIVER and frame.depth > frame.floor:
+        frame.drop(1)
+    else:
+        frame.pop(raw, 1)
+
+
+def _load_common_constant(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg >= frame.layout.facts.common_constants:
+        _no_meaning(raw)
+    frame.push(ANY)
+
+
+def _load_small_int(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    if raw.arg > 255:
+        _no_meaning(raw)
+    frame.push(ANY)
+
+
+def _with_except_start(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    has_receiver = frame.layout.facts.exits_have_receivers
+    operands = [Operand(1, EXCEPTION, True), Operand(2, PREVIOUS, True), Operand(3, LAST_INSTRUCTION, True)]
+    frame.check(raw, (*operands, Operand(5 if has_receiver else 4, ANY, False)))
+    if has_receiver and frame.kind_at(4) & RECEIVER != RECEIVER:
+        fail(raw, "finds no receiver of its exit method")
+    frame.push(ANY)
+
+
 def _nothing(frame: AbstractFrame, index: int, raw: Raw) -> None:
     """Do nothing: the verifier itself follows these jumps."""
 
 
 SPECIAL: Dict[str, Rule] = {
-    "LOAD_FAST": _load_fast, "LOAD_FAST_CHECK": _load_fast_check, "STORE_FAST": _store_fast,
+    "LOAD_FAST": _load_fast, "LOAD_FAST_BORROW": _load_fast, "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _load_load,
+    "LOAD_SPECIAL": _load_special, "LOAD_COMMON_CONSTANT": _load_common_constant, "LOAD_SMALL_INT": _load_small_int,
+    "WITH_EXCEPT_START": _with_except_start, "LOAD_FAST_CHECK": _load_fast_check, "STORE_FAST": _store_fast,
     "DELETE_FAST": _delete_fast, "LOAD_FAST_AND_CLEAR": _load_fast_and_clear,
     "LOAD_FAST_LOAD_FAST": _load_load, "STORE_FAST_LOAD_FAST": _store_load, "STORE_FAST_STORE_FAST": _store_store,
     "MAKE_CELL": _make_cell, "COPY_FREE_VARS": _copy_free_vars, "LOAD_CLOSURE": _cell(0, (CELL,)),

@@ -11,11 +11,13 @@ from typing import Dict
     NULL, NONE, BOOL, INT, LIST, SET, DICT, ITERATOR, CELL, FUNCTION, EXCEPTION, OTHER,
     PREVIOUS,  # what PUSH_EXC_INFO saves: the exception handled before, or None
     LAST_INSTRUCTION,  # the offset that a handler with `lasti` finds below its exception
-) = (1 << bit for bit in range(14))  # fmt: skip
+    OF_METHOD,
+) = (1 << bit for bit in range(15))  # fmt: skip
 
 # What a variable may hold, or an operation return: an object of whatever type.
 ANY = NONE | BOOL | INT | LIST | SET | DICT | ITERATOR | CELL | FUNCTION | EXCEPTION | OTHER
 MAYBE_NULL = ANY | NULL
+RECEIVER = MAYBE_NULL | OF_METHOD  # what LOAD_SPECIAL pushes above a method: the object that it is of, or NULL
 NO_CELL = ANY & ~CELL  # and of a tuple: not all its elements are cells
 
 _WORDS: Dict[int, str] = {

@@ -13,14 +13,13 @@ from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
 from depyf.decompiler.decode.code_layout import CONTROL, JUMPS, fail
 from depyf.decompiler.decode.instructions import Raw
-from depyf.decompiler.decode.special_rules import SPECIAL, Rule, pushed_constant
+from depyf.decompiler.decode.special_rules import SPECIAL, Rule, pop_top, pushed_constant
 from depyf.decompiler.decode.stack_kinds import (
     ANY,
     BOOL,
     EXCEPTION,
     INT,
     ITERATOR,
-    LAST_INSTRUCTION,
     LIST,
     NONE,
     NULL,
@@ -29,7 +28,8 @@ from depyf.decompiler.decode.stack_kinds import (
 
 # Opcodes whose argument does not change what they do to the stack: (entries popped, kinds pushed).
 FIXED: Dict[str, Tuple[int, Tuple[int, ...]]] = {
-    "NOP": (0, ()), "POP_TOP": (1, ()), "PUSH_NULL": (0, (NULL,)), "LOAD_CONST": (0, (ANY,)),
+    "NOP": (0, ()), "NOT_TAKEN": (0, ()), "POP_TOP": (1, ()), "POP_ITER": (1, ()),
+    "PUSH_NULL": (0, (NULL,)), "LOAD_CONST": (0, (ANY,)),
     "STORE_GLOBAL": (1, ()), "DELETE_GLOBAL": (0, ()), "LOAD_NAME": (0, (ANY,)), "STORE_NAME": (1, ()),
     "DELETE_NAME": (0, ()), "LOAD_LOCALS": (0, (ANY,)), "LOAD_FROM_DICT_OR_GLOBALS": (1, (ANY,)),
     "STORE_ATTR": (2, ()), "DELETE_ATTR": (1, ()), "SETUP_ANNOTATIONS": (0, ()),
@@ -38,12 +38,13 @@ FIXED: Dict[str, Tuple[int, Tuple[int, ...]]] = {
     "UNARY_POSITIVE": (1, (ANY,)), "UNARY_NEGATIVE": (1, (ANY,)), "UNARY_INVERT": (1, (ANY,)),
     "UNARY_NOT": (1, (BOOL,)), "TO_BOOL": (1, (BOOL,)), "IS_OP": (2, (BOOL,)), "CONTAINS_OP": (2, (BOOL,)),
     "LIST_TO_TUPLE": (1, (ANY,)), "FORMAT_SIMPLE": (1, (ANY,)), "FORMAT_WITH_SPEC": (2, (ANY,)),
+    "BUILD_TEMPLATE": (2, (ANY,)),
     "CONVERT_VALUE": (1, (ANY,)), "LOAD_BUILD_CLASS": (0, (ANY,)), "LOAD_ASSERTION_ERROR": (0, (ANY,)),
     "GET_ITER": (1, (ITERATOR,)), "GET_YIELD_FROM_ITER": (1, (ANY,)), "GET_AITER": (1, (ANY,)),
     "GET_ANEXT": (0, (ANY,)), "GET_AWAITABLE": (1, (ANY,)),
     "PUSH_EXC_INFO": (1, (PREVIOUS, EXCEPTION)), "POP_EXCEPT": (1, ()),
     "CHECK_EXC_MATCH": (1, (BOOL,)), "CHECK_EG_MATCH": (2, (EXCEPTION | NONE, EXCEPTION | NONE)),
-    "PREP_RERAISE_STAR": (2, (EXCEPTION | NONE,)), "END_ASYNC_FOR": (2, ()), "WITH_EXCEPT_START": (0, (ANY,)),
+    "PREP_RERAISE_STAR": (2, (EXCEPTION | NONE,)), "END_ASYNC_FOR": (2, ()),
     "BEFORE_WITH": (1, (ANY, ANY)), "BEFORE_ASYNC_WITH": (1, (ANY, ANY)),
     "IMPORT_NAME": (2, (ANY,)), "IMPORT_FROM": (0, (ANY,)), "IMPORT_STAR": (1, ()), "PRINT_EXPR": (1, ()),
     "GET_LEN": (0, (INT,)), "MATCH_MAPPING": (0, (BOOL,)), "MATCH_SEQUENCE": (0, (BOOL,)),
@@ -63,12 +64,6 @@ _OPERANDS: Dict[str, Tuple[Operand, ...]] = {
     "CHECK_EXC_MATCH": (Operand(2, EXCEPTION, True),),
     "CHECK_EG_MATCH": (Operand(2, EXCEPTION | NONE, True),),
     "PREP_RERAISE_STAR": (Operand(1, LIST, False), Operand(2, EXCEPTION, True)),
-    "WITH_EXCEPT_START": (
-        Operand(1, EXCEPTION, True),
-        Operand(2, PREVIOUS, True),
-        Operand(3, LAST_INSTRUCTION, True),
-        Operand(4, ANY, False),
-    ),
     "END_ASYNC_FOR": (Operand(1, EXCEPTION, True),),
     "LIST_TO_TUPLE": (Operand(1, LIST, False),),
 }
@@ -78,6 +73,7 @@ _CHOSEN: Dict[str, Dict[int, int]] = {
     "BUILD_SLICE": {2: 2, 3: 3},
     "FORMAT_VALUE": {0: 1, 1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 6: 2, 7: 2},
     "RAISE_VARARGS": {0: 0, 1: 1, 2: 2},
+    "BUILD_INTERPOLATION": {2: 2, 3: 3, 6: 2, 7: 3, 10: 2, 11: 3, 14: 2, 15: 3},
 }
 
 
@@ -126,8 +122,10 @@ def rules_for(version: Version, locals_are_plain: bool) -> Dict[str, Tuple[int, 
         operands.update(dict.fromkeys(_NEED_BOOL, (_A_BOOL,)))
         functions.update({name: _of_bool(*FIXED[name]) for name in _NEED_BOOL})
     functions.update(SPECIAL)
+    if facts.exits_have_receivers:
+        functions["POP_TOP"] = pop_top
     functions.update(dict.fromkeys(_CHOSEN, _chosen))
-    functions["END_FOR"] = _fixed(3 - facts.for_iter_skips, (), ())
+    functions["END_FOR"] = _fixed(3 - len(facts.loop_ends), (), ())
     found = {name: (NEVER, 0, function) for name, function in functions.items()}
     for name, (pops, pushes) in FIXED.items():
         are_tracked = any(kind != ANY and (kind != BOOL or facts.branches_need_bool) for kind in pushes)
@@ -138,6 +136,7 @@ def rules_for(version: Version, locals_are_plain: bool) -> Dict[str, Tuple[int, 
     if not facts.branches_need_bool:
         found["COMPARE_OP"] = (2, -1, functions["COMPARE_OP"])
     if locals_are_plain:
+        found["LOAD_FAST_BORROW"] = (0, 1, functions["LOAD_FAST_BORROW"])
         found["LOAD_FAST"] = (0, 1, functions["LOAD_FAST"])
         found["STORE_FAST"] = (1, -1, functions["STORE_FAST"])
     return found

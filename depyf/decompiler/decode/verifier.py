@@ -14,6 +14,7 @@ from typing import Dict, List, Sequence
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, State, joined
+from depyf.decompiler.decode.borrowed_loads import check_borrowed_loads
 from depyf.decompiler.decode.code_layout import CONTROL, ENDS, Layout, fail
 from depyf.decompiler.decode.frame_start import check_start
 from depyf.decompiler.decode.generator_shape import check_generator, is_generator
@@ -38,14 +39,17 @@ def verify(
         check_generator(layout, start)
     verifier = Verifier(layout)
     verifier.run()
+    if facts.loads_may_borrow:
+        check_borrowed_loads(layout, verifier.frame.slots.cell_uses)
     return verifier.frame.slots.cell_uses
 
 
 # Where an inlined comprehension ends in an exception, these put its variables back: a handler around it finds them so.
 _CANNOT_RAISE = frozenset({
     "PUSH_EXC_INFO", "POP_EXCEPT", "POP_TOP", "SWAP", "COPY", "STORE_FAST", "NOP", "LOAD_FAST_AND_CLEAR", "MAKE_CELL",
-    "LOAD_CONST", "END_FOR", "JUMP_FORWARD", "STORE_FAST_STORE_FAST",
+    "LOAD_CONST", "END_FOR", "JUMP_FORWARD", "STORE_FAST_STORE_FAST", "NOT_TAKEN", "POP_ITER", "LOAD_SMALL_INT",
 })  # fmt: skip
+_LOADS = ("LOAD_FAST_BORROW", "LOAD_FAST")
 
 
 class Verifier:
@@ -92,7 +96,7 @@ class Verifier:
             pops, delta, rule = rules.get(opname, UNKNOWN)
             if depth - pops >= guard:
                 depth += delta
-            elif opname == "LOAD_FAST" and raw[3] in slots and not held >> raw[3] & 1:
+            elif opname in _LOADS and raw[3] in slots and not held >> raw[3] & 1:
                 depth += 1
             elif opname == "STORE_FAST" and raw[3] in slots and depth > guard:
                 depth -= 1

@@ -11,12 +11,28 @@ from typing import Dict, FrozenSet, Iterator, Mapping, Sequence, Tuple
 
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode.instructions import Raw, every_unit, exception_ranges
-from depyf.decompiler.decode.opcodes import BINARY_OPERATORS, COMPARISONS, CONVERSIONS, INTRINSICS_1, INTRINSICS_2
+from depyf.decompiler.decode.opcodes import (
+    BINARY_OPERATORS,
+    COMMON_CONSTANTS,
+    COMPARISONS,
+    CONVERSIONS,
+    INTRINSICS_1,
+    INTRINSICS_2,
+)
 from depyf.text.stable_repr import stable_repr
 
 MISSING = "<not there>"
-_FUNCTION_ATTRIBUTES = ("defaults", "kwdefaults", "annotations", "closure")  # the bits of MAKE_FUNCTION's argument
-_TWO_LOCALS = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"})
+_FUNCTION_ATTRIBUTES = (
+    "defaults",
+    "kwdefaults",
+    "annotations",
+    "closure",
+    "annotate",
+)  # the bits of MAKE_FUNCTION's argument
+_TWO_LOCALS = frozenset({
+    "LOAD_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
+})  # fmt: skip
+_SPECIAL_METHODS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 _NAME_SHIFTS = {"LOAD_GLOBAL": 1, "LOAD_ATTR": int(RUNNING.load_attr_has_method_bit), "LOAD_SUPER_ATTR": 2}
 _INPLACE = tuple([f"{operator}=" for operator in BINARY_OPERATORS])
 
@@ -96,7 +112,11 @@ def _meaning(opname: str, arg: int) -> str:
     if opname == "COMPARE_OP":
         words, arg = COMPARISONS, arg >> RUNNING.compare_shift
     elif opname == "BINARY_OP":
-        words = BINARY_OPERATORS + _INPLACE
+        words = (*BINARY_OPERATORS, *_INPLACE, *(["[]"] if RUNNING.subscript_is_operator else []))
+    elif opname == "LOAD_SPECIAL":
+        words = _SPECIAL_METHODS
+    elif opname == "LOAD_COMMON_CONSTANT":
+        words = [constant.__name__ for constant in COMMON_CONSTANTS[: RUNNING.common_constants]]
     elif opname == "CALL_INTRINSIC_1":
         words = INTRINSICS_1
     elif opname == "CALL_INTRINSIC_2":

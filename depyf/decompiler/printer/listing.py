@@ -10,7 +10,8 @@ from __future__ import annotations
 from types import CodeType
 from typing import List, Mapping, Set, Tuple
 
-from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
+from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS
+from depyf.decompiler.bytecode.docstrings import docstring_in
 from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.printer.instruction_text import InstructionTexts
 from depyf.decompiler.syntax.identifiers import shown_name, spelled
@@ -28,9 +29,9 @@ def annotated_disassembly(code: CodeType, renames: Mapping[str, str], reason: st
     """
     text: List[str] = ["# Not source: " + printable(" ".join(reason.split()))] if reason else []
     text.append(signature_line(code))
-    first = code.co_consts[0] if code.co_consts else None
-    if isinstance(first, str) and code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<"):
-        text.append(f"    {first!r}")
+    docstring = docstring_in(code)
+    if docstring is not None and not code.co_name.startswith("<"):
+        text.append(f"    {docstring!r}")
     text.append(f'    """{DOCSTRING}"""')
     texts = InstructionTexts(code, renames)
     if texts.problem:

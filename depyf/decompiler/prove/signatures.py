@@ -16,6 +16,7 @@ from depyf.decompiler.bytecode.code_flags import (
     CO_VARKEYWORDS,
     FUTURE_FLAGS,
 )
+from depyf.decompiler.bytecode.docstrings import docstring_in
 from depyf.decompiler.bytecode.microops import Program, parameters
 from depyf.decompiler.prove.terms import Terms
 
@@ -55,10 +56,7 @@ def _signature_fields(a: CodeType, b: CodeType, nested: bool) -> Iterator[Tuple[
 
 def docstring(code: CodeType) -> str | None:
     """Return the `__doc__` of a function made from this code; None if it is called where it is made."""
-    if not code.co_flags & CO_OPTIMIZED or code.co_name in _COMPREHENSIONS:
-        return None
-    first = code.co_consts[0] if code.co_consts else None
-    return first if isinstance(first, str) else None
+    return None if code.co_name in _COMPREHENSIONS else docstring_in(code)
 
 
 def identical(a: CodeType, b: CodeType) -> bool:

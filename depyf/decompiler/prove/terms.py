@@ -103,6 +103,8 @@ class Terms:
         if cls is frozenset:
             # In iteration order, which a program can observe.
             return self._shared((cls, tuple([self.const(item) for item in value])), CONST, value)
+        if cls is slice:
+            return self.slice_of(tuple([self.const(bound) for bound in (value.start, value.stop, value.step)]))
         if isinstance(value, CodeType):
             return self._shared((CodeType, id(value)), CONST | CODE, value)
         return self._shared(("object", id(value)), CONST | SINGLETON | ONE, value)

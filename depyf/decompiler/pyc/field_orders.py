@@ -50,10 +50,12 @@ FIELD_ORDERS: Dict[Version, Tuple[Field, ...]] = {
     (3, 11): WITH_KINDS,
     (3, 12): WITH_KINDS,
     (3, 13): WITH_KINDS,
+    (3, 14): WITH_KINDS,
 }
 
-# Bits of localspluskinds: Include/internal/pycore_code.h.
+# Bits of localspluskinds: Include/internal/pycore_code.h. The others, since 3.14, repeat which kind of parameter it is.
 HIDDEN, LOCAL, CELL, FREE = 0x10, 0x20, 0x40, 0x80
+PARAMETER = 0x0E
 _RANKS = {LOCAL: 0, LOCAL | HIDDEN: 0, LOCAL | CELL: 0, LOCAL | CELL | HIDDEN: 0, CELL: 1, FREE: 2}
 
 
@@ -75,9 +77,10 @@ def _variables(names: Tuple[str, ...], kinds: bytes) -> Dict[str, Tuple[str, ...
         raise ValueError(f"it has {len(names)} variables and the kinds of {len(kinds)}")
     ranks: List[int] = []
     for name, kind in zip(names, kinds):
-        if kind not in _RANKS:
+        rank = _RANKS.get(kind & ~PARAMETER)
+        if rank is None:
             raise ValueError(f"its variable {name!a} has the kind {kind:#x}, which is none")
-        ranks.append(_RANKS[kind])
+        ranks.append(rank)
     if ranks != sorted(ranks):
         raise ValueError("its variables are not in the order locals, cells, free variables")
     own = [name for name, kind in zip(names, kinds) if not kind & FREE]

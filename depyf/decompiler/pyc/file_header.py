@@ -25,7 +25,7 @@ MAGIC_NUMBERS: Dict[Version, Tuple[int, Optional[int]]] = {
     (3, 12): (3500, 3531),
     (3, 13): (3550, 3571),
     (3, 14): (3600, 3627),
-    (3, 15): (3650, None),
+    (3, 15): (3650, 3666),
 }
 AFTER_THE_LAST = 3700  # each version has a block of 50 from 3.11 on
 PYTHON_2_7 = range(62161, 62212)

@@ -12,7 +12,7 @@ import struct
 import sys
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Union
 
-from depyf.decompiler.bytecode.python_facts import Version
+from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.pyc.code_record import CodeRecord
 from depyf.decompiler.pyc.damage import DamagedFile
 from depyf.decompiler.pyc.field_orders import BYTES, CONSTANTS, FIELD_ORDERS, INTEGER, NAMES, TEXT, record_fields
@@ -23,10 +23,11 @@ UNMEASURED = 10_000  # objects that are never too many
 MOST_OF_ONE_HASH = 64  # elements of a set: more of them take quadratic time, and only an attacker has them
 HAS_NUMBER = 0x80  # in the type of an object that later ones refer to
 
+_BOUNDS = 3  # of a slice: start, stop and step
 SINGLETONS = {"N": None, "F": False, "T": True, ".": Ellipsis}
 NO_CONSTANTS = {
     "[": "a list", "{": "a dictionary", "<": "a set that can change", "S": "StopIteration", "0": "a null",
-    "?": "an object without a form", ":": "a slice", "f": "a float as text", "x": "a complex number as text",
+    "?": "an object without a form", "f": "a float as text", "x": "a complex number as text",
     "I": "an integer of an old format",
 }  # fmt: skip
 _KINDS = {int: "a number", float: "a number", complex: "a number", str: "text", bytes: "bytes", tuple: "a tuple"}
@@ -43,18 +44,18 @@ class Measured(NamedTuple):
 
 
 class _Collection:
-    """A tuple or frozenset whose items are being read."""
+    """A tuple, frozenset or slice whose items are being read."""
 
-    def __init__(self, at: int, number: Optional[int], count: int, is_set: bool) -> None:
+    def __init__(self, at: int, number: Optional[int], count: int, kind: str) -> None:
         self.at, self.number = at, number
         self.missing = count
-        self.is_set = is_set
+        self.kind = kind  # the byte of its type
         self.items: List[Any] = []
         self.weight, self.depth, self.has_code = 1, 1, False
 
     def add(self, item: Measured) -> None:
         """Take one item. Raises DamagedFile for one that cannot be in it."""
-        if item.has_code and (self.is_set or not isinstance(item.value, CodeRecord)):
+        if item.has_code and (self.kind in ">:" or not isinstance(item.value, CodeRecord)):
             raise DamagedFile(item.at, "a code object inside a constant")
         self.items.append(item.value)
         self.missing -= 1
@@ -64,7 +65,9 @@ class _Collection:
 
     def value(self) -> Any:
         """Return the whole."""
-        return tuple(self.items) if not self.is_set else _frozenset(self.items, self.at)
+        if self.kind == ":":
+            return slice(*self.items)
+        return tuple(self.items) if self.kind != ">" else _frozenset(self.items, self.at)
 
 
 class _Code:
@@ -132,7 +135,7 @@ class ObjectStream:
             return Measured(SINGLETONS[kind], at)
         if kind == "r":
             return self._referred(at)
-        if kind in "()>c":
+        if kind in "()>c" or (kind == ":" and facts_for(self.version).slices_are_constants):
             return self._opened(kind, at, is_numbered)
         read = _PLAIN.get(kind)
         if read is None:
@@ -164,10 +167,10 @@ class ObjectStream:
         if kind == "c":
             self.open.append(_Code(at, number, self.version))
         else:
-            count = self._bytes(1, "a tuple")[0] if kind == ")" else self.integer()
+            count = _BOUNDS if kind == ":" else self._bytes(1, "a tuple")[0] if kind == ")" else self.integer()
             if not 0 <= count <= len(self.data) - self.position:  # an item has at least one byte
                 raise DamagedFile(at, f"a collection of {count} items, and {self._rest()} bytes are left")
-            self.open.append(_Collection(at, number, count, kind == ">"))
+            self.open.append(_Collection(at, number, count, kind))
         return self._closed()
 
     def _closed(self) -> Optional[Measured]:
@@ -280,6 +283,8 @@ def _is_name(text: str) -> bool:
 
 
 def _frozenset(items: List[Any], at: int) -> FrozenSet[Any]:
+    if any(isinstance(item, slice) for item in items):
+        raise DamagedFile(at, "a set with a slice in it, which is no constant of any code")
     hashes = sorted(map(hash, items))
     if any(a == b for a, b in zip(hashes, hashes[MOST_OF_ONE_HASH:])):
         raise DamagedFile(at, f"a set of which more than {MOST_OF_ONE_HASH} elements have one hash")

@@ -16,9 +16,12 @@ from depyf.decompiler.recompile.restoration import CannotRecompile
 _BY_SLOT = frozenset({
     "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF", "MAKE_CELL", "LOAD_FAST",
     "LOAD_FROM_DICT_OR_DEREF", "STORE_FAST", "DELETE_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR",
+    "LOAD_FAST_BORROW",
 })  # fmt: skip
 # Two slots in one argument, four bits each (3.13).
-_BY_TWO_SLOTS = frozenset({"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"})
+_BY_TWO_SLOTS = frozenset({
+    "LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
+})  # fmt: skip
 
 
 def with_cells(code: CodeType, cells: Tuple[str, ...], free: Tuple[str, ...]) -> CodeType:

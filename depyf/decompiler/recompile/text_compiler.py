@@ -11,7 +11,7 @@ from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Seq
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_NESTED, FUTURE_FLAGS
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode.global_reads import reads_global
 from depyf.decompiler.printer import SyntaxLimits, print_source
 from depyf.decompiler.recompile.cells import with_cells
@@ -59,7 +59,10 @@ def compile_like(
             _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
         ).text
     # Not `annotations`: the text spells string annotations as strings, or has the `from __future__` import itself.
-    flags = original.co_flags & FUTURE_FLAGS & ~CO_FUTURE_ANNOTATIONS
+    # Where other annotations are deferred, only the flag makes strings of them when the function is made.
+    flags = original.co_flags & FUTURE_FLAGS
+    if not RUNNING.annotations_are_deferred:
+        flags &= ~CO_FUTURE_ANNOTATIONS
     depth = 0 if original.co_name == "<module>" else 1 + wrapped + is_generic
     around = ""
     if depth and mode == "exec":
@@ -147,6 +150,8 @@ def _shown(name: str, names: Mapping[str, str]) -> str:
 
 def _only_code(code: CodeType) -> CodeType:
     found = [const for const in code.co_consts if isinstance(const, CodeType)]
+    if len(found) > 1:  # the annotations of a function have a code object of their own (3.14)
+        found = [const for const in found if const.co_name != "__annotate__"]
     if len(found) != 1:
         raise CannotRecompile(f"{len(found)} code objects where one was expected")
     return found[0]

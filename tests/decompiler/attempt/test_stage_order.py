@@ -102,8 +102,8 @@ def test_names_that_a_generator_invents_are_handed_in_as_a_value():
 
 def test_constants_without_a_spelling_get_a_name_and_a_note():
     marker = object()
-    code = (lambda: 1).__code__
-    code = code.replace(co_consts=tuple(marker if const == 1 else const for const in code.co_consts))
+    code = (lambda: 1000).__code__
+    code = code.replace(co_consts=tuple(marker if const == 1000 else const for const in code.co_consts))
     result = Attempt(Request(code), IDIOMS).run()
     assert result.proved and result.stand_ins == ("__constant_0 is a object",)
     assert result.source.splitlines()[0].startswith("# Not self-contained")

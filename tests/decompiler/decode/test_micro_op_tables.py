@@ -17,7 +17,7 @@ from depyf.decompiler.decode import opcodes
 
 DECODE = ROOT / "depyf" / "decompiler" / "decode"
 # The decoder folds these into other ops before it returns the program.
-FOLDED = {"SEND", "CLEANUP_THROW", "RETURN_GENERATOR"}
+FOLDED = {"SEND", "CLEANUP_THROW", "RETURN_GENERATOR", "LOAD_SPECIAL"}
 EMITTING = {"emit", "jump", "local", "_pair", "Op"}
 
 

@@ -8,6 +8,7 @@ from typing import Any, List, Tuple
 import pytest
 from decompile_tools import function_code
 
+from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.decode import decode
 from depyf.decompiler.decode.instructions import Raw
@@ -53,6 +54,20 @@ def test_a_comparison_is_read_as_each_version_writes_it() -> None:
     assert translated("COMPARE_OP", 4, (3, 11)) == [("COMPARE", ">")]
     assert translated("COMPARE_OP", 4 << 4 | 4, (3, 12)) == [("COMPARE", ">")]
     assert translated("COMPARE_OP", 4 << 5 | 16 | 4, (3, 13)) == [("COMPARE", ">"), ("TO_BOOL", None)]
+
+
+def test_what_3_14_spells_anew_is_what_it_was() -> None:
+    assert translated("LOAD_FAST_BORROW", 1, (3, 14)) == [("LOAD_LOCAL", "b")]
+    assert translated("LOAD_FAST_BORROW_LOAD_FAST_BORROW", 0x01, (3, 14)) == [("LOAD_LOCAL", "a"), ("LOAD_LOCAL", "b")]
+    assert translated("LOAD_SMALL_INT", 200, (3, 14)) == [("CONST", 200)]
+    assert translated("LOAD_COMMON_CONSTANT", 0, (3, 14)) == [("LOAD_ASSERTION_ERROR", None)]
+    assert translated("LOAD_COMMON_CONSTANT", 3, (3, 14)) == [("CONST", all)]
+    assert translated("BINARY_OP", 26, (3, 14)) == [("SUBSCR", None)]
+    assert translated("POP_ITER", 0, (3, 14)) == [("POP", None)]
+    assert translated("NOT_TAKEN", 0, (3, 14)) == []
+    assert translated("BUILD_INTERPOLATION", 2 | 2 << 2 | 1, (3, 14)) == [("BUILD_INTERPOLATION", ("r", 1))]
+    with pytest.raises(Malformed, match="no operator 26"):
+        translated("BINARY_OP", 26, (3, 13))
 
 
 def test_the_null_of_a_call_is_where_each_version_expects_it() -> None:

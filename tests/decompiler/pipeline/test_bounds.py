@@ -34,10 +34,15 @@ def test_a_loop_that_ends_anywhere_gets_an_answer() -> None:
 def written(entries: List[Any]) -> bytes:
     table = bytearray()
     for start, end, target, depth, lasti in entries:
-        entry = bytes([start // 2, (end - start) // 2, target // 2, depth << 1 | lasti])
-        assert max(entry) < 64
-        table += bytes([entry[0] | 128]) + entry[1:]
+        entry = [number(value) for value in (start // 2, (end - start) // 2, target // 2, depth << 1 | lasti)]
+        table += bytes([entry[0][0] | 128]) + entry[0][1:] + b"".join(entry[1:])
     return bytes(table)
+
+
+def number(value: int) -> bytes:
+    """Return a number as exception tables have it: six bits in a byte, a mark if others follow."""
+    assert value < 64 * 64
+    return bytes([value]) if value < 64 else bytes([value >> 6 | 64, value & 63])
 
 
 def test_handlers_that_lead_to_each_other_get_an_answer() -> None:

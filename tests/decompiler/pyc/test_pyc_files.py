@@ -39,7 +39,7 @@ SOURCE = textwrap.dedent(
 )
 FIELDS = sorted(
     name for name in dir(types.CodeType)
-    if name.startswith("co_") and name not in ("co_lnotab", "co_lines", "co_positions", "co_consts")
+    if name.startswith("co_") and name not in ("co_lnotab", "co_lines", "co_positions", "co_branches", "co_consts")
 )  # fmt: skip
 
 
@@ -116,7 +116,8 @@ def test_a_file_of_an_older_python_is_a_record_of_that_version(minor):
 
 @pytest.mark.parametrize(
     "number, name",
-    [(62211, "Python 2.7"), (3413, "Python 3.8"), (3627, "Python 3.14"), (3655, "a development version of Python 3.15"),
+    [(62211, "Python 2.7"), (3413, "Python 3.8"),
+     (3627, "Python 3.14") if RUNNING != (3, 14) else (3571, "Python 3.13"), (3655, "a development version of Python 3.15"),
      (3451, "a development version of Python 3.11"), (2000, "no name for")],
 )  # fmt: skip
 def test_a_file_of_another_version_names_that_version(number, name):
@@ -224,7 +225,7 @@ def test_an_opcode_of_the_interpreters_own_is_refused(opcode):
 def test_an_instruction_whose_caches_are_cut_off_is_refused():
     """`co_code` clears caches, and those that are not there lie past the end of its memory."""
     code = compile("x = y[1]", "source.py", "exec")
-    data = with_code(pyc(code), code.co_code, code.co_code[:-2] + bytes([opmap["BINARY_SUBSCR"], 0]))
+    data = with_code(pyc(code), code.co_code, code.co_code[:-2] + bytes([opmap["LOAD_GLOBAL"], 0]))
     assert "last instruction is cut off" in what_is_wrong(data)
 
 
@@ -237,7 +238,7 @@ def test_a_location_table_that_ends_inside_an_entry_is_refused():
 def test_counts_of_parameters_that_no_variables_have_are_refused():
     code = compile("x = 1", "source.py", "exec")
     data = pyc(code)
-    start = data.index(b"\xe3") + 1
+    start = len(HEADER) + 1
     assert "parameters, and 0 local variables" in what_is_wrong(data[:start] + struct.pack("<i", 3) + data[start + 4 :])
     assert "out of range" in what_is_wrong(data[:start] + struct.pack("<i", -3) + data[start + 4 :])
 
@@ -246,5 +247,5 @@ def test_a_stack_that_no_instructions_can_fill_is_refused():
     """An instruction that unpacks fills the stack, and with it the memory of everything that follows the code."""
     code = compile("x = 1", "source.py", "exec")
     data = pyc(code)
-    start = data.index(b"\xe3") + 1 + 3 * 4
+    start = len(HEADER) + 1 + 3 * 4
     assert "a stack of 1000000 entries" in what_is_wrong(data[:start] + struct.pack("<i", 1_000_000) + data[start + 4 :])

@@ -53,10 +53,9 @@ def test_an_import_hands_over_the_empty_tuple_that_dynamo_hands_over() -> None:
     ours = function_code("def f():\n import os\n return os")
     consts = (*ours.co_consts, ())
     data = bytearray(ours.co_code)
-    # LOAD_CONST level, LOAD_CONST fromlist, IMPORT_NAME: the second load is of None in what Python compiles.
-    loads = [one for one in dis.get_instructions(ours) if one.opname == "LOAD_CONST"]
-    assert loads[1].argval is None
-    data[loads[1].offset + 1] = len(consts) - 1
+    # The level, LOAD_CONST fromlist, IMPORT_NAME: that load is of None in what Python compiles.
+    names = next(one for one in dis.get_instructions(ours) if one.opname == "LOAD_CONST" and one.argval is None)
+    data[names.offset + 1] = len(consts) - 1
     original = ours.replace(co_code=bytes(data), co_consts=consts)
     seen = []
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dis
 import math
 from types import CellType, CodeType, FunctionType
-from typing import Sequence
+from typing import Sequence, Tuple
 
 import pytest
 from decompile_tools import function_code
 
 from depyf.decompiler import DecompilationError, decompile
-from depyf.decompiler.bytecode.python_facts import RUNNING
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
 from depyf.decompiler.decode import decode
+from depyf.decompiler.decode.instructions import opcode_widths
 from depyf.decompiler.pipeline import decompile_frame
 from depyf.torch_hooks.internals.generated_code import DYNAMO
 
@@ -22,8 +23,24 @@ def patched(source: str, opname: str, *instead: str) -> CodeType:
     code = function_code(source)
     (offset,) = [i.offset for i in dis.get_instructions(code) if i.opname == opname]
     raw = bytearray(code.co_code)
-    for index, name in enumerate(instead):
-        raw[offset + 2 * index : offset + 2 * index + 2] = bytes([dis.opmap[name], 0])
+    overwrite(raw, offset, [(name, 0) for name in instead])
+    return code.replace(co_code=bytes(raw))
+
+
+def overwrite(raw: bytearray, offset: int, instead: Sequence[Tuple[str, int]]) -> None:
+    """Overwrite one instruction by others, and what is left of its caches by NOPs."""
+    width = opcode_widths(RUNNING_VERSION)[raw[offset]]
+    for index in range(width // 2):
+        name, arg = instead[index] if index < len(instead) else ("NOP", 0)
+        raw[offset + 2 * index : offset + 2 * index + 2] = bytes([dis.opmap[name], arg])
+
+
+def owning(code: CodeType) -> CodeType:
+    """Return the code with loads that own what they push: what it leaves on the stack must not be borrowed."""
+    raw = bytearray(code.co_code)
+    for i in dis.get_instructions(code):
+        if i.opname == "LOAD_FAST_BORROW":
+            raw[i.offset] = dis.opmap["LOAD_FAST"]
     return code.replace(co_code=bytes(raw))
 
 
@@ -86,7 +103,7 @@ def test_an_in_place_operation_on_a_stack_value_works_on_a_temporary() -> None:
     raw = bytearray(code.co_code)
     operation = next(i.offset for i in dis.get_instructions(code) if i.opname == "BINARY_OP")
     for i in dis.get_instructions(code):  # drop the store and the load after it: the result stays on the stack
-        if i.offset > operation and i.opname in ("STORE_FAST", "LOAD_FAST", "STORE_FAST_LOAD_FAST"):
+        if i.offset > operation and i.opname in ("STORE_FAST", "LOAD_FAST", "LOAD_FAST_BORROW", "STORE_FAST_LOAD_FAST"):
             raw[i.offset : i.offset + 2] = bytes([dis.opmap["NOP"], 0])
     code = code.replace(co_code=bytes(raw))
     result = decompile_frame(code)
@@ -105,7 +122,7 @@ def test_a_parameter_with_an_unspellable_name_still_receives_its_argument() -> N
 
 
 def test_a_loop_over_a_given_iterator_is_proved_assuming_that_it_is_an_iterator() -> None:
-    code = patched("def f(it, use):\n    for x in it:\n        use(x)", "GET_ITER", "NOP")
+    code = owning(patched("def f(it, use):\n    for x in it:\n        use(x)", "GET_ITER", "NOP"))
     result = decompile_frame(code)
     assert result.proved, result.verdict
     assert "for x in it:" in result.source
@@ -139,7 +156,7 @@ def with_an_unspellable_function(source: str, name: str) -> CodeType:
     (inner,) = [const for const in code.co_consts if isinstance(const, CodeType) and const.co_name == name]
     raw = bytearray(inner.co_code)
     operation = next(i.offset for i in dis.get_instructions(inner) if i.opname == "BINARY_OP")
-    raw[operation : operation + 4] = bytes([dis.opmap["DICT_UPDATE"], 1, dis.opmap["NOP"], 0])
+    overwrite(raw, operation, [("DICT_UPDATE", 1)])
     changed = inner.replace(co_code=bytes(raw))
     return code.replace(co_consts=tuple([changed if const is inner else const for const in code.co_consts]))
 
@@ -333,7 +350,7 @@ def test_many_pairs_whose_keys_run_code_keep_their_order() -> None:
     for i in dis.get_instructions(code):
         if i.opname in ("POP_TOP", "UNARY_NEGATIVE"):
             raw[i.offset : i.offset + 2] = bytes([dis.opmap["NOP"], 0])
-    last = max(i.offset for i in dis.get_instructions(code) if i.opname == "LOAD_FAST")
+    last = max(i.offset for i in dis.get_instructions(code) if i.opname in ("LOAD_FAST", "LOAD_FAST_BORROW"))
     raw[last : last + 2] = bytes([dis.opmap["BUILD_MAP"], 21])
     code = code.replace(co_code=bytes(raw), co_stacksize=60)
     result = decompile_frame(code)
