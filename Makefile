@@ -60,7 +60,7 @@ pair:  ## the tests that use torch, on another pair:  make pair PYTHON=3.12 TORC
 	$(shell command -v python3 || command -v python) tools/pair.py --python $(PYTHON) --torch $(TORCH) --venvs $(VENVS) --jobs $(JOBS)
 
 clean:  ## remove the environments and what the demo wrote
-	rm -rf $(DEMO) $(TEST) .venv-pairs .venv-python3.* depyf_output
+	rm -rf $(DEMO) $(TEST) .venv-pairs .venv-python3.* .venv-sid depyf_output
 
 $(DEMO)/ready: Makefile pyproject.toml
 	$(PYTHON) -m venv $(DEMO)

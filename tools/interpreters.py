@@ -1,4 +1,4 @@
-"""Find a CPython by its version: among pyenv's interpreters, then on the PATH."""
+"""Find a CPython by its version: among pyenv's interpreters, those of tools/newest_pythons.py, then on the PATH."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import subprocess
 from pathlib import Path
 from typing import List, Optional
 
+ROOT = Path(__file__).resolve().parent.parent
+SID = Path(os.environ.get("DEPYF_SID") or ROOT / ".venv-sid")  # the folder that tools/newest_pythons.py makes
+OUTSIDE = "usr/outside/bin"  # in it, the interpreters that run outside of it
 VERSION = "import platform; print(platform.python_implementation(), platform.python_version())"
 
 
@@ -23,6 +26,8 @@ def find(wanted: str) -> Optional[str]:
     root = os.environ.get("PYENV_ROOT") or str(Path.home() / ".pyenv")
     installed = [path for path in glob.glob(f"{root}/versions/*/bin/python") if _is_version(_name(path), wanted)]
     candidates = sorted(installed, key=_numbers, reverse=True)
+    series = ".".join(wanted.split(".")[:2])
+    candidates.append(str(SID / OUTSIDE / f"python{series}"))
     on_path = shutil.which(f"python{wanted}")
     if on_path is not None:
         candidates.append(on_path)
@@ -30,8 +35,12 @@ def find(wanted: str) -> Optional[str]:
 
 
 def version_of(interpreter: str) -> str:
-    """Return the full version of a CPython; empty if it does not run (a shim of pyenv's) or is no CPython."""
-    done = subprocess.run([interpreter, "-c", VERSION], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    """Return the full version of a CPython; empty if it is missing, does not run (a shim of pyenv's) or is another."""
+    command = [interpreter, "-c", VERSION]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    except OSError:
+        return ""
     implementation, _, version = done.stdout.strip().partition(" ")
     return version if done.returncode == 0 and implementation == "CPython" else ""
 

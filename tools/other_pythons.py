@@ -2,8 +2,9 @@
 
     python tools/other_pythons.py [--jobs N] [--venvs FOLDER] [--coverage] [-- arguments for pytest]
 
-`make test` ends with this.  Interpreters are found among pyenv's and on the PATH; each gets an environment without
-torch (`.venv-python3.12`), which is kept and used again.  Versions that are not found are named in the last line.
+`make test` ends with this.  Interpreters are found among pyenv's, in the folder of tools/newest_pythons.py and on the
+PATH; each gets an environment without torch (`.venv-python3.12`), which is kept and used again.  Versions that are not
+found are named in the last line.
 The exit status is 0 only if the tests passed on every interpreter that was found.
 """
 
@@ -38,8 +39,9 @@ def make_environment(interpreter: str, folder: Path) -> str:
     ready = folder / "ready"
     wanted = f"{interpreters.version_of(interpreter)}\n{REQUIREMENTS.read_text()}"
     if not ready.exists() or ready.read_text() != wanted:
-        subprocess.run([interpreter, "-m", "venv", "--clear", str(folder)], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)], check=True)
+        subprocess.run([interpreter, "-m", "venv", "--clear", "--without-pip", str(folder)], check=True)
+        install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "-r", str(REQUIREMENTS)]
+        subprocess.run(install, check=True)
         ready.write_text(wanted)
     return python
 
