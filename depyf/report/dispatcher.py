@@ -17,7 +17,7 @@ def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signatur
     if len(frames) > 1:
         body.append("    # Dynamo tries the version it used last first; that matters only where two fit.")
     for frame in frames:
-        body += python_source.bracketed("    if " + guard_name(frame), ", ".join(signature.names), ":")
+        body += python_source.bracketed("    if " + guard_name(frame, function), ", ".join(signature.names), ":")
         body += python_source.bracketed("        return " + code_name(frame), signature.call, "")
     if function.earlier_versions:
         body.append(f"    # {not_shown(function)}; a call may find such a version, too.")
@@ -69,11 +69,9 @@ def code_name(frame: FrameRecord) -> str:
     return python_source.identifier(stem)
 
 
-def guard_name(frame: FrameRecord) -> str:
-    """Name the function of its guards."""
-    name = code_name(frame)
-    prefix = "__transformed_code_"
-    return "__guard_" + (name[len(prefix) :] if name.startswith(prefix) else name.lstrip("_"))
+def guard_name(frame: FrameRecord, function: FunctionRecord) -> str:
+    """Name the function of the guards of a version: the number is that of its transformed code."""
+    return f"__guard_{frame.index}_for_{python_source.identifier(function.display_name)}"
 
 
 def shown_name(function: FunctionRecord) -> str:

@@ -275,7 +275,7 @@ def _guards(session: SessionRecord, keys: Sequence[str], paths: ShortPaths) -> l
         if len(frames) > 1:
             title += "\nFirst those that not all versions have, then those that all of them share."
         lines += ["", "", *python_source.heading(title, "="), ""]
-        versions = [(frame, guard_name(frame)) for frame in frames]
+        versions = [(frame, guard_name(frame, function)) for frame in frames]
         functions = guard_functions(versions, python_source.identifier(name), signature_of(function, frames), paths)
         lines += map(python_source.Checked, functions)
     return lines

@@ -179,7 +179,7 @@ def test_a_function_with_every_kind_of_parameter_is_called_the_way_it_is_declare
     )
     text = render(SessionRecord(functions=(function,), frames=(ENTRY_FRAME,)), "toy_example_0")
     assert "def f(a, /, b=..., *rest, c, d=..., **more):" in text
-    assert "if __guard_0_for_toy_example(a, b, c, d, rest, more):" in text
+    assert "if __guard_0_for_f(a, b, c, d, rest, more):" in text
     assert "return __transformed_code_0_for_toy_example(a, b, *rest, c=c, d=d, **more)" in text
 
 
