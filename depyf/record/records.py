@@ -301,6 +301,7 @@ class FrameRecord:
     from_cache: bool = False  # compiled before the session, and read from Dynamo's cache
     linked_to: str = ""  # of such a version: the file that an earlier session linked its code to
     line_links: Tuple[LineLink, ...] = ()  # the user's lines that lines of the file stem from
+    called_from: Optional[Location] = None  # of a recompile: the line of the program that made the call
 
 
 @dataclass(frozen=True)

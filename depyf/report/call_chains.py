@@ -34,7 +34,7 @@ def calls_to(record: SessionRecord, stack: Sequence[Location], place: Location |
     names = {(function.file, function.name) for function in record.functions}
     first = next((number for number, call in enumerate(calls) if (call.file, call.function) in names), len(calls))
     chain = [call for call in calls[first:] if _NOWHERE.search(call.file) is None]
-    chain = [call for call, after in zip(chain, [*chain[1:], None]) if after is None or not _is_same_line(call, after)]
+    chain = [call for call, after in zip(chain, [*chain[1:], place]) if after is None or not _is_same_line(call, after)]
     is_own = place is not None and not has_library_path(place.file)
     if not is_own and all(has_library_path(call.file) for call in chain):
         above = [call for call in calls[:first] if _NOWHERE.search(call.file) is None]

@@ -202,6 +202,8 @@ def _reasons(same: Sequence[FrameRecord]) -> List[str]:
     for number, failed in enumerate(last.failed_guards[:_MOST_REASONS]):
         start = f"{last.compile_id} because" if not number else " " * len(last.compile_id) + " and"
         lines.append(f"{_INDENT}{start} {failed}{_asked(failed)}")
+    if last.called_from is not None:
+        lines.append(f"{_INDENT}in the call at {place_of(last.called_from)}")
     if len(same) > 1:
         others = ", ".join(frame.compile_id for frame in same[:-1][-_MOST_REASONS:])
         lines.append(f"{_INDENT}likewise {'...' if len(same) > _MOST_REASONS + 1 else ''}{others}")

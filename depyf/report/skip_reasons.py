@@ -36,7 +36,8 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
         elif asked:
             lines.append(f"            asked for by {asked}")
         lines += _wrapped(failed.likewise, "            ") if failed.others else []
-    return lines
+    called = asked_by(frame.called_from, function.file)
+    return [*lines, f"          in the call at {called}"] if called else lines
 
 
 def break_lines(graph_break: GraphBreak, function: FunctionRecord, shown_at: str = "") -> list[str]:

@@ -508,7 +508,7 @@ def main(compile):
     c = compile(f)
     c(torch.ones(3))
     with torch.no_grad():
-        c(torch.ones(3))
+        c(torch.ones(3))  # planted
 """,
         ("0/0 needs torch.is_grad_enabled() is True, now False",),
         ("is what it was", "changed)"),
@@ -1299,5 +1299,122 @@ def main(compile):
 """,
         (),
         ('Unexpected recompilation',),
+    ),
+    "ordered_dict": Planted(
+        """\
+from collections import OrderedDict
+import torch
+
+def f(batch):
+    return batch["x"] + len(batch)  # planted
+
+def main(compile):
+    c = compile(f)
+    c(OrderedDict(x=torch.ones(3)))
+    c(OrderedDict(x=torch.ones(3), mask=torch.ones(3)))  # planted
+""",
+        ("0/0 needs len(batch) == 1, now 2, with 'mask'",),
+    ),
+    "partial": Planted(
+        """\
+import functools
+import torch
+
+def scale(x, k):
+    return x * k
+
+def f(x, fn):
+    return fn(x)  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3), functools.partial(scale, k=2))
+    c(torch.ones(3), functools.partial(scale, k=3))  # planted
+""",
+        ("0/0 needs fn.keywords['k'] == 2, now 3",),
+    ),
+    "slice": Planted(
+        """\
+import torch
+
+def f(x, s):
+    return x[s] + 1  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(9), slice(0, 2))
+    c(torch.ones(9), slice(0, 3))  # planted
+""",
+        ('0/0 needs s.stop == 2, now 3',),
+    ),
+    "closure_of_a_lambda": Planted(
+        """\
+import torch
+
+def f(x, fn):
+    return fn(x)  # planted
+
+def adding(k):
+    return lambda x: x + k  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3), adding(1))
+    c(torch.ones(3), adding(2))
+""",
+        ('0/0 needs fn.__closure__[0].cell_contents == 1, now 2',),
+    ),
+    "frozen_parameter": Planted(
+        """\
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+    def forward(self, x):
+        return self.layer(x)  # planted
+
+def main(compile):
+    model = Model()
+    c = compile(model)
+    c(torch.ones(2, 3))
+    model.layer.weight.requires_grad_(False)
+    c(torch.ones(2, 3))  # planted
+""",
+        ('0/0 needs self.layer.weight.requires_grad is True, now False',),
+    ),
+    "recursion": Planted(
+        """\
+import torch
+
+def walk(x, n):
+    if n == 0:
+        print("leaf")  # planted
+        return x
+    return walk(x + 1, n - 1)  # planted
+
+def main(compile):
+    compile(walk)(torch.ones(3), 4)
+""",
+        ('builtin operator `print`',),
+    ),
+    "super_forward": Planted(
+        """\
+import torch
+
+class Base(torch.nn.Module):
+    def forward(self, x):
+        print("base")  # planted
+        return x + 1
+
+class Child(Base):
+    def forward(self, x):
+        return super().forward(x * 2) + 1  # planted
+
+def main(compile):
+    compile(Child())(torch.ones(3))
+""",
+        ('builtin operator `print`',),
     ),
 }

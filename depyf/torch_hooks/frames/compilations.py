@@ -44,6 +44,7 @@ class Compilation:
     waiting: List[Tuple[int, GraphEvent]] = field(default_factory=list)  # (attempt, event): the graph has no name yet
     breaks: List[GraphBreak] = field(default_factory=list)
     recompile_reasons: List[str] = field(default_factory=list)
+    called_from: Location | None = None  # the program's line whose call compiled it again
     failures: Tuple[Failure, ...] = ()  # guards of earlier versions that failed
     values: CompiledValues = field(default_factory=CompiledValues)  # what the variables of the frame held
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame

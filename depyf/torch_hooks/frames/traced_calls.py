@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterator, List, Tuple
 
 from depyf.record.records import Location
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.internals.code_owners import is_in_torch
+from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_program
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
 
 MOST_CALLS = 20  # innermost ones
@@ -52,6 +52,20 @@ def calls_now(compiled: str = "", user_call: Callable[[Location], Location | Non
     above = [call for call in map(user_call, _above(frame)) if call is not None]
     calls = [call for call in [*reversed(above), *traced] if not is_in_torch(call.file)]
     return tuple(map(_with_code, _without_resumed(calls)[-MOST_CALLS:]))
+
+
+def program_call(user_call: Callable[[Location], Location | None] = _same) -> Location | None:
+    """Return the line of the program that called what Dynamo is about to compile; None where libraries alone did."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not _is_of_dynamo(frame):
+        frame = frame.f_back
+    while frame is not None and not _is_of_program(frame):
+        frame = frame.f_back
+    for above in _above(frame):
+        call = user_call(above)
+        if call is not None and not is_outside_program(call.file):
+            return _with_code(call)
+    return None
 
 
 def _is_of_dynamo(frame: FrameType) -> bool:

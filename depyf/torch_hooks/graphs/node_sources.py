@@ -8,6 +8,7 @@ that log.
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
@@ -60,18 +61,15 @@ def sources_of(graph_module: Any) -> Tuple[NodeSource, ...]:
 
 
 def first_uses(graph_module: Any) -> Dict[str, str]:
-    """Return the stack of the first node that uses an input, as torch prints it, by torch's name for the input.
-
-    Parameters of modules are left out: there may be thousands, and the line that uses one is no news.
-    """
+    """Return the stack of the first node that uses an input, as torch prints it, by torch's name for the input."""
     found: Dict[str, str] = {}
     for node in graph_module.graph.nodes:
         if node.op != "placeholder":
             continue
         name = getattr(getattr(node.meta.get("grapharg"), "source", None), "name", None)
         name = name() if callable(name) else name
-        stacks = [user.meta.get("stack_trace") for user in node.users]
-        if isinstance(name, str) and "_parameters" not in name and stacks and isinstance(stacks[0], str):
+        stacks = [user.meta.get("stack_trace") for user in itertools.islice(node.users, 1)]
+        if isinstance(name, str) and stacks and isinstance(stacks[0], str):
             found[name] = stacks[0]
     return found
 

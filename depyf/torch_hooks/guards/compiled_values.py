@@ -7,6 +7,7 @@ its name.  These few facts are noted when Dynamo starts on a frame.
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType
@@ -27,14 +28,14 @@ class CompiledValues:
     objects: Dict[str, str] = field(default_factory=dict)  # of functions and members of enums: described
     metadata: Dict[str, Dict[str, str]] = field(default_factory=dict)  # plain attributes of tensor subclasses
     modes: Tuple[str, ...] = ()  # the torch function modes that were active
-    uses: Dict[str, str] = field(default_factory=dict)  # the stack, as torch prints it, of what uses a value first
+    uses: Dict[str, str] = field(default_factory=dict)  # torch's name for an input -> the stack of what uses it first
 
 
 def values_in(variables: Variables) -> CompiledValues:
     """Return the facts about the variables of a frame."""
     found = CompiledValues(modes=active_modes())
     for name, value in list(variables.local.items())[:_MOST_VARIABLES]:
-        if type(value) is dict:
+        if type(value) in (dict, OrderedDict):
             keys = keys_of(value)
             if keys is not None:
                 found.keys[name] = keys

@@ -136,10 +136,10 @@ def _with_line(failure: Failure, guard: GuardRecord | None) -> Failure:
 
 def _with_calls(failure: Failure, values: CompiledValues) -> Failure:
     """Add the calls that led to the line where torch names none: those to the first use of the value."""
-    stack = values.uses.get(failure.mismatch.subject, "")
-    if failure.calls or failure.origin.location is None or not stack:
-        return failure
     place = failure.origin.location
+    if failure.calls or place is None or not failure.mismatch.subject:
+        return failure
+    stack = next((stack for name, stack in values.uses.items() if readable(name) == failure.mismatch.subject), "")
     calls = read_stack(stack)
     return replace(failure, calls=tuple(call for call in calls if (call.file, call.line) != (place.file, place.line)))
 

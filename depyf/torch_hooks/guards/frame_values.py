@@ -8,13 +8,14 @@ their own type, and the properties of a plain tensor.  Anything else is Unreadab
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import sys
 from collections import OrderedDict, deque
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Callable, ContextManager, Dict, Mapping, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
@@ -76,7 +77,7 @@ class Variables:
 
 def keys_of(value: Any) -> Tuple[str, ...] | None:
     """Return the keys of a plain dictionary as they are written; None where there are many, or others than texts."""
-    if type(value) is not dict or len(value) > _MOST_KEYS:
+    if type(value) not in (dict, OrderedDict) or len(value) > _MOST_KEYS:
         return None
     return tuple(map(repr, value)) if all(type(key) in (str, int) for key in value) else None
 
@@ -121,8 +122,8 @@ class _Reader:
         owner = self.value(node.value)
         if _is_plain_tensor(owner) and _OF_TENSOR.get(node.attr) is False:
             return getattr(owner, node.attr)
-        if type(owner) is FunctionType and node.attr == "__code__":
-            return owner.__code__
+        if node.attr in _SAFE_ATTRIBUTES.get(type(owner), ()):
+            return _of_cell(owner) if type(owner) is CellType else getattr(owner, node.attr)
         return _attribute(owner, node.attr)
 
     def _Subscript(self, node: ast.Subscript) -> Any:
@@ -131,7 +132,7 @@ class _Reader:
             if isinstance(key, str) and key in names:
                 return names[key]
         owner, index = self.value(node.value), self.value(node.slice)
-        if not (type(owner) in (list, tuple, dict) or _is_shape(owner)) or type(index) not in _PLAIN:
+        if not (type(owner) in (list, tuple, dict, OrderedDict) or _is_shape(owner)) or type(index) not in _PLAIN:
             raise Unreadable(ast.dump(node))
         try:
             return owner[index]
@@ -146,7 +147,7 @@ class _Reader:
             argument = self.value(node.args[0])
             if node.func.id == "type":
                 return type(argument)
-            if node.func.id == "len" and (type(argument) in _CONTAINERS or type(argument) is str):
+            if node.func.id == "len" and type(argument) in (*_CONTAINERS, OrderedDict, deque, str):
                 return len(argument)
             if node.func.id == "list" and type(argument) in _CONTAINERS:
                 return list(argument)
@@ -161,6 +162,23 @@ class _Reader:
                 if _is_plain_tensor(owner) and all(type(argument) is int for argument in arguments):
                     return getattr(owner, node.func.attr)(*arguments)
         raise Unreadable(ast.dump(node))
+
+
+# Attributes of built-in types that are stored, not computed by code of the user's.
+_SAFE_ATTRIBUTES: Dict[type, Tuple[str, ...]] = {
+    FunctionType: ("__code__", "__closure__", "__defaults__", "__kwdefaults__"),
+    CellType: ("cell_contents",),
+    functools.partial: ("func", "args", "keywords"),
+    slice: ("start", "stop", "step"),
+    MethodType: ("__func__", "__self__"),
+}
+
+
+def _of_cell(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is empty
+        raise Unreadable("cell_contents") from None
 
 
 def _attribute(owner: Any, name: str) -> Any:

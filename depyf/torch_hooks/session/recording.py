@@ -35,7 +35,7 @@ from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.frames.program_calls import ProgramCall, call_in_progress
 from depyf.torch_hooks.frames.recorded_versions import RECORDED, Reasons
 from depyf.torch_hooks.frames.skips import Skips
-from depyf.torch_hooks.frames.traced_calls import calls_now
+from depyf.torch_hooks.frames.traced_calls import calls_now, program_call
 from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.frames.user_files import UserFiles
 from depyf.torch_hooks.graphs import linking
@@ -53,7 +53,6 @@ from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
 from depyf.torch_hooks.guards.frame_values import variables_now
 from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
-from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import import_folders
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, RESUME_FUNCTION
@@ -206,7 +205,7 @@ class Recording:
         """Record the user's lines that the nodes of a graph stem from, which Dynamo has just captured."""
         compilation = self.compilations.of(self._current_compile_id(), captured=True)
         compilation.sources = sources_of(graph_module)
-        compilation.values.uses.update({readable(name): stack for name, stack in first_uses(graph_module).items()})
+        compilation.values.uses.update(first_uses(graph_module))
         self.user_files.add(place.file for source in compilation.sources for place in source.calls)
 
     def _add_trace_stage(self, compilation: Compilation, event: TraceEvent) -> None:
@@ -334,6 +333,8 @@ class Recording:
     def _add_recompile_reasons(self, compilation: Compilation, event: TraceEvent) -> None:
         reasons = read_reasons(event.payload)
         compilation.recompile_reasons.extend(in_words(reasons))
+        with self.problems.shield("finding the call that compiled a frame again"):
+            compilation.called_from = program_call(self.frames.user_call)
         with self.problems.shield("reading which guards failed"):
             compilation.failures += failures(reasons, variables_now())
 
@@ -373,7 +374,7 @@ class Recording:
             failed = failed_guards(compilation.failures, self.frames.guards_of, self._values_of)
         reasons = Reasons(tuple(compilation.breaks), tuple(compilation.recompile_reasons), failed)
         RECORDED.explain(self._running_codes[compilation.frame], reasons)
-        self.frames.update(compilation.frame, **reasons._asdict(), **known)
+        self.frames.update(compilation.frame, called_from=compilation.called_from, **reasons._asdict(), **known)
         self.link(compilation)
         self._not_in_journal = compilation  # it will soon be over
 
