@@ -1,6 +1,7 @@
 """The summary that ends a session: what was compiled, then each graph break, recompile and failure once.
 
     depyf: 5 frames (5 proved), 3 graphs, 1 graph break in dump
+      called: Model.forward (model.py:8)
       graph break at model.py:4: print(what)
           Failed to trace builtin operator ...
           reached from model.py:9: x = note(x + 1, "a")
@@ -19,18 +20,21 @@ first few of each kind, `summary.txt` all of them.  Nothing here reads words of 
 from __future__ import annotations
 
 import os
+import re
 from typing import Callable, Dict, List, Mapping, Sequence, Tuple
 
 from depyf.record.records import SKIP_KINDS, FailedGuard, FrameRecord, FunctionRecord, GraphBreak, SessionRecord
 from depyf.record.vocabulary import FAILED, INTERRUPTED, PROVED_GRADES, RECOMPILE_LIMIT, SUPPRESSED_ERROR
 from depyf.report.call_chains import calls_to, has_library_path, place_of, reached_lines, ways_to
 from depyf.report.skip_reasons import worst_skip, worth_a_line
-from depyf.report.story_order import root_of, stories_by_worth
+from depyf.report.story_order import called_functions, root_of, stories_by_worth
 
 _MOST_BLOCKS = 5  # of each kind, on a terminal
 _MOST_KEPT = 3
+_MOST_CALLED = 3
 _MOST_REASONS = 3  # of one recompile
 _INDENT = "    "
+_RESUMED_AT = re.compile(r"_at_(\d+)$")  # in the name that Dynamo gives a resume function
 
 Block = List[str]
 
@@ -51,6 +55,7 @@ def render(
     process of the program compiled anything.
     """
     lines = [f"depyf: {numbers(record)}{f' in {folder}' if folder else ''}", *_end(record)]
+    lines += [f"  {line}" for line in called(record)]
     for blocks in blocks_of(record):
         lines += [f"  {line}" for line in shown(blocks, whole)]
     lines += _left_to_python(record, kept.get("manifest.json", "manifest.json"))
@@ -65,6 +70,16 @@ def render(
     if first is not None:
         lines.append(f"  open first: {first}")
     return "\n".join([*lines, *_kept(kept), *_problems(record)])
+
+
+def called(record: SessionRecord) -> List[str]:
+    """Return a line on what the program called, where that is known."""
+    functions = called_functions(record)
+    if not functions:
+        return []
+    shown_ones = [f"{one.display_name} ({one.shown_place})" for one in functions[:_MOST_CALLED]]
+    rest = f" and {len(functions) - _MOST_CALLED} more" if len(functions) > _MOST_CALLED else ""
+    return [f"called: {', '.join(shown_ones)}{rest}"]
 
 
 def blocks_of(record: SessionRecord) -> List[List[Block]]:
@@ -229,7 +244,8 @@ def title_of(record: SessionRecord, function: FunctionRecord) -> str:
     root = root_of(record, function.key)
     if root is None or root is function:
         return function.display_name
-    return f"the rest of {root.display_name} after a graph break"
+    found = _RESUMED_AT.search(function.name)
+    return f"the rest of {root.display_name} after {f'line {found[1]}' if found else 'a graph break'}"
 
 
 # ---------------------------------------------------------------- what was not compiled

@@ -70,6 +70,7 @@ def _entry(
     )
     ended = "" if first.record.complete else " (killed, or still running)"
     lines = [f"  in {_names([one.folder for one in same])}{also}: {closing_summary.numbers(first.record)}{ended}"]
+    lines += [f"    {line}" for line in closing_summary.called(first.record)]
     for blocks in closing_summary.blocks_of(first.record):
         new = [block for block in blocks if tuple(block) not in seen]
         seen.update(map(tuple, new))

@@ -36,7 +36,7 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
         elif asked:
             lines.append(f"            asked for by {asked}")
         lines += _wrapped(failed.likewise, "            ") if failed.others else []
-    called = asked_by(frame.called_from, function.file)
+    called = asked_by(frame.called_from)
     return [*lines, f"          in the call at {called}"] if called else lines
 
 

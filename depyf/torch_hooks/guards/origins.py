@@ -9,6 +9,7 @@ torch itself: it never takes a size of 0 or 1 for one that varies, and adds a no
 from __future__ import annotations
 
 import functools
+import linecache
 import os
 import re
 import sys
@@ -107,8 +108,8 @@ def _full_name(shortened: str, file: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _loaded_file(shortened: str) -> str:
-    """Return the one file of a loaded module that a name of torch's can mean, else that name."""
-    found = set()
+    """Return the one file of a module, or cell of a notebook, that a name of torch's can mean, else that name."""
+    found = {name for name in list(linecache.cache) if _may_mean(shortened, name)}  # where cells have their text
     for module in list(sys.modules.values()):
         # Not by `getattr`: a lazy module would be loaded by it.
         file = vars(module).get("__file__") if isinstance(module, ModuleType) else None

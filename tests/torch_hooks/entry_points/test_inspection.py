@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import linecache
 import os
 
 import pytest
@@ -184,6 +185,21 @@ def test_a_later_context_shows_what_was_compiled_before_it(tmp_path, capsys):
     with tools.breakpoints((forward, last)) as debugger:
         tools.run_toy(compiled, grad=True)
     assert debugger.hits, "graphs compiled earlier are linked"
+
+
+def test_the_path_of_a_notebook_cell_is_whole_when_another_cell_calls_it(monkeypatch):
+    names = {"__name__": "__main__", "torch": torch}
+    texts = {
+        "/tmp/ipykernel_4711/111.py": "K = 3\ndef helper(x):\n    return x * K\n",
+        "/tmp/ipykernel_4711/222.py": "def caller(x):\n    return helper(x) + 1\n",
+    }
+    for name, text in texts.items():
+        monkeypatch.setitem(linecache.cache, name, (len(text), None, text.splitlines(True), name))
+        exec(compile(text, name, "exec"), names)
+    torch._dynamo.reset()
+    compiled = torch.compile(names["caller"], backend="eager")
+    compiled(torch.ones(2))
+    assert "# /tmp/ipykernel_4711/111.py:3: return x * K" in str(depyf.inspect(compiled))
 
 
 def test_why_a_graph_broke_and_was_compiled_again_is_known_after_a_context_recorded_it(tmp_path):
