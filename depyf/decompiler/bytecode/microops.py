@@ -239,13 +239,25 @@ _READ: Dict[str, int] = {
 }  # fmt: skip
 
 
+_READ_BY_ARGUMENT = frozenset(
+    {"COPY", "SWAP", "LIST_APPEND", "SET_ADD", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE", "MAP_ADD"}
+)
+_NEEDED: Dict[str, int] = {
+    **{kind: popped for kind, (popped, _) in FIXED_EFFECTS.items() if kind not in _READ_BY_ARGUMENT},
+    **_READ,
+}
+
+
 def depth_needed(op: Op) -> int:
     """Return how many stack entries `op` pops or reads."""
     kind = op.kind
+    known = _NEEDED.get(kind)
+    if known is not None:
+        return known
     if kind in ("COPY", "SWAP"):
         return int(op.arg)
     if kind in ("LIST_APPEND", "SET_ADD", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE"):
         return int(op.arg) + 1
     if kind == "MAP_ADD":
         return int(op.arg) + 2
-    return _READ.get(kind) or stack_effect(op)[0]
+    return stack_effect(op)[0]

@@ -65,18 +65,17 @@ def drop_clears_of_unbound(program: Program) -> Program:
 
 def drop_final_deletes(program: Program, invented: Collection[str]) -> Program:
     """Return the program without deletes of invented locals right before the return: the frame ends anyway."""
-    ops = program.ops
     gone = set()
-    for index, op in enumerate(ops):
-        if op.kind != "DELETE_LOCAL" or op.arg not in invented:
-            continue
-        following = index + 1
-        while following < len(ops) and (
-            (ops[following].kind in _SILENT and ops[following].target < 0) or ops[following].kind == "DELETE_LOCAL"
-        ):
-            following += 1
-        if following < len(ops) and ops[following].kind == "RETURN":
-            gone.add(index)
+    is_before_return = False
+    for index in range(len(program.ops) - 1, -1, -1):
+        op = program.ops[index]
+        if op.kind == "RETURN":
+            is_before_return = True
+        elif op.kind == "DELETE_LOCAL":
+            if is_before_return and op.arg in invented:
+                gone.add(index)
+        elif op.kind not in _SILENT or op.target >= 0:
+            is_before_return = False
     return without(program, gone) if gone else program
 
 

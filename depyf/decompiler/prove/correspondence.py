@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Callable, Dict, Iterable, List, Set, Tuple
 
 from depyf.decompiler.prove.machine_state import PACK, Pair, Side
-from depyf.decompiler.prove.terms import CODE, GLOBAL, SLICE, TUPLE, Terms
+from depyf.decompiler.prove.terms import CODE, GLOBAL, Terms
 from depyf.decompiler.prove.verdict import Assumption
 
 
@@ -163,8 +163,7 @@ class Correspondence:
         only_a = [value for value in held_a if value not in held_b and value not in values_b]
         only_b = [value for value in held_b if value not in held_a and value not in values_a]
         if only_a or only_b:
-            kinds = self.terms.kinds
-            packed = [v for v in values_a if v >= 0 and kinds[v] & (TUPLE | SLICE) and v in values_b]
+            packed = values_b.intersection(values_a.intersection(self.terms.depths))
             if packed:
                 inside = self.held(a, packed)
                 only_a = [value for value in only_a if value not in inside]

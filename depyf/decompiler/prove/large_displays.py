@@ -19,7 +19,7 @@ _LARGEST = {"BUILD_MAP": MOST_PAIRS_AT_ONCE, "BUILD_SET": MOST_ELEMENTS_AT_ONCE}
 
 def filled_one_by_one(a: Program, b: Program) -> Tuple[Program, Program]:
     """Return both programs with large displays filled one by one; unchanged if neither has any."""
-    if not any(map(_is_large, a.ops)) and not any(map(_is_large, b.ops)):
+    if not any(_is_large(op) for program in (a, b) for op in program.ops if op.kind in _LARGEST):
         return a, b
     return _rewritten(a), _rewritten(b)
 

@@ -59,7 +59,7 @@ class Terms:
         self.kinds: List[int] = [0]
         self.data: List[Any] = [None]  # origin of a symbol, value of a constant, parts of a composite
         self.known: Dict[Hashable, int] = {}
-        self.depths: Dict[int, int] = {}
+        self.depths: Dict[int, int] = {}  # tuple or slice -> how deeply it is nested
         self.none = self.const(None)
         self.true = self.const(True)
         self.false = self.const(False)
