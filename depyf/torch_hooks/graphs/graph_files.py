@@ -128,8 +128,9 @@ class Graphs:
         if len(file.text) < _SHORT:
             file.text = break_lines(file.text)
             file.forwards = forwards_in("\n" + file.text, self.path_of(file)) or None
-        if file.forwards is None:  # a text with a `forward` has compiled just now
-            file.text = break_lines(as_python(file.text))
+        if file.forwards is None:  # most long texts are compiled to link them, before they are written
+            file.unchecked = file.text
+            file.text = break_lines(file.text)
         graph.stages.append(file)
         if not graph.is_held:
             self.write(graph, file)
@@ -198,6 +199,8 @@ class Graphs:
 
     def write(self, graph: CompiledGraph, file: GraphFile) -> None:
         """Write a file unless it is on disk with the first line that holds now."""
+        if file.unchecked:
+            file.text, file.unchecked = break_lines(as_python(file.unchecked)), ""
         line = first_line(graph, file)
         if line != file.first_line:
             self._folder.write(file.name, f"{line}\n{file.text}")

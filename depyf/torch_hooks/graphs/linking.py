@@ -243,6 +243,8 @@ def _forwards(graphs: Graphs, graph: CompiledGraph, file: GraphFile) -> List[Cod
     """Return the code of each `forward` in the text of a file, as compiled from it."""
     if file.forwards is None:
         file.forwards = _compiled(graphs, graph, file)
+        if file.forwards:
+            file.unchecked = ""  # a text with a `forward` is Python
     return file.forwards
 
 

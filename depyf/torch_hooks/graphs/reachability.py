@@ -75,9 +75,9 @@ def _reachable(entry: Any, alive: List[Any]) -> Iterator[Any]:
 def _dead_ends() -> Tuple[type, ...]:
     import torch
 
-    # holds code which does not run: a copy of it does, once it is compiled
-    waiting = private_hooks.find_loaded("backward_to_compile")
-    never_run = (waiting,) if isinstance(waiting, type) else ()
+    # The first holds code which does not run: a copy of it does, once it is compiled. The second has no code.
+    rows = map(private_hooks.find_loaded, ("backward_to_compile", "value_sources"))
+    never_run = tuple(found for found in rows if isinstance(found, type))
     return _ATOMS + (torch.Tensor, torch.fx.Graph, torch.fx.Node, Signature) + _operators() + never_run
 
 

@@ -303,6 +303,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "a graph that ran while a CUDA graph was recorded is shown as one that every call runs",
     ),
     PrivateHook(
+        "value_sources",
+        "torch._guards",
+        "ChainedSource",
+        "leave out, in the search for the code that a graph leads to, the descriptions of its inputs",
+        "2.1 and newer (2.13 checked)",
+        "a graph of many layers leads to thousands of these, and the search may end before all code is found",
+    ),
+    PrivateHook(
         "backward_to_compile",
         "torch._functorch._aot_autograd.runtime_wrappers",
         "AutogradLazyBackwardCompileInfo",
