@@ -12,7 +12,11 @@ the CPU time of both, the difference, and for each part the CPU time while it is
     decompile, guards, graphs, files, journal, manifest, full_code, functions    what the names say
     enter, exit                             entering and leaving the context, less the other parts
     import     modules that are imported meanwhile
-    collect    garbage collections, by generation; those of the plain run are printed beside them
+    collect    garbage collections, by generation
+
+Where the plain run has a part, too, it is printed beside it. Whether a full collection ("collect 2") falls due depends
+on how many objects have survived since the last one, in either run: the line "survivors" has those of both, and how
+many of them make one due. So one run may have it and the other not, though both are as near to it.
 
 `--no-parts` measures without the clocks of the parts, which take a few percent themselves.
 """
@@ -29,6 +33,7 @@ import statistics
 import sys
 import tempfile
 import time
+import traceback
 from typing import Any, Callable, Dict, List
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -61,6 +66,7 @@ PLACES = {
     "events": [("torch._logging._internal", "trace_structured"), ("torch._logging._internal", "dtrace_structured")],
     "import": [("importlib._bootstrap", "_find_and_load")],
 }
+IN_BOTH = ("import",)  # parts of the plain run
 
 
 class Clock:
@@ -69,8 +75,10 @@ class Clock:
     def __init__(self) -> None:
         self.parts: Dict[str, float] = {}
         self.calls: Dict[str, int] = {}
+        self.survivors = 0  # objects that have become old: what makes a full collection due
         self._stack: List[str] = []
         self._since = 0.0
+        self._young = 0
 
     def push(self, part: str) -> None:
         """Enter a part."""
@@ -89,11 +97,14 @@ class Clock:
         self._since = time.process_time()
 
     def at_collection(self, phase: str, info: Dict[str, int]) -> None:
-        """Count a garbage collection as a part of its own."""
+        """Count a garbage collection as a part of its own, and the objects that it leaves to the oldest generation."""
         if phase == "start":
+            self._young = len(gc.get_objects(0)) + len(gc.get_objects(1)) if info["generation"] == 1 else 0
             self.push(f"collect {info['generation']}")
         else:
             self.pop()
+            if info["generation"] == 1:
+                self.survivors += self._young - info["collected"]
 
     def timed(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
         """Return `function` as a part."""
@@ -108,12 +119,14 @@ class Clock:
         return run
 
     def watch(self, part: str, module: str, name: str) -> None:
-        """Count the time in a function as that part, wherever a module has bound it."""
+        """Count the time in a function as that part, wherever a module has bound it; not where torch has no such."""
         owner: Any = importlib.import_module(module)
         *parents, last = name.split(".")
         for parent in parents:
             owner = getattr(owner, parent)
-        function = getattr(owner, last)
+        function = getattr(owner, last, None)
+        if function is None and module.startswith("torch."):
+            return
         timed = self.timed(function, part)
         setattr(owner, last, timed)
         for other in list(sys.modules.values()) if not parents else ():
@@ -159,8 +172,8 @@ def measure(options: argparse.Namespace, compiled: Any, argument: Any, on: bool)
     folder, clock = tempfile.mkdtemp(), Clock()
     if options.parts:
         gc.callbacks.append(clock.at_collection)
-        for part, places in PLACES.items() if on else ():
-            for module, name in places:
+        for part, places in PLACES.items():
+            for module, name in places if on or part in IN_BOTH else ():
                 clock.watch(part, module, name)
     begin = os.times()
     if on:
@@ -170,7 +183,8 @@ def measure(options: argparse.Namespace, compiled: Any, argument: Any, on: bool)
         compiled(argument)
     end = os.times()
     shutil.rmtree(folder, ignore_errors=True)
-    return {"total": sum(end[:4]) - sum(begin[:4]), "parts": clock.parts, "calls": clock.calls}
+    spent = sum(end[:4]) - sum(begin[:4])
+    return {"total": spent, "parts": clock.parts, "calls": clock.calls, "survivors": clock.survivors}
 
 
 def fork(options: argparse.Namespace, compiled: Any, argument: Any, on: bool) -> Dict[str, Any]:
@@ -179,15 +193,21 @@ def fork(options: argparse.Namespace, compiled: Any, argument: Any, on: bool) ->
     child = os.fork()
     if not child:
         os.close(reader)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         with os.fdopen(writer, "w") as stream:
-            json.dump(measure(options, compiled, argument, on), stream)
+            try:
+                with open(os.devnull, "w", encoding="utf-8") as sys.stderr:
+                    found = measure(options, compiled, argument, on)
+            except BaseException:  # a fork must not return, whatever happens
+                found = {"error": traceback.format_exc()}
+            json.dump(found, stream)
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as stream:
         text = stream.read()
-    os.waitpid(child, 0)
-    result: Dict[str, Any] = json.loads(text)
+    _, status = os.waitpid(child, 0)
+    result: Dict[str, Any] = json.loads(text) if text else {"error": f"the process ended with status {status}"}
+    if "error" in result:
+        sys.exit(str(result["error"]))
     return result
 
 
@@ -199,6 +219,8 @@ def main() -> None:
     parser.add_argument("--no-parts", dest="parts", action="store_false", help="measure the sum only")
     options = parser.parse_args()
     os.environ["TORCHINDUCTOR_FORCE_DISABLE_CACHES"] = "1"
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # CUDA does not work in a fork of a process that has used it
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # neither do worker processes
     import torch
 
     torch.set_num_threads(1)
@@ -228,6 +250,9 @@ def main() -> None:
         beside = f", {plain[part] * 1000:.1f} without depyf" if part in plain else ""
         print(f"{above / off:+7.3f}  {part:12} {seconds * 1000:7.1f} ms in {calls:5.0f} calls{beside}")
     print(f"{(on_ - off - sum(row[0] for row in rows)) / off:+7.3f}  the rest")
+    survivors = [round(statistics.median(run["survivors"] for run in seen[on])) for on in (True, False)]
+    due = len(gc.get_objects(2)) // 4
+    print(f"survivors: {survivors[0]}, {survivors[1]} without depyf; about {due} of them make a full collection due")
 
 
 if __name__ == "__main__":
