@@ -78,7 +78,7 @@ def attributes_of(kind: type) -> Set[str]:
     """Return the attributes that a class declares, has, or that its methods set on `self`."""
     slots = vars(kind).get("__slots__", ())
     found = {slots} if isinstance(slots, str) else set(slots)
-    found.update(vars(kind).get("__annotations__", {}))
+    found.update(vars(kind).get("__annotations__") or getattr(kind, "__annotations__", {}))  # computed since 3.14
     methods = methods_of(kind)
     for name, value in vars(kind).items():
         is_special = name.startswith("__") and name.endswith("__")

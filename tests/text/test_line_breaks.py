@@ -30,7 +30,8 @@ def graph(statements):
 
 def forward_in(text):
     (module,) = [constant for constant in compile(text, "graph", "exec").co_consts if hasattr(constant, "co_code")]
-    (code,) = [constant for constant in module.co_consts if hasattr(constant, "co_code")]
+    codes = [constant for constant in module.co_consts if hasattr(constant, "co_code")]
+    (code,) = [code for code in codes if code.co_name == "forward"]  # annotations have a code of their own since 3.14
     return code.co_names, code.co_varnames, code.co_consts, code.co_code
 
 

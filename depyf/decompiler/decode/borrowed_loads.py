@@ -29,7 +29,10 @@ def check_borrowed_loads(layout: Layout, cell_uses: CellUses) -> None:
         return
     translator = Translator(layout.code, layout.facts, cell_uses)
     for raw in layout.instructions:
-        translator.translate(raw)
+        try:
+            translator.translate(raw)
+        except IndexError:
+            raise Malformed(f"{raw.opname} at {raw.offset} uses entry {raw.arg} of a shorter table") from None
     ops = iter([*translator.ops, Op("", offset=-1)])
     op = next(ops)
     stack = _Stack()

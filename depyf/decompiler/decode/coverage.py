@@ -9,8 +9,9 @@ from depyf.decompiler.decode import translated_opnames
 
 # Pseudo-instructions: the compiler replaces them before there is a code object (Lib/opcode.py).
 _PSEUDO = frozenset({
-    "JUMP", "JUMP_NO_INTERRUPT", "LOAD_SUPER_METHOD", "LOAD_ZERO_SUPER_ATTR", "LOAD_ZERO_SUPER_METHOD", "POP_BLOCK",
-    "SETUP_CLEANUP", "SETUP_FINALLY", "SETUP_WITH", "STORE_FAST_MAYBE_NULL",
+    "ANNOTATIONS_PLACEHOLDER", "JUMP", "JUMP_IF_FALSE", "JUMP_IF_TRUE", "JUMP_NO_INTERRUPT", "LOAD_SUPER_METHOD",
+    "LOAD_ZERO_SUPER_ATTR", "LOAD_ZERO_SUPER_METHOD", "POP_BLOCK", "SETUP_CLEANUP", "SETUP_FINALLY", "SETUP_WITH",
+    "STORE_FAST_MAYBE_NULL",
 })  # fmt: skip
 
 

@@ -44,6 +44,13 @@ def test_a_borrowed_value_that_its_variable_may_not_keep_is_not_proved(source: s
     assert re.search(reason, found), found
 
 
+def test_a_table_that_is_too_short_is_not_proved() -> None:
+    code = function_code("def f(a):\n return a.x + 1000")
+    for changed in (code.replace(co_names=()), code.replace(co_consts=())):
+        found = problem(changed)
+        assert found is not None and "of a shorter table" in found
+
+
 @pytest.mark.parametrize(
     "source",
     [
