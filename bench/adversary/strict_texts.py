@@ -10,8 +10,10 @@ from bench.adversary.differences import difference
 from bench.adversary.runs import Subject, function_of, namespace_of, run
 from bench.adversary.world import REPLACED, Entry, Schedule, World
 from depyf.decompiler import DecompilationError, decompile
+from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS
 
 # Text alone has no enclosing class or function, so names of what is inside of it are shorter.
+FUTURE = "from __future__ import annotations\n"
 AROUND = re.compile(r"\b(?:around\.<locals>\.|__enclosing_scope_of_\w+\.<locals>\.|Owner\.)")
 
 
@@ -26,7 +28,7 @@ def failure_of_text(subject: Subject, schedules: List[Schedule]) -> Optional[str
     except DecompilationError:
         return None
     try:
-        module = compile(text, REPLACED, "exec", dont_inherit=True)
+        module = compiled(text)
         made = from_text(module, function, namespace)
     except Exception as error:
         return f"the text cannot be run: {type(error).__name__}: {error}"
@@ -38,6 +40,12 @@ def failure_of_text(subject: Subject, schedules: List[Schedule]) -> Optional[str
         if found is not None:
             return f"the text alone does something else: {', '.join(sorted(found.kinds))}"
     return None
+
+
+def compiled(text: str) -> CodeType:
+    """Compile a text; its `from __future__` statement acts as a flag, since imports are traced here."""
+    flags = CO_FUTURE_ANNOTATIONS if text.startswith(FUTURE) else 0
+    return compile(text.replace(FUTURE, "", 1) if flags else text, REPLACED, "exec", flags, dont_inherit=True)
 
 
 def from_text(module: CodeType, function: FunctionType, namespace: Dict[str, Any]) -> Optional[FunctionType]:

@@ -12,7 +12,8 @@ from types import CodeType, FunctionType
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.attempt import Decompilation
-from depyf.decompiler.attempt.stage_order import print_tree
+from depyf.decompiler.attempt.stage_order import FUTURE_ANNOTATIONS, print_tree
+from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS
 from depyf.decompiler.callables import Behind, behind, note_on_wrapper
 from depyf.decompiler.code_search import code_of, path_to_class
 from depyf.decompiler.pipeline import decompile_frame
@@ -79,13 +80,16 @@ def decompilation_of(thing: Any, *, stands_alone: bool = False) -> Decompilation
 
     `stands_alone`: the text will be run as it is (see `decompile_frame`).
     """
-    results = [_decompilation_of(one, stands_alone) for one in _behind(thing).things]
+    things = _behind(thing).things
+    results = [_decompilation_of(one, stands_alone) for one in things]
+    if stands_alone and len({_imports_annotations(result) for result in results}) > 1:
+        raise DecompilationError(f"{_name(thing)}: its functions have different `from __future__` statements")
     return results[0] if len(results) == 1 else _one_after_another(results)
 
 
 def _decompilation_of(thing: Any, stands_alone: bool) -> Decompilation:
     code, function, class_path = _found(thing)
-    statement = _class_statement(class_path) if class_path is not None else None
+    statement = _class_statement(class_path, stands_alone) if class_path is not None else None
     if statement is not None:
         return statement
     return decompile_frame(code, generator=MAYBE_DYNAMO, function=function, stands_alone=stands_alone)
@@ -94,14 +98,23 @@ def _decompilation_of(thing: Any, stands_alone: bool) -> Decompilation:
 def _one_after_another(results: List[Decompilation]) -> Decompilation:
     """Return one result for several functions: all their texts, and the verdict on the first that is least certain."""
     worst = min(results, key=lambda result: (result.proved, not result.shows_instructions))
+    sources = [result.source for result in results]
+    for place, result in enumerate(results):
+        if place and _imports_annotations(result):  # it has to be the first statement
+            sources[place] = sources[place].split("\n", 1)[1].lstrip("\n")
     return replace(
         worst,
-        source="\n".join([result.source for result in results]),
+        source="\n".join(sources),
         code=None,
         lines=(),
         stand_ins=tuple(dict.fromkeys(what for result in results for what in result.stand_ins)),
         tree=None,
     )
+
+
+def _imports_annotations(result: Decompilation) -> bool:
+    """Return whether a text begins with `from __future__ import annotations`."""
+    return result.source.startswith(print_tree(Module([FUTURE_ANNOTATIONS])).text)
 
 
 def get_code_owner(thing: Any) -> Any:
@@ -153,7 +166,7 @@ def _name(thing: Any) -> str:
     return _found(_behind(thing).things[0]).code.co_name
 
 
-def _class_statement(path: Tuple[CodeType, ...]) -> Optional[Decompilation]:
+def _class_statement(path: Tuple[CodeType, ...], stands_alone: bool) -> Optional[Decompilation]:
     """Return the class statement with its bases and decorators, or None if the code around it is not proved."""
     around = next(code for code in reversed(path[:-1]) if not code.co_name.startswith("<generic"))
     name = path[-1].co_name
@@ -164,7 +177,8 @@ def _class_statement(path: Tuple[CodeType, ...]) -> Optional[Decompilation]:
     found = [node for node in walk(result.tree) if isinstance(node, ClassDef) and node.name == name]
     if len(found) != 1:
         return None
-    return replace(result, source=print_tree(Module([found[0]])).text, code=None, lines=(), tree=None)
+    future = [FUTURE_ANNOTATIONS] if stands_alone and around.co_flags & CO_FUTURE_ANNOTATIONS else []
+    return replace(result, source=print_tree(Module([*future, found[0]])).text, code=None, lines=(), tree=None)
 
 
 class Decompiler:

@@ -10,6 +10,7 @@ from depyf.decompiler.build import Settings, annotation_nodes, as_expression, pa
 from depyf.decompiler.bytecode.code_flags import ASYNC_FUNCTIONS, CO_OPTIMIZED
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import shown_name
+from depyf.text.quiet_compile import compile_quietly
 
 
 def outer_statement(
@@ -66,7 +67,21 @@ def _annotations(settings: Settings, function: Optional[FunctionType]) -> Dict[s
         except (Unstructured, ValueError):
             return {}
     known = _globals(function)
-    return {name: value_node(value, known, settings.placeholders) for name, value in function.__annotations__.items()}
+    return {name: _annotation(value, known, settings) for name, value in function.__annotations__.items()}
+
+
+def _annotation(value: Any, known: Dict[str, Any], settings: Settings) -> s.Expression:
+    """Return the node of an annotation; of a string its text, where a string is made of that again."""
+    if settings.imports_annotations and isinstance(value, str) and _is_expression(value):
+        return s.Name(value)  # the text itself
+    return value_node(value, known, settings.placeholders)
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        return compile_quietly(f"({text})", "<depyf>", "eval") is not None and "\n" not in text
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
 
 
 def _globals(function: FunctionType) -> Dict[str, Any]:

@@ -8,6 +8,7 @@ from types import CodeType
 from typing import Any, Mapping, Optional, Tuple
 
 from depyf.code_generator import COMPILER, CodeGenerator
+from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,12 @@ class Request:
     def is_generated(self) -> bool:
         """Whether a generator made the code from other code."""
         return self.reference is not None
+
+    @property
+    def imports_annotations(self) -> bool:
+        """Whether the text begins with `from __future__ import annotations`: code that it compiles inherits that."""
+        is_module = self.code.co_name == "<module>"  # which has the statement itself
+        return self.stands_alone and not is_module and bool(self.code.co_flags & CO_FUTURE_ANNOTATIONS)
 
     @functools.cached_property
     def own_locals(self) -> Tuple[str, ...]:

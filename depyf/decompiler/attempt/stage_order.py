@@ -39,6 +39,9 @@ WRITTEN_AT_LEAST = 500
 DEEPEST_INDENTATION = 98  # CPython accepts 100 levels
 
 
+FUTURE_ANNOTATIONS = s.ImportFrom("__future__", [s.alias("annotations")])
+
+
 def print_tree(tree: s.Module) -> Printed:
     """Return the text of a tree as it is shown."""
     return print_source(tree, features=SyntaxLimits.of(RUNNING_VERSION), width=WIDTH)
@@ -123,7 +126,8 @@ class Attempt:
         if text.mode == "single":
             notes.insert(0, s.Comment(INTERACTIVE))
         scope = enclosing_scope(tree, code, for_super=self.request.stands_alone)
-        printed = print_tree(s.Module([*notes, *(tree.body if scope is None else [scope])]))
+        future = [FUTURE_ANNOTATIONS] if self.request.imports_annotations else []
+        printed = print_tree(s.Module([*notes, *future, *(tree.body if scope is None else [scope])]))
         if RUNNING.comprehensions_are_inlined and nests_too_many_blocks(tree, printed.text):
             raise Unstructured("more blocks around a comprehension than CPython's compiler survives")
         recompiled = compile_like(
@@ -131,11 +135,15 @@ class Attempt:
             code,
             filename=self.request.filename,
             mode=text.mode,
-            shown_line=1 + len(notes) + (0 if scope is None else 1 + 2 * scope.body.index(tree.body[0])),
+            shown_line=1
+            + len(notes)
+            + 3 * len(future)
+            + (0 if scope is None else 1 + 2 * scope.body.index(tree.body[0])),
             constants=text.placeholders,
             names=self.names_back(),
             print_width=WIDTH,
-            shown=printed.text if not notes else None,
+            shown=printed.text if not notes and not future else None,
+            annotations_are_strings=bool(future),
             has_scope=scope is not None,
             kept=self.listings,
             is_generated=self.request.is_generated,

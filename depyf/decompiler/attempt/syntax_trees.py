@@ -40,6 +40,7 @@ def syntax_tree(
     # Only interactive code prints what expressions give.
     mode = "single" if "PRINT_EXPR" in op_kinds(program) else "exec"
     is_module = code.co_name == "<module>"
+    settings.imports_annotations = settings.annotations_are_strings = request.imports_annotations
     if is_module or RUNNING.annotations_are_deferred:  # else the text spells string annotations as strings
         settings.annotations_are_strings = bool(code.co_flags & CO_FUTURE_ANNOTATIONS)
     placeholders = settings.placeholders.values

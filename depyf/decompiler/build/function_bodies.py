@@ -21,6 +21,8 @@ from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.tidying import own_statements, tidy_body
 from depyf.decompiler.build.variable_names import descriptive_names, rename, renamed_temporaries
 from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR, CO_OPTIMIZED, GENERATORS
+from depyf.decompiler.bytecode.microops import parameters
+from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
 
@@ -65,6 +67,11 @@ def function_body(frame: Frame, tree: Any, is_nested: bool = False) -> List[s.St
         captured += uncaptured_cells(scope)
     unused = unset_names(scope) if scope.is_namespace else unused_locals(scope)
     unused = [name for name in unused if name not in captured]
+    dropped = dropped_loop_variables(scope)
+    if dropped:
+        head.append(s.If(s.Constant(False), _in_their_places(scope, dropped)))
+        captured = [name for name in captured if name not in dropped]
+        unused = [name for name in unused if name not in dropped]
     if unused:
         nothing: List[s.Statement] = [s.Assign([s.Name(name) for name in unused], s.Constant(None))]
         head.append(s.If(s.Constant(False), nothing))
@@ -84,6 +91,34 @@ def _lacks_function(scope: Scope, body: List[s.Statement]) -> bool:
     if any("__classdict__" in code.co_freevars for code in made):
         return False
     return not any(isinstance(node, (s.FunctionDef, s.AsyncFunctionDef)) for node in own_statements(body))
+
+
+def dropped_loop_variables(scope: Scope) -> List[str]:
+    """Return the cells that are among the locals, too, because a comprehension that the compiler dropped has them."""
+    code = scope.code
+    if not code.co_cellvars or not RUNNING.comprehensions_are_inlined:
+        return []
+    own = {*code.co_varnames[len(parameters(code)) :]}.intersection(code.co_cellvars)
+    return [name for name in code.co_varnames if name in own and not has_name(scope.program, PUTS_ASIDE, name)]
+
+
+def _in_their_places(scope: Scope, dropped: List[str]) -> List[s.Statement]:
+    """Return statements that put variables of dropped comprehensions where they were among the locals.
+
+    The order of the locals is that in which the frame releases and lists them, so all that come before are mentioned.
+    """
+    code, program = scope.code, scope.program
+    used = used_locals(program)
+    found: List[s.Statement] = []
+    for name in code.co_varnames[len(parameters(code)) : code.co_varnames.index(dropped[-1]) + 1]:
+        shown = s.Name(spelled(name))
+        is_cell = name in code.co_cellvars
+        if not is_cell and name in used and not has_name(program, PUTS_ASIDE, name):
+            found.append(s.Assign([shown], s.Constant(None)))
+        else:
+            value = lambda_over([shown.id]) if name in dropped else shown
+            found.append(s.Expr(s.ListComp(value, [s.comprehension(shown, s.Tuple([]))])))
+    return found
 
 
 def _own_names(scope: Scope) -> FrozenSet[str]:

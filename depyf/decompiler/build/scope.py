@@ -32,6 +32,7 @@ class Settings:
         self.short_name = short_name  # a better name for a local of the generator's; empty: none
         self.placeholders = Placeholders()
         self.listings: Mapping[CodeType, Sequence[str]] = {}  # functions inside that are shown as instructions
+        self.imports_annotations = False  # whether a text that is no module begins with that statement
         self.annotations_are_strings = False  # whether the text has `from __future__ import annotations`
         self.unused_locals: FrozenSet[str] = frozenset()  # of the outermost code: free for values of the text's own
         self.is_generated = False  # whether a generator made the code, which writes `x = x` and `[x, y][0]`

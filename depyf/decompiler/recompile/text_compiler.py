@@ -34,6 +34,7 @@ def compile_like(
     has_scope: bool = False,
     kept: Collection[CodeType] = (),
     is_generated: bool = False,
+    annotations_are_strings: bool = False,
 ) -> CodeType:
     """Compile the text, one definition or a whole module, to a code object like `original`.
 
@@ -43,6 +44,7 @@ def compile_like(
     `kept` are code objects inside `original` that the text does not spell; they are put back unchanged.
     `is_generated`: a code generator made the original. Then the code must make every cell that the original makes
     (torch refuses any other), and does not show what the module around it imports.
+    `annotations_are_strings`: the text stands below `from __future__ import annotations`.
     """
     body: List[s.Statement] = tree.body
     is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
@@ -61,7 +63,7 @@ def compile_like(
     # Not `annotations`: the text spells string annotations as strings, or has the `from __future__` import itself.
     # Where other annotations are deferred, only the flag makes strings of them when the function is made.
     flags = original.co_flags & FUTURE_FLAGS
-    if not RUNNING.annotations_are_deferred:
+    if not annotations_are_strings and not RUNNING.annotations_are_deferred:
         flags &= ~CO_FUTURE_ANNOTATIONS
     depth = 0 if original.co_name == "<module>" else 1 + wrapped + is_generic
     around = ""

@@ -8,6 +8,7 @@ import pytest
 from decompile_tools import assert_proved, function_code
 
 from depyf.decompiler import decompile_frame
+from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.prove import Assumption, Grade, prove
 
 ORDER, TEMPORARIES, BY_VALUE = Assumption.RELEASE_ORDER, Assumption.TEMPORARIES, Assumption.TUPLES_BY_VALUE
@@ -137,4 +138,6 @@ def test_a_cell_that_has_the_slot_of_a_local_dies_in_the_order_of_that_slot() ->
     code = function_code("def f(a, **d):\n d = g()\n b = h()\n return lambda: d")
     local = code.replace(co_flags=code.co_flags & ~0x8)  # `d` is no parameter any more, and keeps its slot
     result = decompile_frame(local)
-    assert result.proved and Assumption.RELEASE_ORDER in result.verdict.assumptions, result.source
+    # A comprehension that the compiler inlines and drops can put it there.
+    assumed = () if RUNNING.comprehensions_are_inlined else (Assumption.RELEASE_ORDER,)
+    assert result.proved and result.verdict.assumptions == assumed, result.source

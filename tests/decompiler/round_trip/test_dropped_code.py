@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from decompile_tools import assert_proved, assert_same_text
+from decompile_tools import assert_proved, assert_same_text, function_code
 
-from depyf.decompiler import decompile_frame
+from depyf.decompiler import Grade, decompile_frame
+from depyf.decompiler.bytecode.python_facts import RUNNING
 
 SAME_TEXT = {
     "a variable that only dropped code captures": """
@@ -204,3 +205,22 @@ def test_a_class_in_a_function_that_declares_a_global_for_it() -> None:
 
             return a
     """)
+
+
+@pytest.mark.skipif(not RUNNING.comprehensions_are_inlined, reason="the frame has no variable of the comprehension")
+@pytest.mark.parametrize(
+    "body",
+    [
+        "w = a(1)\n b = a(2)\n return\n [-1 for w in w].r\n lambda: b\n lambda: w",
+        "return locals()\n [lambda: w for w in a]",
+        "x = a()\n w = a(1)\n y = 3\n return locals()\n [1 for w in w].r\n lambda: w",
+        "x = [k for k in a]\n w = a(1)\n return k\n [1 for w in w].r\n lambda: w",
+        "x = [lambda: k for k in a]\n k = 3\n return [q for q in a], locals()\n [lambda: w for w in a]\n lambda: w",
+    ],
+)
+def test_variables_of_dropped_comprehensions_are_released_in_their_order_when_the_text_runs(body: str) -> None:
+    code = function_code(f"def f(a):\n {body}")
+    result = decompile_frame(code)
+    assert result.verdict.grade is Grade.PROVED, result.source
+    text = function_code(result.source)
+    assert (text.co_varnames, text.co_cellvars) == (code.co_varnames, code.co_cellvars)

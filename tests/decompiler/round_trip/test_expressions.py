@@ -358,7 +358,7 @@ def test_defaults_with_a_name_or_a_literal_can_be_executed() -> None:
         "def function(a=SENTINEL, b=[1, (2, {})], *, c=len, d=dict, e=test_a_nan_keeps_its_sign_bit):",
         "    return a, b, c, d, e",
     ]
-    assert depyf.decompile(function, strict=True) == text
+    assert depyf.decompile(function, strict=True) == "from __future__ import annotations\n\n\n" + text
 
 
 def test_a_default_without_a_name_is_refused_where_the_text_must_run() -> None:
