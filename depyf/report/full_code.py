@@ -68,6 +68,8 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
         text.append("Dynamo compiled no version of it." + (" Below is why." if function.skips else ""))
     else:
         text += _guide(session, function)
+    if session.import_folders:
+        text += ["", f"Paths are those that Python imports; those of the program are in {session.import_folders[0]}."]
     text += _beside(session, function)
     text += ["", *words] if words else []
     text += ["", ", ".join(f"{name} {version}" for name, version in made_by if version)]

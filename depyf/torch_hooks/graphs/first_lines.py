@@ -18,8 +18,10 @@ from depyf.record.vocabulary import (
     RAN,
     RECORDED,
 )
+from depyf.text.line_breaks import LIMIT
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph, GraphFile
 
+_INSTEAD = "; what runs is "
 _NOT_SEEN = "not seen to run; the backend may have made something else of it."
 
 
@@ -27,7 +29,22 @@ def first_line(graph: CompiledGraph, file: GraphFile) -> str:
     """Return the line for a file, as far as it is known now what runs."""
     sign = "#" if file.name.endswith(".py") else "//"
     of_piece = "" if file.piece is None or graph.pieces.count < 2 else f" of piece {file.piece}"
-    return f"{sign} {graph.name}, {' '.join(file.stage.split())}{of_piece}: {_state(graph, file)}"
+    start = f"{sign} {graph.name}, {' '.join(file.stage.split())}{of_piece}: "
+    return _within_limit(start + _state(graph, file), f"{graph.name}.")
+
+
+def _within_limit(line: str, stem: str) -> str:
+    """Return a line that names too many files with the ends of their names, and with a number in place of the last."""
+    if len(line) <= LIMIT or _INSTEAD not in line:
+        return line
+    head, _, names = line.partition(_INSTEAD)
+    files = [name[len(stem) :] if name.startswith(stem) else name for name in names.split(", ")]
+    for count in range(len(files), 0, -1):
+        rest = f" and {len(files) - count} more" if count < len(files) else ""
+        shown = f"{head}{_INSTEAD}{', '.join(files[:count])}{rest}"
+        if len(shown) <= LIMIT:
+            return shown
+    return shown
 
 
 def _state(graph: CompiledGraph, file: GraphFile) -> str:
@@ -80,7 +97,7 @@ def _seen(
 
 
 def _not_run(instead: Sequence[str]) -> str:
-    return f"not run by this backend; what runs is {', '.join(instead)}" if instead else _NOT_SEEN
+    return f"not run by this backend{_INSTEAD}{', '.join(instead)}" if instead else _NOT_SEEN
 
 
 def completed(line: str, known: StageRecord) -> str | None:
