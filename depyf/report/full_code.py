@@ -101,7 +101,7 @@ def _guide(session: SessionRecord, function: FunctionRecord) -> list[str]:
     ]
     if session.resumes_of(function.key):
         text.append("  3. each resume function (the rest of it after a graph break), in the same form;")
-    number = len(text) - 2
+    number = len(text) - 1
     text.append(f"  {number}. the dispatcher: how a call finds its version;")
     text.append(f"  {number + 1}. the guards: a version is used only while all of its guards hold.")
     text.append("Lines and guards that repeat with other numbers are folded; the files named there have all lines.")

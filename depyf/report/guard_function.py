@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import FrozenSet, Sequence
 
-from depyf.record.guard_conditions import VALUE, NoDimensionMarks, SameBody, SameObject
+from depyf.record.guard_conditions import VALUE, NoDimensionMarks, SameBody, SameObject, TensorTest
 from depyf.record.records import FrameRecord, GuardRecord, Location
 from depyf.report.call_signature import Signature
 from depyf.report.condition_groups import condition_lines, value_and_forms
@@ -23,6 +23,8 @@ from depyf.report.index_patterns import fold
 from depyf.report.shortened_records import ShortPaths
 from depyf.text import python_source
 
+_MOST_TENSORS = 6  # that are listed where all of them are meant
+_WORTH_BRACES = 3  # names of one parent in a list
 _WORTH_A_FUNCTION = 6  # conditions that some versions share, and not all
 _MOST_LINES = 12  # of libraries that are headings; the guards for more are grouped by file
 _MOST_IDENTITIES = 8  # beside the lines that asked for them; more are lists at the end
@@ -91,6 +93,11 @@ class _Conditions:
             if isinstance(guard.test, NoDimensionMarks) and self._belongs(guard.condition)
         ]
         self.guards = [guard for guard in frame.guards if not isinstance(guard.test, NoDimensionMarks)]
+        self.tensors = {
+            guard.test.subject
+            for guard in self.guards
+            if isinstance(guard.test, TensorTest) and any(map(self._belongs, guard.test.parts))
+        }
 
     def _belongs(self, condition: str) -> bool:
         return condition in self._only if self._only else condition not in self._without
@@ -143,7 +150,7 @@ def _function(
         words = _words([guard for guard in conditions.words(group) if not (gathered and _is_identity(guard))], inside)
         lines += [*_comment(heading, inside), *parts, *words] if parts or words else []
         is_first = is_first and not parts
-    lines += [*_words(gathered, inside), *_about_marks(conditions.unmarked, inside)]
+    lines += [*_words(gathered, inside), *_about_marks(conditions, inside)]
     for call in calls:
         lines += python_source.bracketed(inside + ("" if is_first else "and ") + call, ", ".join(signature.names), "")
         is_first = False
@@ -152,8 +159,11 @@ def _function(
     return [*head, "    return (", *lines, "    )"]
 
 
-def _about_marks(tensors: Sequence[str], indent: str) -> list[str]:
-    """List the tensors that may not carry what `mark_dynamic` and its like leave on one."""
+def _about_marks(conditions: _Conditions, indent: str) -> list[str]:
+    """List the tensors that may not carry what `mark_dynamic` and its like leave on one, unless it is all of them."""
+    tensors = conditions.unmarked
+    if len(tensors) > _MOST_TENSORS and set(tensors) == conditions.tensors:
+        return python_source.comment("also: no dimension of these tensors is marked dynamic or static", indent)
     return _listed("also: no dimension of", tensors, " is marked dynamic or static", indent) if tensors else []
 
 
@@ -206,13 +216,29 @@ def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[st
     """Write `start a, b, c end` as comments that fit the width; a model has hundreds of things to list."""
     most = python_source.WIDTH - len(indent) - 2
     lines = [start]
-    shown = [pattern.in_words for pattern in fold(things)]
+    shown = _by_parent([pattern.in_words for pattern in fold(things)])
     for thing in [*(f"{thing}," for thing in shown[:-1]), shown[-1] + end]:
         if len(lines[-1]) + 1 + len(thing) <= most:
             lines[-1] += " " + thing
         else:
             lines.append("      " + thing)
     return [line for one in lines for line in _comment(one, indent)]
+
+
+def _by_parent(names: Sequence[str]) -> list[str]:
+    """Return names with those of one parent together: builtins.{bool, int, len}."""
+    children: dict[str, list[str]] = {}
+    for name in names:
+        parent, dot, last = name.rpartition(".")
+        key = parent if dot and last.isidentifier() else name
+        children.setdefault(key, []).append(last if key == parent else "")
+    shown: list[str] = []
+    for parent, found in children.items():
+        if "" in found or len(found) < _WORTH_BRACES:
+            shown += [f"{parent}.{last}" if last else parent for last in found]
+        else:
+            shown.append(f"{parent}.{{{', '.join(found)}}}")
+    return shown
 
 
 def _by_line(guards: Sequence[GuardRecord], paths: ShortPaths, most: int) -> list[tuple[str, list[GuardRecord]]]:

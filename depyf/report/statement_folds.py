@@ -19,7 +19,7 @@ from depyf.text.number_shapes import number_shapes
 
 _FEWEST = 6  # lines that a fold leaves out: for fewer, the remark about them would not be worth it
 _LONGEST = 500  # lines that a repeated piece may have
-_MOST_GONE = 4  # lines of the earlier version that are shown where more are gone: they stand above
+_MOST_GONE = 2  # lines of the earlier version that are shown where more are gone: they stand above
 _MOST_CANDIDATES = 12  # earlier places that a run of lines is compared with
 _CONTINUES = re.compile(r"\s*(?:[\])}]|(?:else|elif|except|finally|case)\b)")
 
@@ -172,9 +172,9 @@ def differences(before: Sequence[CodeLine], now: Sequence[CodeLine]) -> List[str
     for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False).get_opcodes():
         if kind != "equal":
             gone = before[i1:i2]
-            shown = gone if len(gone) <= _MOST_GONE else gone[:2]
+            shown = gone if len(gone) <= _MOST_GONE else gone[:1]
             found += [f"{line.number:{width}} - {line.text}" for line in shown]
             if len(gone) > len(shown):
-                found.append(f"{gone[2].number:{width}} - ... and on to line {gone[-1].last}")
+                found.append(f"{gone[1].number:{width}} - ... and on to line {gone[-1].last}")
             found += [f"{line.number:{width}} + {line.text}" for line in now[j1:j2]]
     return found

@@ -79,7 +79,7 @@ def test_a_later_version_is_shown_by_the_lines_that_differ():
     assert differences(fold_statements(before), fold_statements(now)) == ["122 +     x = x + 1"]
     assert differences(fold_statements(before), fold_statements(before)) == []
     gone = differences(fold_statements(code(1)), fold_statements(["def f(modules, x):", "    return x"]))
-    assert gone[2:] == ["4 - ... and on to line 7"]
+    assert gone[1:] == ["3 - ... and on to line 7"]
 
 
 def test_names_in_brackets_share_lines():
