@@ -6,6 +6,7 @@ import re
 from typing import Dict, Iterable, List, Sequence, Tuple
 
 from depyf.record.records import GraphBreak, Location, SessionRecord
+from depyf.text.short_paths import ShortPaths
 
 _MOST_CALLS = 6  # of one way
 _MOST_WAYS = 5
@@ -84,4 +85,9 @@ def place_of(location: Location | None) -> str:
     if location is None:
         return "an unknown place"
     code = f": {location.code}" if location.code else ""
-    return f"{location.file}:{location.line}{code}"
+    return f"{shown_path(location.file)}:{location.line}{code}"
+
+
+def shown_path(file: str) -> str:
+    """Return the path as a summary shows it: whole for the program's own files, as imported for a library's."""
+    return ShortPaths().of(file) if has_library_path(file) else file

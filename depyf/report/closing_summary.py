@@ -25,7 +25,7 @@ from typing import Callable, Dict, List, Mapping, Sequence, Tuple
 
 from depyf.record.records import SKIP_KINDS, FailedGuard, FrameRecord, FunctionRecord, GraphBreak, SessionRecord
 from depyf.record.vocabulary import FAILED, INTERRUPTED, PROVED_GRADES, RECOMPILE_LIMIT, SUPPRESSED_ERROR
-from depyf.report.call_chains import calls_to, has_library_path, place_of, reached_lines, ways_to
+from depyf.report.call_chains import calls_to, has_library_path, place_of, reached_lines, shown_path, ways_to
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of, stories_by_worth
 
@@ -77,7 +77,7 @@ def called(record: SessionRecord) -> List[str]:
     functions = called_functions(record)
     if not functions:
         return []
-    shown_ones = [f"{one.display_name} ({one.shown_place})" for one in functions[:_MOST_CALLED]]
+    shown_ones = [f"{one.display_name} ({_place(one)})" for one in functions[:_MOST_CALLED]]
     rest = f" and {len(functions) - _MOST_CALLED} more" if len(functions) > _MOST_CALLED else ""
     return [f"called: {', '.join(shown_ones)}{rest}"]
 
@@ -193,7 +193,7 @@ def _recompiled(record: SessionRecord) -> List[Block]:
     for function in sorted(functions, key=lambda one: -len(record.frames_of(one.key))):
         frames = record.frames_of(function.key)
         often = f"compiled {len(frames)} times" if len(frames) > 1 else "compiled again"  # before that, elsewhere
-        lines = [f"{often}: {title_of(record, function)} ({function.shown_place})"]
+        lines = [f"{often}: {title_of(record, function)} ({_place(function)})"]
         for same in _alike(frames):
             lines += _reasons(same)
         root = root_of(record, function.key)
@@ -239,6 +239,10 @@ def _is_own(file: str) -> bool:
     return not has_library_path(file) and not file.startswith("<")
 
 
+def _place(function: FunctionRecord) -> str:
+    return f"{shown_path(function.shown_file)}:{function.shown_line}"
+
+
 def title_of(record: SessionRecord, function: FunctionRecord) -> str:
     """Return what a person calls the function; a resume function is the rest of another."""
     root = root_of(record, function.key)
@@ -259,7 +263,7 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
         skip = worst_skip(function)
         always = "always " if function.key in compiled else ""
         kind = SKIP_KINDS.get(skip.kind, skip.reason)
-        lines = [f"not {always}compiled: {title_of(record, function)} ({function.shown_place}): {kind}"]
+        lines = [f"not {always}compiled: {title_of(record, function)} ({_place(function)}): {kind}"]
         if skip.kind in (FAILED, SUPPRESSED_ERROR, INTERRUPTED):
             lines += [f"{_INDENT}at {place_of(skip.location)}"] * (skip.location is not None)
             lines.append(_INDENT + skip.reason)

@@ -45,7 +45,8 @@ class ShortPaths(short_paths.ShortPaths):
         if not frame.graph_breaks and not frame.failed_guards:
             return frame
         failed = tuple([self._failed(one) for one in frame.failed_guards])
-        return replace(frame, graph_breaks=self._breaks(frame.graph_breaks), failed_guards=failed)
+        called = self.location(frame.called_from)
+        return replace(frame, graph_breaks=self._breaks(frame.graph_breaks), failed_guards=failed, called_from=called)
 
     def _failed(self, failed: FailedGuard) -> FailedGuard:
         return replace(failed, location=self.location(failed.location))

@@ -61,16 +61,14 @@ def sources_of(graph_module: Any) -> Tuple[NodeSource, ...]:
 
 
 def first_uses(graph_module: Any) -> Dict[str, str]:
-    """Return the stack of the first node that uses an input, as torch prints it, by torch's name for the input."""
+    """Return the stack of the first node that uses an input, as torch prints it, by the name of the input."""
     found: Dict[str, str] = {}
     for node in graph_module.graph.nodes:
-        if node.op != "placeholder":
-            continue
-        name = getattr(getattr(node.meta.get("grapharg"), "source", None), "name", None)
-        name = name() if callable(name) else name
-        stacks = [user.meta.get("stack_trace") for user in itertools.islice(node.users, 1)]
-        if isinstance(name, str) and stacks and isinstance(stacks[0], str):
-            found[name] = stacks[0]
+        if node.op == "placeholder":
+            for user in itertools.islice(node.users, 1):
+                stack = user.meta.get("stack_trace")
+                if isinstance(stack, str):
+                    found[node.name] = stack
     return found
 
 

@@ -28,7 +28,7 @@ class CompiledValues:
     objects: Dict[str, str] = field(default_factory=dict)  # of functions and members of enums: described
     metadata: Dict[str, Dict[str, str]] = field(default_factory=dict)  # plain attributes of tensor subclasses
     modes: Tuple[str, ...] = ()  # the torch function modes that were active
-    uses: Dict[str, str] = field(default_factory=dict)  # torch's name for an input -> the stack of what uses it first
+    uses: Dict[str, str] = field(default_factory=dict)  # name of an input of the graph -> the stack of its first use
 
 
 def values_in(variables: Variables) -> CompiledValues:

@@ -6,6 +6,7 @@ once the guards of those versions are known, which hold the lines and types that
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Callable, Dict, Sequence, Tuple
 
@@ -117,11 +118,11 @@ def _completed(failure: Failure, guards: Sequence[GuardRecord], values: Compiled
     complete = _COMPLETED.get(mismatch.aspect)
     if complete is not None:
         failure = replace(failure, mismatch=complete(mismatch, guards, values))
-        return _with_calls(_with_line(failure, _first_guard_on(mismatch.subject, guards)), values)
+        return _with_calls(_with_line(failure, _first_guard_on(mismatch.subject, guards)), guards, values)
     guard = _guard_on(mismatch.subject, guards) if mismatch.is_of_tensor else None
     if guard is None:
-        return _with_calls(failure, values)
-    failure = _with_calls(_with_line(failure, guard), values)
+        return _with_calls(failure, guards, values)
+    failure = _with_calls(_with_line(failure, guard), guards, values)
     if mismatch.aspect == TYPE and isinstance(guard.test, (TensorTest, TypeTest)):
         failure = replace(failure, mismatch=replace(mismatch, expected=guard.test.type_name))
     return failure
@@ -134,14 +135,19 @@ def _with_line(failure: Failure, guard: GuardRecord | None) -> Failure:
     return replace(failure, origin=failure.origin._replace(location=guard.location))
 
 
-def _with_calls(failure: Failure, values: CompiledValues) -> Failure:
+def _with_calls(failure: Failure, guards: Sequence[GuardRecord], values: CompiledValues) -> Failure:
     """Add the calls that led to the line where torch names none: those to the first use of the value."""
     place = failure.origin.location
     if failure.calls or place is None or not failure.mismatch.subject:
         return failure
-    stack = next((stack for name, stack in values.uses.items() if readable(name) == failure.mismatch.subject), "")
-    calls = read_stack(stack)
+    names = [guard.expression for guard in guards if readable(guard.expression) == failure.mismatch.subject]
+    calls = read_stack(values.uses.get(_placeholder(names[0]), "")) if names else ()
     return replace(failure, calls=tuple(call for call in calls if (call.file, call.line) != (place.file, place.line)))
+
+
+def _placeholder(name: str) -> str:
+    """Return what Dynamo calls the input of a graph that is this value: L['self'].w is l_self_w."""
+    return re.sub(r"[^a-zA-Z0-9]+", "_", name).lower()
 
 
 def _first_guard_on(subject: str, guards: Sequence[GuardRecord]) -> GuardRecord | None:

@@ -87,20 +87,21 @@ def _origin(comment: str, file: str) -> Origin:
     found = _ORIGIN.match(comment) or _ORIGIN.search(comment)
     if found is None or found["function"] == _AMBIENT:
         return Origin()
-    name = _full_name(found["file"].strip(), file)
+    shortened = found["file"].strip()
+    name = _full_name(shortened, file)
     location = Location(name, int(found["line"]), found["function"].strip(), (found["code"] or "").strip())
-    return Origin(location, _is_in_torch(name), _OF_SIZES in (found["note"] or ""))
+    return Origin(location, _is_in_torch(shortened), _OF_SIZES in (found["note"] or ""))
 
 
 def _full_name(shortened: str, file: str) -> str:
     """Return the file that torch means; `shortened` itself where that is not clear.
 
     Torch cuts the beginning that a name shares with torch's own folder, in the middle of a word if need be
-    (`/tmp/model.py` is `mp/model.py`).  Names of files in torch are left short: they are clear, and the same
-    on every machine.
+    (`/tmp/model.py` is `mp/model.py`).  Names of files in torch stay short, as Python imports them: they are clear, and
+    the same on every machine.
     """
     if _is_in_torch(shortened):
-        return shortened
+        return f"torch/{shortened}"
     if _may_mean(shortened, file):
         return file
     return _loaded_file(shortened)
