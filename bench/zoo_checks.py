@@ -7,7 +7,7 @@ import glob
 import json
 import os
 import re
-from typing import Any, Dict, Iterator, List, Set, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 Result = Dict[str, Any]
 
@@ -158,12 +158,15 @@ def is_story_of(path: str, stories: Dict[str, str], called: str) -> bool:
 
 def _long_lines(folder: str, stories: Dict[str, str], manifest: Dict[str, Any]) -> Iterator[Tuple[int, str]]:
     """Yield the lengths of lines in stories, transformed code and graphs, except the users' own, with the file."""
-    own: Set[str] = {line.strip() for one in manifest["functions"] for line in (one["source"] or "").splitlines()}
-    for path, text in stories.items():
-        for line in text.splitlines():
+    own = {line.strip() for function in manifest["functions"] for line in _own_lines(function)}
+    paths = [path for kind in ("transformed_code", "compiled_fn") for path in glob.glob(f"{folder}/__{kind}_*.py")]
+    for path in [*stories, *(path for path in paths if ".kernel_" not in path)]:
+        for line in _read(path).splitlines():
             if line.strip() not in own:
                 yield len(line), os.path.basename(path)
-    for pattern in ("__transformed_code_*.py", "__compiled_fn_*.py"):
-        for path in glob.glob(os.path.join(folder, pattern)):
-            if ".kernel_" not in path:
-                yield max(map(len, _read(path).splitlines()), default=0), os.path.basename(path)
+
+
+def _own_lines(function: Dict[str, Any]) -> List[str]:
+    """Return the lines of what was compiled and of the function inside its decorators, docstrings included."""
+    sources = [function["source"], (function.get("original") or {}).get("source")]
+    return [line for source in sources if source for line in source.splitlines()]
