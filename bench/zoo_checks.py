@@ -15,11 +15,11 @@ LONGEST_LINE = 120
 STORY_LINES = {"toys/blocks": 1200, "toys/generate": 900, "timm/maxvit_pico_rw_256": 4000}
 
 _ANONYMOUS = re.compile(r"(?<![.\w])(?:[\w.]*<locals>\.)?(?:wrapper|inner|_fn|forward)(?![\w.])")
-_OF_A_GRAPH = re.compile(r"\bforward (?:graph|pass|hook|first|and backward|kernel)|(?:forward|inner)_\w+")
-_HEADING = re.compile(
-    r"# What torch\.compile did to |# The original: |# The dispatcher: |# What is left of |# What sets "
-    r"|# Resume function |# [\w.<>]+, compiled version "
+_OF_A_GRAPH = re.compile(
+    r"\bforward (?:graph|pass|hook|first|and backward|kernel)|\bthe wrapper of|(?:forward|inner)_\w+"
 )
+_DIFFERENCE = re.compile(r"# +\d+ [-+] ")  # a line of code, between two versions
+_SOURCE_LINE = re.compile(r"[\w/.<>]+:\d+(?:-\d+)?: .*")  # a line of the user's, behind its place
 _STORY_NAME = re.compile(r"full_code_for_(.+)_\d+\.py$")
 
 
@@ -127,13 +127,13 @@ def anonymous_names(manifest: Dict[str, Any], stories: Dict[str, str], summary: 
             for name in ("title", "key"):
                 yield from _if_anonymous(f"manifest: {name} ", re.sub(r"_\d+$", "", function.get(name) or "forward"))
     for line in summary.splitlines():
-        yield from _if_anonymous("summary: ", line.partition("full_code_for_")[0])
+        yield from _if_anonymous("summary: ", _SOURCE_LINE.sub("", line.partition("full_code_for_")[0]))
     for path, text in stories.items():
         match = _STORY_NAME.search(path)
         yield from _if_anonymous("file: ", match.group(1) if match else path)
         for line in text.splitlines():
-            if _HEADING.match(line):
-                yield from _if_anonymous("story: ", line.partition("(")[0])
+            if line.startswith("# ") and not _DIFFERENCE.match(line):
+                yield from _if_anonymous("story: ", _SOURCE_LINE.sub("", line))
 
 
 def _if_anonymous(where: str, text: str) -> Iterator[str]:
