@@ -115,7 +115,8 @@ def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Loca
 
 
 def _call(call: Location) -> str:
-    return f"{call.function} ({call.file}:{call.line})"
+    """Return a call by its line: many functions on the way have the same name."""
+    return f"{call.file}:{call.line}" + (f" {call.code}" if call.code else f" {call.function}")
 
 
 def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:
