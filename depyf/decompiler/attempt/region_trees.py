@@ -17,7 +17,12 @@ def region_tree(program: Program, rung: Rung = IDIOMS) -> Sequence:
     """Return the region tree of a program. A function without a jump is its own tree. Raises Unstructured."""
     if program.code.co_flags & CO_OPTIMIZED and not rung.is_machine and is_straight(program):
         return Sequence(list(program.ops))
-    return _tree(build_graph(program), rung)
+    graph = build_graph(program)
+    blocks = graph.blocks
+    tree = _tree(graph, rung)
+    for block in blocks:
+        block.ops = []  # blocks refer to each other: their ops would wait for the garbage collector
+    return tree
 
 
 def _tree(graph: Graph, rung: Rung) -> Sequence:
