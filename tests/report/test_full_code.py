@@ -463,7 +463,7 @@ def test_a_break_inside_a_called_function_names_the_file_of_that_function():
     frame = dataclasses.replace(ENTRY_FRAME, graph_breaks=(GraphBreak(("print",), stack[1], stack=stack),))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, helper), frames=(frame,))
     text = render(session, TOY.key)
-    assert "by way of toy.py:2 toy_example -> toy.py:9 helper\n" in text
+    assert "by way of toy.py:2 helper(a) -> toy.py:9 print()\n" in text
     assert "#           helper is compiled apart: full_code_for_helper.py\n" in text
 
 
