@@ -142,6 +142,9 @@ _TARGETS = {
 }  # fmt: skip
 
 
+MANY = 64  # predecessors that are searched in one step
+
+
 class Block:
     """Straight-line code and what follows it. `preds` lists a predecessor once for each edge."""
 
@@ -175,14 +178,16 @@ class Block:
         for name in _TARGETS[type(self.term)]:
             if getattr(self.term, name) is old:
                 setattr(self.term, name, new)
-                self.budget.charge(1 + len(old.preds) // 64)
+                if len(old.preds) > MANY:
+                    self.budget.charge(len(old.preds) // MANY)
                 old.preds.remove(self)
                 new.preds.append(self)
 
     def set_term(self, term: Terminator) -> None:
         """Replace the terminator, keeping the predecessors of its targets right."""
         for target in self.successors():
-            self.budget.charge(1 + len(target.preds) // 64)
+            if len(target.preds) > MANY:
+                self.budget.charge(len(target.preds) // MANY)
             target.preds.remove(self)
         self.term = term
         for target in self.successors():
