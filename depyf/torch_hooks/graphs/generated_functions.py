@@ -15,7 +15,7 @@ from typing import Any, Dict, Iterator, List, Sequence, Tuple
 from depyf.decompiler.prove import Grade, prove
 from depyf.decompiler.recompile.relabelling import adopt_lines
 from depyf.text.quiet_compile import compile_quietly
-from depyf.torch_hooks.graphs.short_names import named_like
+from depyf.torch_hooks.graphs.short_names import named_like, with_parameters_of
 from depyf.torch_hooks.internals import private_hooks
 
 
@@ -76,15 +76,13 @@ def like_twin(code: CodeType, twins: Sequence[CodeType]) -> Tuple[int, CodeType]
     CPython 3.13 joins two loads into one instruction only where both are on one line, and torch may log on many
     lines what it compiles on one: such a twin, proved to be the same program, replaces the code.
     """
-    for number, twin in enumerate(twins):
-        if same_code(code, twin):
-            return number, adopt_lines(code, twin)
-        renamed = named_like(code, twin) if code.co_varnames != twin.co_varnames else None
-        if renamed is not None and same_code(renamed, twin):
-            return number, adopt_lines(renamed, twin)
-    for number, twin in enumerate(twins):
-        if _is_same_but_for_joins(code, twin):
-            return number, twin
+    renamed = [named_like(code, twin) or code if code.co_varnames != twin.co_varnames else code for twin in twins]
+    for number, (own, twin) in enumerate(zip(renamed, twins)):
+        if same_code(own, twin):
+            return number, with_parameters_of(code, adopt_lines(own, twin))
+    for number, (own, twin) in enumerate(zip(renamed, twins)):
+        if _is_same_but_for_joins(own, twin):
+            return number, with_parameters_of(code, twin)
     return None
 
 

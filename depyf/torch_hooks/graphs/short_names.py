@@ -2,8 +2,8 @@
 
 Dynamo names an input after the way to it, `L_self_modules_stages_modules_0_modules_blocks_modules_...`: in deep models
 such a name alone is longer than a line. Where it is, the way stands without `modules`, `parameters` and `buffers`, in
-the file and in the running code, so that a debugger finds the variable under the name that the file shows. Inputs are
-passed by position, so nothing else uses their names.
+the file and among the local variables of the running code, so that a debugger finds them under the names that the file
+shows. The parameters of the running code keep their names: a backend may read the signature, or pass inputs by name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from types import CodeType
 from typing import Dict
+
+from depyf.torch_hooks.internals.stable_names import parameter_names
 
 LONGEST = 100  # characters; such a name, indented and with an equals sign behind it, fits a line
 _LONG = re.compile(rf"\b[Ll]_\w{{{LONGEST - 1},}}\b")
@@ -43,3 +45,10 @@ def named_like(code: CodeType, twin: CodeType) -> CodeType | None:
             return None
         renamed[own] = other
     return code.replace(co_varnames=tuple(renamed.values())) if len(set(renamed.values())) == len(renamed) else None
+
+
+def with_parameters_of(original: CodeType, code: CodeType) -> CodeType:
+    """Return `code` with the names that the parameters of `original` have; as it is where a local has such a name."""
+    own = parameter_names(original)
+    now, rest = code.co_varnames[: len(own)], code.co_varnames[len(own) :]
+    return code if now == own or set(own) & set(rest) else code.replace(co_varnames=own + rest)

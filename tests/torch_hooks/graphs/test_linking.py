@@ -217,3 +217,34 @@ def test_first_lines_that_a_killed_process_would_leave_name_the_graph_that_a_cal
         assert "run node by node" in first
     else:
         assert first.endswith("may be what a call runs; whether it ran inside the context is not known.")
+
+
+class _Deep(torch.nn.Module):
+    """A model whose parameter has a way that no line has room for."""
+
+    def __init__(self, depth):
+        super().__init__()
+        self.inner_part_of_the_model = torch.nn.Linear(4, 4) if depth == 0 else _Deep(depth - 1)
+
+    def forward(self, x):
+        return self.inner_part_of_the_model(x)
+
+
+def test_a_backend_that_passes_inputs_by_name_gets_them_though_the_file_shortens_their_names(tmp_path):
+    model = _Deep(4)
+    x = torch.ones(2, 4)
+
+    def by_name(gm, inputs):
+        names = [node.target for node in gm.graph.nodes if node.op == "placeholder"]
+        return lambda *args: gm.forward(**dict(zip(names, args)))
+
+    with depyf.prepare_debug(str(tmp_path / "d"), include_earlier=False):
+        compiled = torch.compile(model, backend=by_name)
+        results = [compiled(x), compiled(x)]
+    assert all(torch.equal(result, model(x)) for result in [*results, compiled(x)])
+    (graph,) = (tmp_path / "d").glob("__compiled_fn_*.Captured_Graph.0.py")
+    assert max(map(len, graph.read_text().splitlines())) <= 120
+    with breakpoints((graph, statement_lines(graph)[-1])) as debugger:
+        compiled(x)
+    assert debugger.hits
+    assert max(len(name) for name in debugger.hits[0][2] if name.startswith("l_")) <= 100
