@@ -47,6 +47,9 @@ class PythonFacts:
     function_attributes_are_set_after: bool
     # Annotations are computed when asked for, by a function of their own: 3.14, PEP 649. Python/codegen.c.
     annotations_are_deferred: bool
+    # Whether an operand whose truth is certain is led past a test that leaves it on the stack (jump_thread in
+    # Python/flowgraph.c). Before, such a jump was the source's own, and leading it back would change what it tests.
+    kept_tests_are_threaded: bool
     # `x[i]` is the BINARY_OP behind those of the operators: 3.14, NB_SUBSCR in Include/opcode.h.
     subscript_is_operator: bool
     # CALL_FUNCTION_EX finds the keyword arguments, or NULL, on top, whatever its argument: 3.14, Python/bytecodes.c.
@@ -106,6 +109,7 @@ def _facts(version: Version) -> PythonFacts:
         loads_may_borrow=version >= (3, 14),
         function_attributes_are_set_after=version >= (3, 13),
         annotations_are_deferred=version >= (3, 14),
+        kept_tests_are_threaded=version >= (3, 14),
         subscript_is_operator=version >= (3, 14),
         unpacked_calls_have_both=version >= (3, 14),
         exits_have_receivers=version >= (3, 14),

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from typing import Tuple
 
+from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.flow.graph import Block, Branch, Graph, Simple
 
 
 def undo_threaded_tests(graph: Graph) -> None:
     """Lead operands whose truth is certain to the next test of it."""
-    if not any(_keeps(block) for block in graph.blocks):
+    threads = facts_for(graph.program.version).kept_tests_are_threaded
+    if not threads or not any(_keeps(block) for block in graph.blocks):
         return
     for block in sorted(graph.blocks, key=lambda block: -block.offset):
         if _keeps(block):

@@ -368,3 +368,15 @@ def test_a_default_without_a_name_is_refused_where_the_text_must_run() -> None:
     assert "def function(a=__constant_0):" in depyf.decompile(function)
     with pytest.raises(DecompilationError, match="__constant_0 is a object"):
         depyf.decompile(function, strict=True)
+
+
+def test_operands_that_lead_past_a_test_stay_where_they_were_written() -> None:
+    assert_proved("""
+        def f(self, a, b, c, d):
+            return (
+                (not a or self.x)
+                and (not b or self.y)
+                and (not c or self.z)
+                and (d is not False or self.w)
+            )
+    """)
