@@ -28,6 +28,7 @@ from depyf.record.vocabulary import FAILED, INTERRUPTED, PROVED_GRADES, RECOMPIL
 from depyf.report.call_chains import calls_to, has_library_path, place_of, reached_lines, shown_path, ways_to
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of, stories_by_worth
+from depyf.report.wrapper_notes import title_apart
 
 _MOST_BLOCKS = 5  # of each kind, on a terminal
 _MOST_KEPT = 3
@@ -247,7 +248,7 @@ def title_of(record: SessionRecord, function: FunctionRecord) -> str:
     """Return what a person calls the function; a resume function is the rest of another."""
     root = root_of(record, function.key)
     if root is None or root is function:
-        return function.display_name
+        return title_apart(record, function)
     found = _RESUMED_AT.search(function.name)
     return f"the rest of {root.display_name} after {f'line {found[1]}' if found else 'a graph break'}"
 
@@ -278,8 +279,12 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
 
 
 def _named(record: SessionRecord) -> List[FunctionRecord]:
-    own = [one for one in record.skipped if not has_library_path(one.shown_file)]
-    return [one for one in own if worth_a_line(one) or not record.frames]
+    """Return the functions to name: the program's own, and what it called; of wrappers and what they hold, that."""
+    called_titles = {one.display_name for one in called_functions(record)}
+    near = [one for one in record.skipped if one.display_name in called_titles or not has_library_path(one.shown_file)]
+    worthy = [one for one in near if worth_a_line(one) or not record.frames]
+    inside = {one.display_name for one in worthy if one.original is None}
+    return [one for one in worthy if one.original is None or one.display_name not in inside]
 
 
 def _left_to_python(record: SessionRecord, manifest: str) -> List[str]:

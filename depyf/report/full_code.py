@@ -31,7 +31,7 @@ from depyf.report.skip_reasons import skip_lines
 from depyf.report.statement_folds import CodeLine, differences, filled_lists, fold_statements
 from depyf.report.version_headings import Facts, graph_lines
 from depyf.report.version_table import version_table
-from depyf.report.wrapper_notes import shows_wrapper, wrapper_lines
+from depyf.report.wrapper_notes import shows_wrapper, title_apart, wrapper_lines
 from depyf.text import python_source
 
 
@@ -81,7 +81,7 @@ def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
     if not 1 < len(session.stories) <= _MOST_STORIES or function.full_code_file is None:
         return []
     others = [one for one in session.stories if one.key != function.key]
-    files = [f"  {one.full_code_file}: {one.display_name}{_left(session, one)}" for one in others]
+    files = [f"  {one.full_code_file}: {title_apart(session, one)}{_left(session, one)}" for one in others]
     return ["", "Beside this file, and told there:", *files]
 
 

@@ -1,11 +1,11 @@
-"""What stands around a function that Dynamo compiled through its decorators, as lines of a heading."""
+"""What stands around a function that Dynamo compiled through its decorators: lines of a heading, and titles."""
 
 from __future__ import annotations
 
 import os
 import textwrap
 
-from depyf.record.records import FunctionRecord, Location
+from depyf.record.records import FunctionRecord, Location, SessionRecord
 
 _WIDTH = 96
 _OF_TORCH = os.path.join("torch", "_dynamo", "external_utils.py")  # functions of torch's that only call what they hold
@@ -29,6 +29,15 @@ def wrapper_lines(function: FunctionRecord) -> list[str]:
 def shows_wrapper(function: FunctionRecord) -> bool:
     """Return whether the code that was compiled is shown beside the original."""
     return bool(function.decorators) and not _is_of_torch(function.decorators[0])
+
+
+def title_apart(session: SessionRecord, function: FunctionRecord) -> str:
+    """Return the title of a function; a wrapper is named as one where the function inside has a story, too."""
+    title = function.display_name
+    if function.original is None or not any(one.display_name == title for one in session.functions if one != function):
+        return title
+    own = _own(function)
+    return f"the wrapper of {own[0].function} around {title}" if own else f"the call of {title}, which torch wraps"
 
 
 def _own(function: FunctionRecord) -> list[Location]:

@@ -243,6 +243,23 @@ def test_a_later_context_calls_what_an_earlier_one_compiled_by_the_same_name(tmp
     assert titles == {"Decorated.forward", "plain"}
 
 
+class BreaksInALoop(torch.nn.Module):
+    @torch.no_grad()
+    def forward(self, x):
+        for _ in range(2):
+            x = x + 1
+            print(end="")
+        return x
+
+
+def test_a_function_left_to_python_and_its_compiled_wrapper_have_titles_of_their_own(tmp_path):
+    compiled(tmp_path, BreaksInALoop())
+    summary = (tmp_path / "summary.txt").read_text()
+    assert summary.count("not compiled: BreaksInALoop.forward (") == 1
+    story = (tmp_path / "full_code_for_BreaksInALoop.forward_1.py").read_text()
+    assert "full_code_for_BreaksInALoop.forward_0.py: the wrapper of no_grad around BreaksInALoop.forward\n" in story
+
+
 def test_the_manifest_has_the_title(tmp_path):
     compiled(tmp_path, Decorated())
     (function,) = json.loads((tmp_path / "manifest.json").read_text())["functions"]
