@@ -38,6 +38,9 @@ def _read_record(folder: str) -> SessionRecord:
     """Return the record of a folder, from the first of the two files that is a manifest of depyf's."""
     unread: List[str] = []
     for path in [os.path.join(folder, name) for name in _MANIFESTS]:
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe would have no end
+            unread.append(f"{path} cannot be read: it is no file")
+            continue
         try:
             with open(path, encoding="utf-8") as stream:
                 return from_json(stream.read())
@@ -57,6 +60,8 @@ def _table(folder: str, record: SessionRecord) -> LineTable:
 
 
 def _read_text(path: str) -> str:
+    if not os.path.isfile(path):
+        return ""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.read()
