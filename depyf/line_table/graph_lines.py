@@ -45,8 +45,9 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
     is_open = False  # whether the line before goes on in this one
     for number, line in joined_comments(text):
         stripped = line.lstrip()
-        is_continued, is_open = is_open, stripped.endswith(_GOES_ON)
-        if stripped.startswith("#"):
+        is_comment = stripped.startswith("#")
+        is_continued, is_open = is_open, not is_comment and stripped.endswith(_GOES_ON)
+        if is_comment:
             comment = _FILE.search(line)
             if comment is not None:
                 place = Location(comment["file"], int(comment["line"]), comment["function"], comment["code"].strip())

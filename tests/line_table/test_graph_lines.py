@@ -57,3 +57,8 @@ def test_a_place_has_the_file_the_function_and_the_code():
 
 def test_a_text_that_is_no_graph_has_no_nodes():
     assert read_graph("") == read_graph("# only = a comment\nx = 1\n") == ()
+
+
+def test_a_line_of_the_users_that_ends_in_a_comma_does_not_hide_the_node_below_it():
+    text = '# graph\n    # File: model.py:16 in forward, code: torch.sin(y),\n    sin: "f32[2]" = torch.sin(y)\n'
+    assert [(node.line, node.name, node.place.line) for node in read_graph(text)] == [(3, "sin", 16)]

@@ -30,9 +30,14 @@ def spelled(tree: ast.Module) -> list[tuple[int, str]]:
     for node in ast.walk(tree):
         for field in ("value", "attr", "name"):  # a string, an attribute, an import or a definition
             name = getattr(node, field, None)
-            if isinstance(name, str) and name in NAMES and id(node) not in rows:
+            if isinstance(name, str) and name in NAMES and id(node) not in rows and not _is_of_python(node):
                 found.append((node.lineno, name))
     return found
+
+
+def _is_of_python(node: ast.AST) -> bool:
+    """Return whether it is an attribute of a module of Python's that torch has under the same name: linecache.cache."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "linecache"
 
 
 def test_a_second_home_of_a_private_name_is_found():
@@ -40,6 +45,7 @@ def test_a_second_home_of_a_private_name_is_found():
     assert spelled(ast.parse("from torch._dynamo.convert_frame import input_codes")) == [(1, "input_codes")]
     assert spelled(ast.parse("torch._dynamo.utils.lazy_format_graph_code")) == [(1, "lazy_format_graph_code")]
     assert not spelled(ast.parse("private_hooks.find('input_codes')"))
+    assert not spelled(ast.parse("linecache.cache")) and spelled(ast.parse("torch._dynamo.resume_execution.x.cache"))
 
 
 @pytest.mark.parametrize("module", USERS)
