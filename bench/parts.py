@@ -137,32 +137,10 @@ class Clock:
 def model(layers: int) -> Any:
     """Return a module of that many blocks with a graph break in the middle."""
     import torch
-
-    class Block(torch.nn.Module):
-        def __init__(self, width: int) -> None:
-            super().__init__()
-            self.a, self.b = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
-            self.n = torch.nn.LayerNorm(width)
-
-        def forward(self, x: Any) -> Any:
-            return x + self.b(torch.nn.functional.gelu(self.a(self.n(x))))
-
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.blocks = torch.nn.ModuleList(Block(16) for _ in range(layers))
-
-        def forward(self, x: Any) -> Any:
-            for block in self.blocks[: layers // 2]:
-                x = block(x)
-            if x.sum() > 1e9:
-                x = x - 1
-            for block in self.blocks[layers // 2 :]:
-                x = block(x)
-            return x
+    from length_programs.blocks import Net
 
     torch.manual_seed(0)
-    return Model()
+    return Net(layers)
 
 
 def measure(options: argparse.Namespace, compiled: Any, argument: Any, on: bool) -> Dict[str, Any]:

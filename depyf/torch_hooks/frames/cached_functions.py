@@ -48,6 +48,7 @@ class CachedFunctions:
         self._problems = problems
         self._link = link  # whether graphs that run are linked to their files
         self._names = names  # id of a code -> what its function is called
+        self._wrappers: Mapping[int, Identity] | None = None
         self._index = RecordedVersions() if recorded is None else recorded
         self._recorded_graphs = {graph.name for graph in graphs.records}
         self._recorded: Set[Tuple[CodePlace, str]] = set()  # function and compile id of each version
@@ -105,7 +106,7 @@ class CachedFunctions:
         self._index.add(version.new_code)
         identity = RECORDED.identity_of(version.new_code) or self._names.get(id(version.code))
         if identity is None and not self._functions.has(version.code):
-            identity = identities.of_living(version.code)
+            identity = self._living().get(id(version.code))
         key = self._functions.key_of(version.code, identity, parent)
         self._frames.add_cached(version.code, version.new_code, version.compile_id, key)
         index = len(self._frames.records) - 1
@@ -116,6 +117,12 @@ class CachedFunctions:
             self._add_graphs(version, index)
         with self._problems.shield("finding the resume functions of a frame"):
             self._add_resumes(version, index)
+
+    def _living(self) -> Mapping[int, Identity]:
+        """Return what wrappers are called whose functions are alive; found when it is first asked for."""
+        if self._wrappers is None:
+            self._wrappers = identities.of_living(cache_entries.met_codes())
+        return self._wrappers
 
     def _add_graphs(self, version: CachedVersion, index: int) -> None:
         shown = self._frames.shown_names(version.new_code)

@@ -1,8 +1,8 @@
 """Identities: what the user calls the function behind a code object that Dynamo compiles.
 
 Dynamo compiles code objects, whose names often mean nothing to the user: that of a decorator's wrapper, of a function
-of torch's that calls a module, or `forward`, which every module has. docs/names.md has the
-rules; this module is the only place that applies them.
+of torch's that calls a module, or `forward`, which every module has. docs/names.md has the rules; this module is the
+only place that applies them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import gc
 import inspect
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import Any, Container, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Container, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.record.records import Location
 from depyf.torch_hooks.frames.source_files import decorator_names
@@ -78,15 +78,21 @@ def by_code(thing: Any) -> Dict[int, Identity]:
     return {id(function.__code__): _identity(found[number:]) for number, function in functions}
 
 
-def of_living(code: CodeType) -> Identity | None:
-    """Return the identity of the only function that has this code, if that is a wrapper's; None where it is not.
+def of_living(codes: Iterable[CodeType]) -> Dict[int, Identity]:
+    """Return the identities of wrappers among these codes, by id, as far as only one function has the code.
 
-    For what was compiled before a context was entered there is nothing else. Searching all objects takes a while.
+    For what was compiled before a context was entered there is nothing else. All objects are searched, once.
     """
-    if not code.co_freevars or not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-        return None
-    found = [one for one in gc.get_referrers(code) if isinstance(one, FunctionType) and one.__code__ is code]
-    return _identity(layers(found[0])) if len(found) == 1 else None
+    alive = list(filter(_may_wrap, codes))  # so that their ids stay theirs
+    functions: Dict[int, List[FunctionType]] = {id(code): [] for code in alive}
+    for one in gc.get_objects() if functions else ():
+        if type(one) is FunctionType and id(one.__code__) in functions:
+            functions[id(one.__code__)].append(one)
+    return {code: _identity(layers(found[0])) for code, found in functions.items() if len(found) == 1}
+
+
+def _may_wrap(code: CodeType) -> bool:
+    return bool(code.co_freevars and code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
 
 
 def _receiver(code: CodeType, variables: Mapping[str, Any]) -> Any:
