@@ -71,7 +71,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.decompiler.bytecode",
         "depyf.decompiler.pyc",
     ),
-    "depyf.decompiler.callables": ("depyf.text", "depyf.decompiler.code_search"),
+    "depyf.decompiler.callables": ("depyf.text", "depyf.decompiler.bytecode", "depyf.decompiler.code_search"),
     "depyf.decompiler.attempt": (
         *_GRAPH,
         "depyf.code_generator",

@@ -14,6 +14,7 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 from depyf.decompiler.attempt import Decompilation
 from depyf.decompiler.attempt.stage_order import FUTURE_ANNOTATIONS, print_tree
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.callables import Behind, behind, note_on_wrapper
 from depyf.decompiler.code_search import code_of, path_to_class
 from depyf.decompiler.pipeline import decompile_frame
@@ -170,7 +171,7 @@ def _class_statement(path: Tuple[CodeType, ...], stands_alone: bool) -> Optional
     """Return the class statement with its bases and decorators, or None if the code around it is not proved."""
     around = next(code for code in reversed(path[:-1]) if not code.co_name.startswith("<generic"))
     name = path[-1].co_name
-    same_name = [const for const in around.co_consts if isinstance(const, CodeType) and const.co_name == name]
+    same_name = [const for const in around.co_consts if isinstance(const, CODE_TYPES) and const.co_name == name]
     result = decompile_frame(around, generator=MAYBE_DYNAMO)
     if not result.proved or result.tree is None or result.stand_ins or len(same_name) > 1:
         return None

@@ -13,6 +13,7 @@ import types
 from functools import cached_property, partial, partialmethod, singledispatchmethod
 from typing import Any, Callable, NamedTuple, Optional, Tuple
 
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.code_search import is_path
 from depyf.text.lines import printable
 
@@ -100,7 +101,7 @@ def _is_of_standard_library(function: types.FunctionType) -> bool:
 
 
 def _has_code(thing: Any) -> bool:
-    if isinstance(thing, (types.CodeType, types.ModuleType, type)) or is_path(thing):
+    if isinstance(thing, (*CODE_TYPES, types.ModuleType, type)) or is_path(thing):
         return True
     return any(inspect.getattr_static(thing, name, _NOTHING) is not _NOTHING for name in _OWN_CODE)
 

@@ -10,6 +10,7 @@ from types import CodeType, ModuleType
 from typing import Any, Iterator, List, Optional, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
 from depyf.decompiler.pyc import DamagedFile, OtherVersion, read_code
 from depyf.errors import UserError
@@ -31,7 +32,7 @@ def code_of(thing: Any) -> CodeType:
     if is_path(thing):
         return code_of_file(os.fspath(thing))
     seen = 0
-    while not isinstance(thing, CodeType):
+    while not isinstance(thing, CODE_TYPES):
         if isinstance(thing, ModuleType):
             found: Any = _code_of_module(thing.__name__)
         elif isinstance(thing, type):
@@ -138,7 +139,7 @@ def below(code: CodeType) -> Iterator[Tuple[CodeType, ...]]:
     work: List[Tuple[CodeType, ...]] = [(code,)]
     while work:
         path = work.pop()
-        inner = [(*path, const) for const in path[-1].co_consts if isinstance(const, CodeType)]
+        inner = [(*path, const) for const in path[-1].co_consts if isinstance(const, CODE_TYPES)]
         yield from inner
         work.extend(reversed(inner))
 
@@ -177,4 +178,4 @@ def _own_code(value: Any) -> Optional[CodeType]:
     """Return the code of a function that a class body defined, also of a static or class method or a property."""
     function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
     code = getattr(function, "__code__", None)
-    return code if isinstance(code, CodeType) else None
+    return code if isinstance(code, CODE_TYPES) else None

@@ -15,6 +15,7 @@ from depyf.decompiler.attempt.failures import Failures
 from depyf.decompiler.attempt.nested_listings import listed_inside
 from depyf.decompiler.build import temporaries
 from depyf.decompiler.bytecode.budget import WrittenTooOften
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.nested_code import is_part_of_statement, too_nested, with_nested
 from depyf.decompiler.bytecode.unstructured import Unstructured
@@ -114,7 +115,7 @@ def _listed(code: CodeType, renames: Mapping[str, str], reason: str) -> Decompil
 
 def _ladder(code: CodeType, has_own_locals: bool) -> Iterator[Tuple[Rung, bool]]:
     """Yield the rungs to try, and whether each code object inside takes the rung that suits it."""
-    has_code_inside = any(isinstance(const, CodeType) for const in code.co_consts)
+    has_code_inside = any(isinstance(const, CODE_TYPES) for const in code.co_consts)
     if temporaries.are_wanted():
         yield WITH_TEMPORARIES, False
     for rung in RUNGS:
@@ -192,14 +193,14 @@ class Inside:
 
 def _are_proved_inside(code: CodeType, found: Dict[CodeType, Rung]) -> bool:
     """Return whether all functions and classes right inside a code object are proved."""
-    inside = [const for const in code.co_consts if isinstance(const, CodeType)]
+    inside = [const for const in code.co_consts if isinstance(const, CODE_TYPES)]
     return all(inner in found for inner in inside if not is_part_of_statement(inner))
 
 
 def _rungs_inside(code: CodeType, generator: CodeGenerator) -> Dict[CodeType, Rung]:
     found: Dict[CodeType, Rung] = {}
     for inner in code.co_consts:
-        if not isinstance(inner, CodeType):
+        if not isinstance(inner, CODE_TYPES):
             continue
         found.update(_rungs_inside(inner, generator))
         for rung in RUNGS if _are_proved_inside(inner, found) else ():

@@ -6,6 +6,7 @@ from types import CodeType
 from typing import Dict, FrozenSet, List, Set
 
 from depyf.decompiler.analysis.program_answers import answered_once
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.microops import Program
 
 
@@ -34,4 +35,4 @@ def _names(program: Program) -> Dict[str, Set[str]]:
 @answered_once
 def made_inside(program: Program) -> List[CodeType]:
     """Return the code objects that ops load."""
-    return [op.arg for op in program.ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
+    return [op.arg for op in program.ops if op.kind == "CONST" and isinstance(op.arg, CODE_TYPES)]

@@ -9,6 +9,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 from depyf.code_generator import COMPILER, CodeGenerator
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS
+from depyf.decompiler.recompile import Compiler, running_compiler
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Request:
     # The FunctionType whose code this is: its default values and annotations are shown. (For mypy a descriptor.)
     function: Any = None
     stands_alone: bool = False  # whether the text will be run as it is: a method, outside its class
+    compiler: Compiler = running_compiler  # of the Python that the code belongs to
 
     @property
     def is_generated(self) -> bool:

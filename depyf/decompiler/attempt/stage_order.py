@@ -18,9 +18,10 @@ from depyf.decompiler.attempt.stand_ins import described, implicit_names
 from depyf.decompiler.attempt.syntax_trees import Text, syntax_tree
 from depyf.decompiler.build import Settings
 from depyf.decompiler.bytecode.budget import WrittenTooOften
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.microops import Program
 from depyf.decompiler.bytecode.nested_code import size_of
-from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
+from depyf.decompiler.bytecode.python_facts import RUNNING, PythonFacts
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.clean_program import clean_program
 from depyf.decompiler.decode import decode
@@ -42,9 +43,9 @@ DEEPEST_INDENTATION = 98  # CPython accepts 100 levels
 FUTURE_ANNOTATIONS = s.ImportFrom("__future__", [s.alias("annotations")])
 
 
-def print_tree(tree: s.Module) -> Printed:
+def print_tree(tree: s.Module, facts: PythonFacts = RUNNING) -> Printed:
     """Return the text of a tree as it is shown."""
-    return print_source(tree, features=SyntaxLimits.of(RUNNING_VERSION), width=WIDTH)
+    return print_source(tree, features=SyntaxLimits.of(facts.version), width=WIDTH)
 
 
 class Attempt:
@@ -118,6 +119,7 @@ class Attempt:
     def proved(self, program: Program, text: Text) -> Decompilation:
         """Print the text, compile it back and compare the result with the original."""
         code = self.request.code
+        facts = facts_of(code)
         tree = text.tree
         if max_depth(tree) > DEEPEST_INDENTATION:
             raise Unstructured("nested too deeply for Python's parser")
@@ -127,8 +129,8 @@ class Attempt:
             notes.insert(0, s.Comment(INTERACTIVE))
         scope = enclosing_scope(tree, code, for_super=self.request.stands_alone)
         future = [FUTURE_ANNOTATIONS] if self.request.imports_annotations else []
-        printed = print_tree(s.Module([*notes, *future, *(tree.body if scope is None else [scope])]))
-        if RUNNING.comprehensions_are_inlined and nests_too_many_blocks(tree, printed.text):
+        printed = print_tree(s.Module([*notes, *future, *(tree.body if scope is None else [scope])]), facts)
+        if facts.comprehensions_are_inlined and nests_too_many_blocks(tree, printed.text):
             raise Unstructured("more blocks around a comprehension than CPython's compiler survives")
         recompiled = compile_like(
             tree,
@@ -147,6 +149,7 @@ class Attempt:
             has_scope=scope is not None,
             kept=self.listings,
             is_generated=self.request.is_generated,
+            compiler=self.request.compiler,
         )
         verdict = prove(
             code,

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from depyf.decompiler.build import mangled
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.syntax.identifiers import spelled
 from depyf.text.stable_repr import describe
 
@@ -30,5 +31,5 @@ def implicit_names(code: CodeType) -> Dict[str, str]:
         for name in (*current.co_varnames, *current.co_cellvars, *current.co_freevars, *current.co_names):
             if spelled(name) != name:
                 found[mangled(spelled(name), class_name)] = name
-        work.extend((const, class_name) for const in current.co_consts if isinstance(const, CodeType))
+        work.extend((const, class_name) for const in current.co_consts if isinstance(const, CODE_TYPES))
     return found

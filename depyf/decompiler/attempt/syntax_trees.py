@@ -18,8 +18,8 @@ from depyf.decompiler.build import (
     temporaries,
 )
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.microops import Program
-from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.structure import Sequence
 
@@ -41,7 +41,7 @@ def syntax_tree(
     mode = "single" if "PRINT_EXPR" in op_kinds(program) else "exec"
     is_module = code.co_name == "<module>"
     settings.imports_annotations = settings.annotations_are_strings = request.imports_annotations
-    if is_module or RUNNING.annotations_are_deferred:  # else the text spells string annotations as strings
+    if is_module or facts_of(code).annotations_are_deferred:  # else the text spells string annotations as strings
         settings.annotations_are_strings = bool(code.co_flags & CO_FUTURE_ANNOTATIONS)
     placeholders = settings.placeholders.values
     if code.co_name in COMPREHENSIONS and code.co_varnames[:1] == (".0",):

@@ -19,6 +19,7 @@ from types import CodeType
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.microops import Program
 
 ANNOTATE = "__annotate__"
@@ -49,7 +50,7 @@ def annotate_code(program: Program) -> Optional[CodeType]:
     """Return the code of the function that the body makes for its annotations."""
     for code, make, store in zip(program.ops, program.ops[1:], program.ops[2:]):
         if store.kind == "STORE_NAME" and store.arg in STORED_AS and make.kind == "MAKE_FUNCTION":
-            if code.kind == "CONST" and isinstance(code.arg, CodeType) and code.arg.co_name == ANNOTATE:
+            if code.kind == "CONST" and isinstance(code.arg, CODE_TYPES) and code.arg.co_name == ANNOTATE:
                 return code.arg
     return None
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Dict, Mapping, Optional
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.syntax.literals import Unspellable, spell
 
 _NAMED = (FunctionType, BuiltinFunctionType)
@@ -35,7 +36,7 @@ class Placeholders:
 def spellable(value: Any) -> bool:
     """Return whether source text can spell exactly this constant."""
     kind = type(value)
-    if kind in _SPELLABLE or kind is CodeType:
+    if kind in _SPELLABLE or kind in CODE_TYPES:
         return True
     if kind is float or kind is complex:
         return _has_text(value)
@@ -88,7 +89,7 @@ def value_node(value: Any, known: Mapping[str, Any], placeholders: Placeholders)
 def _display(value: Any, depth: int = 20) -> Optional[s.Expression]:
     """Return the display of a plain container of elements that can be spelled, or the constant itself; else None."""
     kind = type(value)
-    if kind is not frozenset and kind is not CodeType and spellable(value):
+    if kind is not frozenset and kind not in CODE_TYPES and spellable(value):
         return s.Constant(value)
     if kind not in (list, dict, set, tuple) or not depth:
         return None

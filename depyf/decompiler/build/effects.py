@@ -8,7 +8,6 @@ assignments to temporaries first. So the order of effects is right by constructi
 
 from __future__ import annotations
 
-from types import CodeType
 from typing import Dict, List, Sequence
 
 from depyf.decompiler import syntax as s
@@ -32,6 +31,7 @@ from depyf.decompiler.build.symbolic_values import (
     is_tuple,
     pending_inside,
 )
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import Inplace, Reference
 
@@ -190,6 +190,9 @@ def _detach(frame: Frame, used: List[Value], final: bool) -> List[Value]:
     return kept
 
 
+_NO_EXPRESSIONS = (*CODE_TYPES, frozenset)  # constants that no expression spells by themselves
+
+
 def node_of(frame: Frame, value: Value) -> s.Expression:
     """Return the expression that stands for `value` in the text."""
     if value.name is not None:
@@ -211,7 +214,7 @@ def node_of(frame: Frame, value: Value) -> s.Expression:
         for target in value.targets:
             named = s.NamedExpr(target, named)
         return named
-    if isinstance(value.node, s.Constant) and type(value.node.value) in (CodeType, frozenset):
+    if isinstance(value.node, s.Constant) and type(value.node.value) in _NO_EXPRESSIONS:
         return frame.scope.placeholders.node(value.node.value)
     return value.node
 

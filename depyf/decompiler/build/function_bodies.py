@@ -21,8 +21,8 @@ from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.tidying import own_statements, tidy_body
 from depyf.decompiler.build.variable_names import descriptive_names, rename, renamed_temporaries
 from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR, CO_OPTIMIZED, GENERATORS
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.microops import parameters
-from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import spelled
 
@@ -87,7 +87,7 @@ def _lacks_function(scope: Scope, body: List[s.Statement]) -> bool:
     """Return whether a class body had a function that is never made: its namespace is in a cell (3.14) for no other."""
     if "__classdict__" not in scope.code.co_cellvars:
         return False
-    made = [op.arg for op in scope.program.ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
+    made = [op.arg for op in scope.program.ops if op.kind == "CONST" and isinstance(op.arg, CODE_TYPES)]
     if any("__classdict__" in code.co_freevars for code in made):
         return False
     return not any(isinstance(node, (s.FunctionDef, s.AsyncFunctionDef)) for node in own_statements(body))
@@ -96,7 +96,7 @@ def _lacks_function(scope: Scope, body: List[s.Statement]) -> bool:
 def dropped_loop_variables(scope: Scope) -> List[str]:
     """Return the cells that are among the locals, too, because a comprehension that the compiler dropped has them."""
     code = scope.code
-    if not code.co_cellvars or not RUNNING.comprehensions_are_inlined:
+    if not code.co_cellvars or not facts_of(code).comprehensions_are_inlined:
         return []
     own = {*code.co_varnames[len(parameters(code)) :]}.intersection(code.co_cellvars)
     return [name for name in code.co_varnames if name in own and not has_name(scope.program, PUTS_ASIDE, name)]
@@ -140,7 +140,7 @@ def hidden_globals(scope: Scope) -> List[str]:
         for op in program.ops:
             if op.kind == "LOAD_GLOBAL" and op.arg in scope.locals_around:
                 found[op.arg] = None
-            elif op.kind == "CONST" and isinstance(op.arg, CodeType) and not _can_declare(op.arg):
+            elif op.kind == "CONST" and isinstance(op.arg, CODE_TYPES) and not _can_declare(op.arg):
                 work.append(scope.settings.structure(op.arg)[0])
     own = {*scope.code.co_varnames, *scope.code.co_cellvars, *scope.code.co_freevars}
     return [name for name in found if name not in own]
@@ -157,7 +157,7 @@ def uncaptured_cells(scope: Scope) -> List[str]:
         return []
     ops = scope.program.ops
     captured = {
-        name for op in ops if op.kind == "CONST" and isinstance(op.arg, CodeType) for name in op.arg.co_freevars
+        name for op in ops if op.kind == "CONST" and isinstance(op.arg, CODE_TYPES) for name in op.arg.co_freevars
     }
     captured.update(op.arg for op in ops if op.kind == "RENEW_CELL")  # of an inlined comprehension, which captures it
     return [name for name in scope.code.co_cellvars if name not in captured and name not in _OF_CLASSES]

@@ -11,6 +11,7 @@ from typing import Callable, Collection, Dict, Iterable, List, Mapping, Sequence
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import is_none
 from depyf.decompiler.build.tidying import own_statements
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.decode.global_reads import reads_global
 from depyf.decompiler.syntax.provisional import AssertionErrorName, IterOf
 
@@ -24,7 +25,7 @@ class FreshNames:
     def __init__(self, code: CodeType, also_taken: Iterable[str] = (), unused: Collection[str] = ()) -> None:
         own = [name for name in code.co_varnames if name not in unused]
         self.taken: Set[str] = {*own, *code.co_cellvars, *code.co_freevars, *code.co_names, *also_taken}
-        self._inside = [const for const in code.co_consts if isinstance(const, CodeType)]
+        self._inside = [const for const in code.co_consts if isinstance(const, CODE_TYPES)]
         self._next: Dict[str, int] = {}
 
     def fresh(self, node: s.Expression) -> str:

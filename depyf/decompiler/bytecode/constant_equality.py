@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from types import CodeType
 from typing import Any, Hashable
 
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.microops import Op
 
 
@@ -24,12 +24,12 @@ def constant_key(value: Any) -> Hashable:
         return (kind, constant_key(value.start), constant_key(value.stop), constant_key(value.step))
     if kind in (int, str, bytes, bool, type(None), type(...)):
         return (kind, value)
-    return (CodeType if kind is CodeType else kind, id(value))
+    return (kind, id(value))
 
 
 def same_constant(a: Any, b: Any) -> bool:
     """Return whether two constants are interchangeable; code objects are equal by their contents."""
-    if isinstance(a, CodeType) and isinstance(b, CodeType):
+    if isinstance(a, CODE_TYPES) and isinstance(b, CODE_TYPES):
         return a == b
     return constant_key(a) == constant_key(b)
 

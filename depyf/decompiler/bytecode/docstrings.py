@@ -6,14 +6,14 @@ from types import CodeType
 from typing import Optional
 
 from depyf.decompiler.bytecode.code_flags import CO_HAS_DOCSTRING, CO_OPTIMIZED
-from depyf.decompiler.bytecode.python_facts import RUNNING
+from depyf.decompiler.bytecode.code_objects import facts_of
 
 
 def docstring_in(code: CodeType) -> Optional[str]:
     """Return the `__doc__` of a function made from this code: its first constant, if that is a docstring."""
     if not code.co_flags & CO_OPTIMIZED:
         return None
-    if RUNNING.docstrings_are_flagged and not code.co_flags & CO_HAS_DOCSTRING:
+    if facts_of(code).docstrings_are_flagged and not code.co_flags & CO_HAS_DOCSTRING:
         return None
     first = code.co_consts[0] if code.co_consts else None
     return first if isinstance(first, str) else None

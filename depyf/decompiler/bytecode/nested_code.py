@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import CodeType
 from typing import Dict, Iterator, List, Optional
 
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
+
 DEEPEST = 60  # functions and classes inside each other: the parser accepts 100 levels of indentation
 MOST_SHARED = 4  # how often, on average, an instruction may be met on a walk over the code objects inside
 SHARED_AT_LEAST = 10_000
@@ -26,7 +28,7 @@ def with_nested(code: CodeType) -> Iterator[CodeType]:
     while work:
         current = work.pop()
         yield current
-        work.extend([const for const in reversed(current.co_consts) if isinstance(const, CodeType)])
+        work.extend([const for const in reversed(current.co_consts) if isinstance(const, CODE_TYPES)])
 
 
 def too_nested(code: CodeType) -> Optional[str]:
@@ -34,7 +36,7 @@ def too_nested(code: CodeType) -> Optional[str]:
 
     They may refer to each other again and again: 40 objects, each twice in the next one, are 2 ** 40 functions.
     """
-    if CodeType not in map(type, code.co_consts):
+    if not inside(code):
         return None
     levels: List[List[CodeType]] = [[code]]
     while levels[-1]:
@@ -64,4 +66,4 @@ def size_of(code: CodeType) -> int:
 
 def inside(code: CodeType) -> List[CodeType]:
     """Return the code objects right inside another."""
-    return [const for const in code.co_consts if isinstance(const, CodeType)]
+    return [const for const in code.co_consts if isinstance(const, CODE_TYPES)]

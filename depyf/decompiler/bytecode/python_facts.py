@@ -14,6 +14,8 @@ from depyf.decompiler.bytecode.microops import NULL_FIRST, NULL_SECOND, PLAIN
 
 Version = Tuple[int, int]
 
+LOCATIONS, LINE_DELTAS, LINE_NUMBERS = "locations", "line deltas", "line numbers"  # forms of line tables
+
 
 @dataclass(frozen=True)
 class PythonFacts:
@@ -76,6 +78,12 @@ class PythonFacts:
     docstrings_are_flagged: bool
     # `x[*a]` is legal: 3.11, PEP 646.
     star_in_index: bool
+    # Which form the line table of a code object has: `location_table` reads them. Before 3.10 it is `co_lnotab`.
+    line_table: str
+    # Arguments of opcodes below this number have no meaning: HAVE_ARGUMENT in Lib/opcode.py.
+    first_opcode_with_argument: int
+    # A code object has a qualified name and an exception table: 3.11, Include/cpython/code.h.
+    code_has_exception_table: bool
 
     @property
     def null_is_first(self) -> bool:
@@ -91,6 +99,8 @@ class PythonFacts:
 _LOOP_ENDS: Dict[Version, Tuple[str, ...]] = {
     (3, 8): (), (3, 9): (), (3, 10): (), (3, 11): (), (3, 12): ("END_FOR",), (3, 13): ("END_FOR", "POP_TOP"),
 }  # fmt: skip
+
+_FIRST_WITH_ARGUMENT: Dict[Version, int] = {(3, 13): 44, (3, 14): 43}
 
 
 def _facts(version: Version) -> PythonFacts:
@@ -123,6 +133,9 @@ def _facts(version: Version) -> PythonFacts:
         slices_are_constants=version >= (3, 14),
         docstrings_are_flagged=version >= (3, 14),
         star_in_index=version >= (3, 11),
+        line_table=LINE_NUMBERS if version < (3, 10) else LINE_DELTAS if version < (3, 11) else LOCATIONS,
+        first_opcode_with_argument=_FIRST_WITH_ARGUMENT.get(version, 90),
+        code_has_exception_table=version >= (3, 11),
     )
 
 

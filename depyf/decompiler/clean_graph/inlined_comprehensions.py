@@ -24,9 +24,9 @@ with what had been put aside, which is NULL for a variable that had no value, an
 from __future__ import annotations
 
 import heapq
-from types import CodeType
 from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Set, Tuple
 
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.constant_equality import constant_key
 from depyf.decompiler.bytecode.microops import STORES, Op
 from depyf.decompiler.clean_graph.async_loops import REQUEST
@@ -201,7 +201,7 @@ def _uncaptured(cells: List[str], inside: Set[Block]) -> Tuple[str, ...]:
     """Return the cells that no function made in a comprehension refers to."""
     if not cells:
         return ()
-    made = [op.arg for block in inside for op in block.ops if op.kind == "CONST" and isinstance(op.arg, CodeType)]
+    made = [op.arg for block in inside for op in block.ops if op.kind == "CONST" and isinstance(op.arg, CODE_TYPES)]
     captured = {name for code in made for name in code.co_freevars}
     return tuple(name for name in cells if name not in captured)
 
@@ -299,7 +299,7 @@ def _shape(first: Block, end: Block) -> Tuple[Any, Set[str]]:
 
 
 def _comparable(op: Op) -> Any:
-    if op.kind != "CONST" or isinstance(op.arg, CodeType):
+    if op.kind != "CONST" or isinstance(op.arg, CODE_TYPES):
         return op.arg
     return constant_key(op.arg)
 

@@ -11,9 +11,10 @@ from types import CodeType, FunctionType
 from typing import Dict, List, Optional, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE, GENERATORS
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, Version, facts_for
+from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.decode.constant_sizes import check_constants
 from depyf.decompiler.decode.exit_receivers import fold_exit_receivers
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
@@ -51,15 +52,15 @@ def verified(program: Program) -> Program:
 
 
 def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool = True) -> Program:
-    """Return the micro-ops of `code`, which CPython `version` (default: the running one) compiled.
+    """Return the micro-ops of `code`, which CPython `version` (default: the one that it belongs to) compiled.
 
     Raises Malformed for code that is not well formed, and ValueError for opcodes that have no translation.
     Without `verifies`, most code is only translated, which may fail in any way if it is not well formed: the caller
     finds that out before anything is claimed about it. Cells and large arguments are always verified: the translation
     depends on the first, and the second bound the work of all stages.
     """
-    version = version or RUNNING_VERSION
-    facts = facts_for(version)
+    facts = facts_of(code) if version is None else facts_for(version)
+    version = facts.version
     check_constants(code.co_consts)
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
     instructions = raw_instructions(code, version)
@@ -85,7 +86,7 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
         _fold_send_loops(ops)
     if facts.exits_have_receivers and any(op.kind == "LOAD_SPECIAL" for op in ops):
         fold_exit_receivers(ops, handlers, _GONE)
-    if CodeType in map(type, code.co_consts):
+    if not {*map(type, code.co_consts)}.isdisjoint(CODE_TYPES):
         _fold_closure_reads(ops)
     if FunctionType in code.co_consts:
         fold_function_calls(ops, _GONE)

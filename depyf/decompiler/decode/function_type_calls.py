@@ -15,6 +15,7 @@ from __future__ import annotations
 from types import CodeType, FunctionType
 from typing import List, Optional, Sequence
 
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.microops import CLOSURE, Op, stack_effect
 
 FUNCTION_PARTS = ("closure", "code", "globals")  # the keywords of such a call, in this order
@@ -63,6 +64,6 @@ def _are_constants(ops: Sequence[Op], wanted: Sequence[object]) -> bool:
     if any(op.kind not in ("PUSH_NULL", "CALL") for op in others) or any(op.arg[0] for op in calls):
         return False
     return len(constants) == len(wanted) and all(
-        isinstance(constant, CodeType) if one is CodeType else constant is one
+        isinstance(constant, CODE_TYPES) if one is CodeType else constant is one
         for constant, one in zip(constants, wanted)
     )

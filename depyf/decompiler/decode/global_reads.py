@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import CodeType
 
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.nested_code import with_nested
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
 from depyf.decompiler.decode.instructions import raw_instructions
 
 # opcode -> how many bits below the index of the name its argument has
@@ -17,7 +17,7 @@ def reads_global(code: CodeType, name: str) -> bool:
     for current in with_nested(code):
         if name in current.co_names:  # code generators may leave a name there unused
             place = current.co_names.index(name)
-            for raw in raw_instructions(current, RUNNING_VERSION):
+            for raw in raw_instructions(current, facts_of(current).version):
                 if raw.opname in _READS and raw.arg >> _READS[raw.opname] == place:
                     return True
     return False

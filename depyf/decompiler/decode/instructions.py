@@ -72,12 +72,19 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
 
 def has_extended_arguments(code: CodeType, version: Version) -> bool:
     """Return whether an instruction of `code` may have an argument of more than a byte."""
-    return _extended_arg(version) in code.co_code[::2]
+    return opcode_number("EXTENDED_ARG", version) in code.co_code[::2]
+
+
+def opcode_names(version: Version) -> Dict[int, str]:
+    """Return opcode -> name."""
+    names: Dict[int, str] = OPCODE_TABLES[version].OPNAMES
+    return names
 
 
 @functools.lru_cache(maxsize=None)
-def _extended_arg(version: Version) -> int:
-    return next(opcode for opcode, (name, _) in _opcodes(version).items() if name == "EXTENDED_ARG")
+def opcode_number(opname: str, version: Version) -> int:
+    """Return the number of an opcode, which that version must have."""
+    return next(opcode for opcode, (name, _) in _opcodes(version).items() if name == opname)
 
 
 # Opcodes that only the interpreter writes, over others: in a file, they make it follow null pointers.

@@ -6,6 +6,7 @@ from types import CodeType
 from typing import Any, Callable, Dict, Iterator, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
 from depyf.decompiler.decode.code_layout import fail
 from depyf.decompiler.decode.generator_shape import is_generator
@@ -276,7 +277,7 @@ def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg > 15 or (raw.arg and sets_after):
         _no_meaning(raw)
     code = pushed_constant(frame, index - 1)
-    if not isinstance(code, CodeType):
+    if not isinstance(code, CODE_TYPES):
         fail(raw, "has no code object before it")
     following = frame.layout.instructions[index + 1 : index + 2]
     if sets_after and code.co_freevars and [(other.opname, other.arg) for other in following] != [_CLOSURE]:
@@ -315,7 +316,7 @@ def _set_function_attribute(frame: AbstractFrame, index: int, raw: Raw) -> None:
     frame.check(raw, (Operand(1, FUNCTION, True), Operand(2, part, False)))
     if raw.arg == 8:
         code = pushed_constant(frame, index - 2)
-        if not isinstance(code, CodeType):
+        if not isinstance(code, CODE_TYPES):
             fail(raw, "does not follow its MAKE_FUNCTION")
         _check_closure(frame, index - 3, raw, code, True)
     frame.change(raw, 2, (FUNCTION,))

@@ -5,12 +5,13 @@ What an argument refers to and is not there, is marked by MISSING.
 
 from __future__ import annotations
 
-from opcode import HAVE_ARGUMENT, hasconst, hasfree, hasjrel, haslocal, hasname, opmap
+import functools
 from types import CodeType
 from typing import Dict, FrozenSet, Iterator, Mapping, Sequence, Tuple
 
-from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
-from depyf.decompiler.decode.instructions import Raw, every_unit, exception_ranges
+from depyf.decompiler.bytecode.code_objects import facts_of
+from depyf.decompiler.bytecode.python_facts import PythonFacts, Version, facts_for
+from depyf.decompiler.decode.instructions import Raw, every_unit, exception_ranges, opcode_names
 from depyf.decompiler.decode.opcodes import (
     BINARY_OPERATORS,
     COMMON_CONSTANTS,
@@ -33,17 +34,32 @@ _TWO_LOCALS = frozenset({
     "LOAD_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
 })  # fmt: skip
 _SPECIAL_METHODS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
-_NAME_SHIFTS = {"LOAD_GLOBAL": 1, "LOAD_ATTR": int(RUNNING.load_attr_has_method_bit), "LOAD_SUPER_ATTR": 2}
 _INPLACE = tuple([f"{operator}=" for operator in BINARY_OPERATORS])
 
 
-def _names(opcodes: Sequence[int]) -> FrozenSet[str]:
-    return frozenset(name for name, number in opmap.items() if number in opcodes)
+# What the argument of an opcode refers to: hasconst, hasname, hasjrel, haslocal and hasfree in Lib/opcode.py.
+_CONSTANTS = frozenset({"LOAD_CONST", "RETURN_CONST", "KW_NAMES"})
+_ATTRIBUTES = frozenset({
+    "LOAD_NAME", "STORE_NAME", "DELETE_NAME", "LOAD_ATTR", "STORE_ATTR", "DELETE_ATTR", "LOAD_GLOBAL", "STORE_GLOBAL",
+    "DELETE_GLOBAL", "LOAD_METHOD", "LOAD_SUPER_ATTR", "LOAD_FROM_DICT_OR_GLOBALS", "IMPORT_NAME", "IMPORT_FROM",
+})  # fmt: skip
+_JUMPS = frozenset({
+    "FOR_ITER", "SEND", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_IF_FALSE_OR_POP",
+    "JUMP_IF_TRUE_OR_POP", *(f"POP_JUMP_{way}IF_{what}" for way in ("", "FORWARD_", "BACKWARD_")
+    for what in ("TRUE", "FALSE", "NONE", "NOT_NONE")),
+})  # fmt: skip
+_VARIABLES = frozenset({
+    "LOAD_FAST", "STORE_FAST", "DELETE_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "LOAD_FAST_BORROW",
+    "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF",
+    "MAKE_CELL",
+})  # fmt: skip
 
 
-_CONSTANTS, _ATTRIBUTES, _JUMPS = _names(hasconst), _names(hasname), _names(hasjrel)
-_VARIABLES = _names([*haslocal, *hasfree])
-_BARE = _names(range(HAVE_ARGUMENT))
+@functools.lru_cache(maxsize=None)
+def _bare(version: Version) -> FrozenSet[str]:
+    """Return the opcodes whose argument has no meaning."""
+    first = facts_for(version).first_opcode_with_argument
+    return frozenset([name for opcode, name in opcode_names(version).items() if opcode < first])
 
 
 LONGEST_NAME = 200  # characters, as of constants
@@ -54,10 +70,11 @@ class InstructionTexts:
 
     def __init__(self, code: CodeType, renames: Mapping[str, str]) -> None:
         self.code = code
+        self.facts = facts_of(code)
         self.renames = renames  # name in the code -> the one to show
         cells = tuple([name for name in code.co_cellvars if name not in code.co_varnames])
         self.variables = code.co_varnames + cells + code.co_freevars
-        self.units = list(every_unit(code, RUNNING_VERSION))
+        self.units = list(every_unit(code, self.facts.version))
         self.constants: Dict[int, str] = {}  # index -> text
         self.problem = ""  # of the exception table
         self.targets = {_target(raw) for raw in self.units if raw.opname in _JUMPS}
@@ -74,12 +91,12 @@ class InstructionTexts:
 
     def _argument(self, raw: Raw) -> str:
         opname, arg = raw.opname, raw.arg
-        if opname in _BARE:
+        if opname in _bare(self.facts.version):
             return ""
         if opname in _CONSTANTS:
             return self._constant(arg) if arg < len(self.code.co_consts) else f"{arg} {MISSING}"
         if opname in _ATTRIBUTES:
-            return self._name(self.code.co_names, arg >> _NAME_SHIFTS.get(opname, 0))
+            return self._name(self.code.co_names, arg >> _bits_below_name(opname, self.facts))
         if opname in _TWO_LOCALS:
             return f"{self._name(self.variables, arg >> 4)}, {self._name(self.variables, arg & 15)}"
         if opname in _VARIABLES:
@@ -87,7 +104,7 @@ class InstructionTexts:
         if opname in _JUMPS:
             target = _target(raw)
             return f"to {target}" if 0 <= target < len(self.code.co_code) else f"to {target} {MISSING}"
-        return _meaning(opname, arg)
+        return _meaning(opname, arg, self.facts)
 
     def _constant(self, index: int) -> str:
         """Return the text of a constant, made once: it may be long, and in many instructions."""
@@ -106,17 +123,23 @@ def _target(raw: Raw) -> int:
     return raw.after - 2 * raw.arg if "BACKWARD" in raw.opname else raw.after + 2 * raw.arg
 
 
-def _meaning(opname: str, arg: int) -> str:
+def _bits_below_name(opname: str, facts: PythonFacts) -> int:
+    """Return how many bits of an argument are not part of the index of its name."""
+    shifts = {"LOAD_GLOBAL": 1, "LOAD_ATTR": int(facts.load_attr_has_method_bit), "LOAD_SUPER_ATTR": 2}
+    return shifts.get(opname, 0)
+
+
+def _meaning(opname: str, arg: int, facts: PythonFacts) -> str:
     """Return an argument that is a number in words, where it has some."""
     words: Sequence[str] = ()
     if opname == "COMPARE_OP":
-        words, arg = COMPARISONS, arg >> RUNNING.compare_shift
+        words, arg = COMPARISONS, arg >> facts.compare_shift
     elif opname == "BINARY_OP":
-        words = (*BINARY_OPERATORS, *_INPLACE, *(["[]"] if RUNNING.subscript_is_operator else []))
+        words = (*BINARY_OPERATORS, *_INPLACE, *(["[]"] if facts.subscript_is_operator else []))
     elif opname == "LOAD_SPECIAL":
         words = _SPECIAL_METHODS
     elif opname == "LOAD_COMMON_CONSTANT":
-        words = [constant.__name__ for constant in COMMON_CONSTANTS[: RUNNING.common_constants]]
+        words = [constant.__name__ for constant in COMMON_CONSTANTS[: facts.common_constants]]
     elif opname == "CALL_INTRINSIC_1":
         words = INTRINSICS_1
     elif opname == "CALL_INTRINSIC_2":

@@ -11,6 +11,7 @@ from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.analysis.used_locals import used_locals
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import Program, parameters
 from depyf.decompiler.bytecode.nested_code import too_nested
@@ -79,7 +80,7 @@ class Proof:
             why = _problem_of_identical(a, b, self.is_compiled)
             if why is not None:
                 return Verdict(Grade.UNPROVED, reason=f"not well formed: {why}")
-            inner = tuple([pair for pair in zip(a.co_consts, b.co_consts) if isinstance(pair[0], CodeType)])
+            inner = tuple([pair for pair in zip(a.co_consts, b.co_consts) if isinstance(pair[0], CODE_TYPES)])
             pairs = tuple([(at, at) for at in range(0, len(a.co_code), 2)])
             return Verdict(Grade.PROVED, pairs=pairs, nested=inner)
         difference = signature_difference(a, b, nested)
@@ -257,13 +258,13 @@ def _problem_of_identical(a: CodeType, b: CodeType, is_compiled: bool) -> str | 
             why = problem(one)
             if why is not None:
                 return why if one is a else f"in {one.co_name}: {why}"
-        work.extend([pair for pair in zip(one.co_consts, other.co_consts) if isinstance(pair[0], CodeType)])
+        work.extend([pair for pair in zip(one.co_consts, other.co_consts) if isinstance(pair[0], CODE_TYPES)])
     return None
 
 
 def _problem_of_shared(a: CodeType, b: CodeType) -> str | None:
     """Return what is wrong with a code object inside `a` that `b` has kept, or None."""
-    kept = {id(const) for const in b.co_consts if isinstance(const, CodeType)}
+    kept = {id(const) for const in b.co_consts if isinstance(const, CODE_TYPES)}
     for inner in [const for const in a.co_consts if id(const) in kept]:
         why = _problem_of_identical(inner, inner, is_compiled=False)
         if why is not None:

@@ -16,6 +16,7 @@ from depyf.decompiler.bytecode.code_flags import (
     CO_VARKEYWORDS,
     FUTURE_FLAGS,
 )
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.docstrings import docstring_in
 from depyf.decompiler.bytecode.microops import Program, parameters
 from depyf.decompiler.prove.terms import Terms
@@ -76,7 +77,7 @@ def identical(a: CodeType, b: CodeType) -> bool:
             return False
         terms = Terms()
         for x, y in zip(a.co_consts, b.co_consts):
-            if isinstance(x, CodeType) and isinstance(y, CodeType):
+            if isinstance(x, CODE_TYPES) and isinstance(y, CODE_TYPES):
                 work.append((x, y))
             elif x is not y and terms.const(x) != terms.const(y):
                 return False
@@ -101,7 +102,7 @@ def same_operations(a: Program, b: Program) -> bool:
         if x.kind != y.kind or x.target != y.target or x.handler != y.handler:
             return False
         if x.kind == "CONST":
-            if isinstance(x.arg, CodeType) or (x.arg is not y.arg and terms.const(x.arg) != terms.const(y.arg)):
+            if isinstance(x.arg, CODE_TYPES) or (x.arg is not y.arg and terms.const(x.arg) != terms.const(y.arg)):
                 return False
         elif x.arg != y.arg:
             return False

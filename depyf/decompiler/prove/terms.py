@@ -16,6 +16,8 @@ import struct
 from types import CodeType
 from typing import Any, Dict, Hashable, List, Tuple
 
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
+
 UNBOUND = 0
 
 # Kinds and properties of terms, as bits.
@@ -105,7 +107,7 @@ class Terms:
             return self._shared((cls, tuple([self.const(item) for item in value])), CONST, value)
         if cls is slice:
             return self.slice_of(tuple([self.const(bound) for bound in (value.start, value.stop, value.step)]))
-        if isinstance(value, CodeType):
+        if isinstance(value, CODE_TYPES):
             return self._shared((CodeType, id(value)), CONST | CODE, value)
         return self._shared(("object", id(value)), CONST | SINGLETON | ONE, value)
 

@@ -9,6 +9,6 @@ relabelling            keep the original's instructions and change only file nam
 from __future__ import annotations
 
 from depyf.decompiler.recompile.restoration import CannotRecompile, share_nested
-from depyf.decompiler.recompile.text_compiler import compile_like, global_statement
+from depyf.decompiler.recompile.text_compiler import Compiler, compile_like, global_statement, running_compiler
 
-__all__ = ["CannotRecompile", "compile_like", "global_statement", "share_nested"]
+__all__ = ["CannotRecompile", "Compiler", "compile_like", "global_statement", "running_compiler", "share_nested"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Dict, List, Tuple
 
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.decode.instructions import raw_instructions
 from depyf.decompiler.recompile.restoration import CannotRecompile
 
@@ -40,7 +40,7 @@ def with_cells(code: CodeType, cells: Tuple[str, ...], free: Tuple[str, ...]) ->
     after = {name: index for index, name in enumerate(_slots(code.co_varnames, cells, free))}
     moved: Dict[int, int] = {index: after[name] for index, name in enumerate(before)}
     data = bytearray(code.co_code)
-    for raw in raw_instructions(code, RUNNING_VERSION):
+    for raw in raw_instructions(code, facts_of(code).version):
         if raw.opname == "COPY_FREE_VARS":
             data[raw.offset + 1] = len(free)
             continue

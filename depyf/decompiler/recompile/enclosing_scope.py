@@ -6,6 +6,7 @@ from types import CodeType
 from typing import List, Optional
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.recompile.text_compiler import global_statement
 from depyf.decompiler.syntax.identifiers import spelled
 
@@ -21,7 +22,7 @@ def enclosing_scope(tree: s.Module, code: CodeType, *, for_super: bool = False) 
         return None
     free = {spelled(name) for name in code.co_freevars}
     needs_class = for_super and "__class__" in free
-    nodes = s.walk(function) if any(isinstance(const, CodeType) for const in code.co_consts) else iter(function.body)
+    nodes = s.walk(function) if any(isinstance(const, CODE_TYPES) for const in code.co_consts) else iter(function.body)
     if not needs_class and not any(isinstance(node, s.Nonlocal) and free.intersection(node.names) for node in nodes):
         return None
     variables = s.arguments(args=[s.arg(spelled(name)) for name in code.co_freevars])

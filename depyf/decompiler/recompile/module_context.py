@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import keyword
 import re
-from opcode import opmap
 from types import CodeType
 from typing import Iterator, Mapping, Pattern, Set
 
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.nested_code import with_nested
-from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
-from depyf.decompiler.decode.instructions import Raw, opcode_widths, raw_instructions
+from depyf.decompiler.bytecode.python_facts import Version, facts_for
+from depyf.decompiler.decode.instructions import Raw, opcode_number, opcode_widths, raw_instructions
 
 
 def module_context(code: CodeType, shown: Mapping[str, str], *, has_imports: bool = True) -> str:
@@ -26,7 +26,7 @@ def module_context(code: CodeType, shown: Mapping[str, str], *, has_imports: boo
     """
     names = {shown.get(name, name) for name in _imported_names(code)} if has_imports else ()
     text = "".join([f"import {name}\n" for name in sorted(names) if _can_be_imported(name)])
-    if RUNNING.super_calls_are_fused and _has_plain_super(code):
+    if facts_of(code).super_calls_are_fused and _has_plain_super(code):
         text += "super\n"
     return text
 
@@ -37,10 +37,10 @@ def _can_be_imported(name: str) -> bool:
 
 def _imported_names(code: CodeType) -> Set[str]:
     """Return the globals of which attributes are called, none of them as methods."""
-    codes = list(with_nested(code))
-    found = {name for one in codes for name in _globals_at(_plain_call(), one)}
+    codes, version = list(with_nested(code)), facts_of(code).version
+    found = {name for one in codes for name in _globals_at(_plain_call(version), one)}
     if found:
-        found -= {name for one in codes for name in _globals_at(_method_call(), one)}
+        found -= {name for one in codes for name in _globals_at(_method_call(version), one)}
     return found
 
 
@@ -57,20 +57,21 @@ _EVEN, _ODD = (b"[%s]" % re.escape(bytes(range(first, 256, 2))) for first in (0,
 
 
 @functools.lru_cache(maxsize=None)
-def _plain_call() -> Pattern[bytes]:
+def _plain_call(version: Version) -> Pattern[bytes]:
     """Return a pattern of the bytes that load a global and its attribute to call it, and not as a method."""
-    attribute = _EVEN if RUNNING.load_attr_has_method_bit else b"."
-    if RUNNING.null_is_first:
-        return _pattern(_instruction("LOAD_GLOBAL", _ODD), _instruction("LOAD_ATTR", attribute))
-    return _pattern(_instruction("LOAD_GLOBAL", _EVEN), _instruction("LOAD_ATTR", attribute), _instruction("PUSH_NULL"))
+    facts = facts_for(version)
+    attribute = _instruction(version, "LOAD_ATTR", _EVEN if facts.load_attr_has_method_bit else b".")
+    if facts.null_is_first:
+        return _pattern(_instruction(version, "LOAD_GLOBAL", _ODD), attribute)
+    return _pattern(_instruction(version, "LOAD_GLOBAL", _EVEN), attribute, _instruction(version, "PUSH_NULL"))
 
 
 @functools.lru_cache(maxsize=None)
-def _method_call() -> Pattern[bytes]:
+def _method_call(version: Version) -> Pattern[bytes]:
     """Return a pattern of the bytes that load a global and its method."""
-    has_bit = RUNNING.load_attr_has_method_bit
-    method = _instruction("LOAD_ATTR", _ODD) if has_bit else _instruction("LOAD_METHOD")
-    return _pattern(_instruction("LOAD_GLOBAL", _EVEN), method)
+    has_bit = facts_for(version).load_attr_has_method_bit
+    method = _instruction(version, "LOAD_ATTR", _ODD) if has_bit else _instruction(version, "LOAD_METHOD")
+    return _pattern(_instruction(version, "LOAD_GLOBAL", _EVEN), method)
 
 
 def _pattern(*instructions: bytes) -> Pattern[bytes]:
@@ -78,9 +79,9 @@ def _pattern(*instructions: bytes) -> Pattern[bytes]:
     return re.compile(b"(?=%s)" % b"".join(instructions), re.DOTALL)
 
 
-def _instruction(opname: str, argument: bytes = b".") -> bytes:
-    opcode = opmap[opname]
-    return re.escape(bytes([opcode])) + argument + b".{%d}" % (opcode_widths(RUNNING_VERSION)[opcode] - 2)
+def _instruction(version: Version, opname: str, argument: bytes = b".") -> bytes:
+    opcode = opcode_number(opname, version)
+    return re.escape(bytes([opcode])) + argument + b".{%d}" % (opcode_widths(version)[opcode] - 2)
 
 
 def _has_plain_super(code: CodeType) -> bool:
@@ -88,7 +89,7 @@ def _has_plain_super(code: CodeType) -> bool:
     calls = False
     for current in with_nested(code):
         if "super" in current.co_names:  # code generators may leave the name there unused
-            raws = raw_instructions(current, RUNNING_VERSION)
+            raws = raw_instructions(current, facts_of(current).version)
             if any(raw.opname == "LOAD_SUPER_ATTR" for raw in raws):
                 return False
             calls = calls or any(_loads_super(current, raw) for raw in raws)

@@ -6,7 +6,7 @@ from types import CodeType
 from typing import Any, Dict, List, Optional
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.decode.instructions import Raw, raw_instructions
 
 _USES_CONSTANT = frozenset({"LOAD_CONST", "RETURN_CONST", "KW_NAMES"})
@@ -23,7 +23,7 @@ def with_class_qualname(code: CodeType, qualified: str) -> CodeType:
     """Return a class body that stores this qualified name; any other code unchanged."""
     if code.co_flags & CO_OPTIMIZED or code.co_name == "<module>":
         return code
-    instructions = raw_instructions(code, RUNNING_VERSION)
+    instructions = raw_instructions(code, facts_of(code).version)
     load = _load_of_name(code, instructions)
     if load is None or code.co_consts[load.arg] == qualified:
         return code

@@ -14,6 +14,8 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
+
 Run = Tuple[int, int]  # bytes of code, line they belong to
 
 _CODE_UNIT = 2  # bytes per code unit, since 3.6
@@ -46,7 +48,7 @@ def move(code: CodeType, filename: str, by_lines: int = 0) -> CodeType:
     For code that nothing compares by identity: a generated function whose text was copied to `filename`.
     """
     constants = tuple(
-        move(constant, filename, by_lines) if isinstance(constant, CodeType) else constant
+        move(constant, filename, by_lines) if isinstance(constant, CODE_TYPES) else constant
         for constant in code.co_consts
     )
     return code.replace(co_filename=filename, co_firstlineno=code.co_firstlineno + by_lines, co_consts=constants)
@@ -57,7 +59,7 @@ def adopt_lines(code: CodeType, twin: CodeType) -> CodeType:
     if code.co_code != twin.co_code:
         raise ValueError("the instructions of the two code objects differ")
     constants = tuple(
-        adopt_lines(mine, theirs) if isinstance(mine, CodeType) and isinstance(theirs, CodeType) else mine
+        adopt_lines(mine, theirs) if isinstance(mine, CODE_TYPES) and isinstance(theirs, CODE_TYPES) else mine
         for mine, theirs in zip(code.co_consts, twin.co_consts)
     )
     table = "co_linetable" if hasattr(code, "co_linetable") else "co_lnotab"

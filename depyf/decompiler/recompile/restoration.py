@@ -7,14 +7,13 @@ same length there. Generated names have the form that is shown. And an import th
 
 from __future__ import annotations
 
-from opcode import opmap
 from types import CodeType
 from typing import Any, Collection, Dict, FrozenSet, Iterator, List, Optional, Sequence, Tuple
 
 from depyf.decompiler.bytecode.code_flags import FUTURE_FLAGS
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.constant_equality import constant_key
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
-from depyf.decompiler.decode.instructions import Raw, raw_instructions
+from depyf.decompiler.decode.instructions import Raw, opcode_number, raw_instructions
 from depyf.decompiler.recompile.qualnames import with_class_qualname, with_prefix
 from depyf.decompiler.syntax.identifiers import shown_name
 
@@ -75,7 +74,7 @@ class Restorer:
         return tuple([self.names.get(name, name) for name in names])
 
     def _constant(self, value: Any, theirs: Dict[str, List[CodeType]]) -> Any:
-        if isinstance(value, CodeType):
+        if isinstance(value, CODE_TYPES):
             same_name = theirs.get(value.co_name) or theirs.get(value.co_name[value.co_name.find("__") :])
             like = same_name.pop(0) if same_name else None
             if like in self.kept and like is not None:
@@ -97,7 +96,7 @@ def _frozensets(code: CodeType) -> Iterator[FrozenSet[Any]]:
     work = [code]
     while work:
         for const in work.pop().co_consts:
-            if isinstance(const, CodeType):
+            if isinstance(const, CODE_TYPES):
                 work.append(const)
             elif isinstance(const, frozenset):
                 yield const
@@ -107,7 +106,7 @@ def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
     """Return the code objects among the constants by their names in text, those of one name in order."""
     found: Dict[str, List[CodeType]] = {}
     for const in () if code is None else code.co_consts:
-        if isinstance(const, CodeType):
+        if isinstance(const, CODE_TYPES):
             name = const.co_name if const.co_name.startswith("<") else shown_name(const.co_name)
             found.setdefault(name, []).append(const)
     return found
@@ -115,7 +114,9 @@ def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
 
 def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
     """Return the code with `()` as fromlist of imports that have it in the original, as Dynamo's own imports do."""
-    theirs = raw_instructions(original, RUNNING_VERSION) if opmap["IMPORT_NAME"] in original.co_code[::2] else ()
+    version = facts_of(original).version
+    imports = opcode_number("IMPORT_NAME", version) in original.co_code[::2]
+    theirs = raw_instructions(original, version) if imports else ()
     modules = {
         original.co_names[raw.arg]
         for names, raw in zip(theirs, theirs[1:])
@@ -124,7 +125,7 @@ def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
     if not modules:
         return code
     data, consts = bytearray(code.co_code), (*code.co_consts, ())
-    raws = raw_instructions(code, RUNNING_VERSION)
+    raws = raw_instructions(code, version)
     for names, raw in zip(raws, raws[1:]):
         if raw.opname == "IMPORT_NAME" and code.co_names[raw.arg] in modules and consts[names.arg] is None:
             if names.opname != "LOAD_CONST" or names.start != names.offset or len(consts) > 256:

@@ -11,13 +11,22 @@ from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Seq
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_NESTED, FUTURE_FLAGS
-from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.decode.global_reads import reads_global
 from depyf.decompiler.printer import SyntaxLimits, print_source
 from depyf.decompiler.recompile.cells import with_cells
 from depyf.decompiler.recompile.module_context import module_context
 from depyf.decompiler.recompile.restoration import CannotRecompile, Restorer, stand_in, with_empty_fromlists
 from depyf.text.quiet_compile import compile_quietly
+
+# What compiles text: the text, a file name, the mode of `compile`, and the flags of `from __future__` statements that
+# hold for it -> the code object of a module. Raises SyntaxError, and what else `compile` raises.
+Compiler = Callable[[str, str, str, int], CodeType]
+
+
+def running_compiler(text: str, filename: str, mode: str, flags: int) -> CodeType:
+    """Compile text with the running Python."""
+    return compile_quietly(text, filename, mode, flags=flags, optimize=0)
 
 
 def compile_like(
@@ -35,6 +44,7 @@ def compile_like(
     kept: Collection[CodeType] = (),
     is_generated: bool = False,
     annotations_are_strings: bool = False,
+    compiler: Compiler = running_compiler,
 ) -> CodeType:
     """Compile the text, one definition or a whole module, to a code object like `original`.
 
@@ -45,7 +55,10 @@ def compile_like(
     `is_generated`: a code generator made the original. Then the code must make every cell that the original makes
     (torch refuses any other), and does not show what the module around it imports.
     `annotations_are_strings`: the text stands below `from __future__ import annotations`.
+    `compiler`: of the Python that the original belongs to.
     """
+    facts = facts_of(original)
+    limits = SyntaxLimits.of(facts.version)
     body: List[s.Statement] = tree.body
     is_generic = ".type_params" in original.co_freevars  # the compiler itself wraps such a class in a function
     wrapped = bool(original.co_freevars) and not is_generic
@@ -53,30 +66,28 @@ def compile_like(
         empty = s.Assign([s.Name(_shown(name, names)) for name in original.co_freevars], s.Constant(None))
         body = [s.FunctionDef("__around__", s.arguments(), [*global_statement(body, original), empty, *body])]
         if shown is not None and not has_scope and not constants:
-            shown = _indented_in(s.Module(body), tree, shown)
+            shown = _indented_in(s.Module(body), tree, shown, limits)
     width = None if print_width is None else print_width + (4 if wrapped and not has_scope else 0)
     text = shown
     if text is None or constants:
-        text = print_source(
-            _with_stand_ins(s.Module(body), constants), features=SyntaxLimits.of(RUNNING_VERSION), width=width
-        ).text
+        text = print_source(_with_stand_ins(s.Module(body), constants), features=limits, width=width).text
     # Not `annotations`: the text spells string annotations as strings, or has the `from __future__` import itself.
     # Where other annotations are deferred, only the flag makes strings of them when the function is made.
     flags = original.co_flags & FUTURE_FLAGS
-    if not annotations_are_strings and not RUNNING.annotations_are_deferred:
+    if not annotations_are_strings and not facts.annotations_are_deferred:
         flags &= ~CO_FUTURE_ANNOTATIONS
     depth = 0 if original.co_name == "<module>" else 1 + wrapped + is_generic
     around = ""
     if depth and mode == "exec":
         around = module_context(original, {real: name for name, real in names.items()}, has_imports=not is_generated)
-    code = _compiled(text + around, filename, mode, flags, depth)
+    code = _compiled(compiler, text + around, filename, mode, flags, depth)
     free = [_shown(name, names) for name in original.co_freevars if name not in code.co_freevars]
     cells = [_shown(name, names) for name in original.co_cellvars if is_generated and name not in code.co_cellvars]
     if depth and (free or cells):
         capturing = _with_capture(body, wrapped, free, cells)
         tree = _with_stand_ins(s.Module(capturing), constants)
-        text = print_source(tree, features=SyntaxLimits.of(RUNNING_VERSION), width=width).text
-        code = _compiled(text + around, filename, mode, flags, depth)
+        text = print_source(tree, features=limits, width=width).text
+        code = _compiled(compiler, text + around, filename, mode, flags, depth)
     shift = shown_line - code.co_firstlineno
     stand_ins = {stand_in(name): value for name, value in constants.items()}
     prefix = (getattr(code, "co_qualname", ""), getattr(original, "co_qualname", ""))
@@ -85,9 +96,9 @@ def compile_like(
     return _like(with_empty_fromlists(code, original), original, is_generated)
 
 
-def _compiled(text: str, filename: str, mode: str, flags: int, depth: int) -> CodeType:
+def _compiled(compiler: Compiler, text: str, filename: str, mode: str, flags: int, depth: int) -> CodeType:
     """Compile a text and return the code object that many definitions down in it."""
-    code = compile_quietly(text, filename, mode, flags=flags, optimize=0)
+    code = compiler(text, filename, mode, flags)
     for _ in range(depth):
         code = _only_code(code)
     return code
@@ -120,14 +131,14 @@ def _with_capture(
     return [*body[:-1], s.FunctionDef(outer.name, outer.args, [*outer.body[:-1], new])]
 
 
-def _indented_in(around: s.Module, inner: s.Module, shown: str) -> Optional[str]:
+def _indented_in(around: s.Module, inner: s.Module, shown: str, limits: SyntaxLimits) -> Optional[str]:
     """Return the text of a definition inside the function around it; None if a string constant may span lines."""
     if '"""' in shown or "'''" in shown:
         return None
     (function,) = around.body
     assert isinstance(function, s.FunctionDef)
     head = s.FunctionDef(function.name, function.args, function.body[: -len(inner.body)])
-    text = print_source(s.Module([head]), features=SyntaxLimits.of(RUNNING_VERSION)).text
+    text = print_source(s.Module([head]), features=limits).text
     return text + "".join([f"    {line}\n" for line in shown[:-1].split("\n")])
 
 
@@ -151,7 +162,7 @@ def _shown(name: str, names: Mapping[str, str]) -> str:
 
 
 def _only_code(code: CodeType) -> CodeType:
-    found = [const for const in code.co_consts if isinstance(const, CodeType)]
+    found = [const for const in code.co_consts if isinstance(const, CODE_TYPES)]
     if len(found) > 1:  # the annotations of a function have a code object of their own (3.14)
         found = [const for const in found if const.co_name != "__annotate__"]
     if len(found) != 1:
