@@ -22,6 +22,32 @@ class PythonFacts:
     """Behaviour of one CPython version as far as bytecode and syntax go."""
 
     version: Version
+    # Jump arguments count bytes (1) or instructions of two bytes (2): 3.10, Python/ceval.c (JUMPBY, JUMPTO).
+    jump_unit: int
+    # Jumps that are not JUMP_FORWARD, FOR_ITER or SETUP_* state where they lead, not how far: before 3.11, `hasjabs` in
+    # Lib/opcode.py.
+    jumps_are_absolute: bool
+    # Handlers are found by a stack of blocks that SETUP_FINALLY pushes onto, not by a table: before 3.11.
+    blocks_are_stacked: bool
+    # A handler finds six entries: traceback, value and type of what was handled before and of what was raised; as one
+    # exception each from 3.11 on. Python/ceval.c, `exception_unwind`.
+    handlers_find_six_values: bool
+    # A `finally` body is one subroutine, entered by an exception, CALL_FINALLY or BEGIN_FINALLY, not copied: 3.8.
+    finally_is_subroutine: bool
+    # LOAD_DEREF and the like number cells and free variables apart from locals: before 3.11, Objects/codeobject.c.
+    cells_are_numbered_apart: bool
+    # The frame begins with RESUME, before it cells are made and free variables copied: 3.11, Python/compile.c.
+    frames_begin_with_resume: bool
+    # A generator begins with an instruction that drops what is sent in first: 3.10, GEN_START; from 3.11 on a POP_TOP.
+    generators_have_gen_start: bool
+    # `is`, `in` and the match of an exception are comparisons: 3.8, Lib/opcode.py (`cmp_op`).
+    compare_has_all: bool
+    # LOAD_GLOBAL's low bit asks for the NULL of a call: 3.11, Python/ceval.c.
+    load_global_has_null_bit: bool
+    # MAKE_FUNCTION finds the qualified name on top of the code; from 3.11 on code objects have it. Python/ceval.c.
+    functions_are_named_where_made: bool
+    # MATCH_KEYS and MATCH_CLASS push whether there was a match: 3.10, Python/ceval.c.
+    matches_push_bool: bool
     # Where NULL is pushed for a call: Python/ceval.c, CALL. 3.11-3.12 below the callable, 3.13 above it.
     call_layout: str
     # LOAD_ATTR's low bit asks for the method pair, as LOAD_METHOD did: Python/bytecodes.c (3.12).
@@ -66,6 +92,8 @@ class PythonFacts:
     send_loops_have_cleanup: bool
     # Comprehensions are inlined into the function around them: 3.12, PEP 709.
     comprehensions_are_inlined: bool
+    # `x.f()` is no method call where the module imports `x`: 3.11, is_import_originated in Python/compile.c.
+    imported_names_have_no_methods: bool
     # `super().x` is one instruction unless the module names `super`: 3.12, can_optimize_super_call in compile.c.
     super_calls_are_fused: bool
     # f-strings may nest quotes and hold backslashes: 3.12, PEP 701.
@@ -106,6 +134,18 @@ _FIRST_WITH_ARGUMENT: Dict[Version, int] = {(3, 13): 44, (3, 14): 43}
 def _facts(version: Version) -> PythonFacts:
     return PythonFacts(
         version=version,
+        jump_unit=1 if version < (3, 10) else 2,
+        jumps_are_absolute=version < (3, 11),
+        blocks_are_stacked=version < (3, 11),
+        handlers_find_six_values=version < (3, 11),
+        finally_is_subroutine=version < (3, 9),
+        cells_are_numbered_apart=version < (3, 11),
+        frames_begin_with_resume=version >= (3, 11),
+        generators_have_gen_start=version == (3, 10),
+        compare_has_all=version < (3, 9),
+        load_global_has_null_bit=version >= (3, 11),
+        functions_are_named_where_made=version < (3, 11),
+        matches_push_bool=version == (3, 10),
         call_layout=PLAIN if version < (3, 11) else NULL_FIRST if version < (3, 13) else NULL_SECOND,
         load_attr_has_method_bit=version >= (3, 12),
         compare_shift=0 if version < (3, 12) else 4 if version < (3, 13) else 5,
@@ -127,6 +167,7 @@ def _facts(version: Version) -> PythonFacts:
         binary_intrinsics=5 if version < (3, 13) else 6,
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
+        imported_names_have_no_methods=version >= (3, 11),
         super_calls_are_fused=version >= (3, 12),
         fstrings_nest_freely=version >= (3, 12),
         classes_store_their_line=version >= (3, 13),
@@ -139,7 +180,10 @@ def _facts(version: Version) -> PythonFacts:
     )
 
 
-_FACTS: Dict[Version, PythonFacts] = {version: _facts(version) for version in ((3, 11), (3, 12), (3, 13), (3, 14))}
+_VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))  # whose code can be decoded
+_FACTS: Dict[Version, PythonFacts] = {
+    version: _facts(version) for version in ((3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
+}
 RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
 
 

@@ -15,6 +15,7 @@ from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import Version, facts_for
+from depyf.decompiler.decode.block_stacks import unstacked
 from depyf.decompiler.decode.constant_sizes import check_constants
 from depyf.decompiler.decode.exit_receivers import fold_exit_receivers
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
@@ -78,7 +79,9 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     for op in translator.jumps:
         op.target = starts[op.target]
     handlers = _attach_handlers(ops, ranges, starts) if ranges else []
-    if handlers:
+    if facts.blocks_are_stacked:
+        ops, handlers = unstacked(ops, _GONE)
+    elif handlers:
         _cover_jumps(ops, facts.branches_need_bool)
     if code.co_flags & (CO_COROUTINE | GENERATORS):
         _drop_generator_start(ops)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
+from depyf.decompiler.bytecode.microops import NULL_SECOND
 from depyf.decompiler.decode.code_layout import Layout, fail
 from depyf.decompiler.decode.instructions import Raw
 from depyf.decompiler.decode.stack_kinds import ANY, NULL, PREVIOUS, in_words
@@ -36,7 +37,7 @@ class AbstractFrame:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.slots = Slots(layout.code, layout.facts)
-        self.null_is_first = layout.facts.null_is_first
+        self.null_is_first = layout.facts.call_layout != NULL_SECOND
         self.depth = 0
         self.special: Special = None
         self.held = self.slots.at_entry

@@ -7,10 +7,12 @@ from typing import Dict, FrozenSet, List, NoReturn, Optional, Sequence, Set
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts
-from depyf.decompiler.decode.instructions import ExceptionRange, Raw
+from depyf.decompiler.decode.instructions import ExceptionRange, Raw, jump_target
+from depyf.decompiler.decode.open_blocks import SETUPS, Blocks, open_blocks
 
 _CONDITIONS = ("TRUE", "FALSE", "NONE", "NOT_NONE")
 FORWARD: FrozenSet[str] = frozenset({
+    "JUMP_ABSOLUTE", "JUMP_IF_NOT_EXC_MATCH",
     "JUMP_FORWARD", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP", "FOR_ITER", "SEND",
     *(f"POP_JUMP_IF_{condition}" for condition in _CONDITIONS),
     *(f"POP_JUMP_FORWARD_IF_{condition}" for condition in _CONDITIONS),
@@ -23,7 +25,7 @@ JUMPS: FrozenSet[str] = FORWARD | BACKWARD
 
 ENDS: FrozenSet[str] = frozenset({
     "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD",
-    "JUMP_BACKWARD_NO_INTERRUPT",
+    "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE",
 })  # fmt: skip
 CONTROL: FrozenSet[str] = ENDS | JUMPS
 
@@ -42,7 +44,7 @@ class Handler:
 class Layout:
     """The instructions of a code object and how control moves between them. Raises Malformed."""
 
-    __slots__ = ("borders", "code", "facts", "handlers", "instructions", "landings", "targets")
+    __slots__ = ("blocks", "borders", "code", "facts", "handlers", "instructions", "landings", "levels", "targets")
 
     def __init__(
         self, code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts
@@ -54,11 +56,16 @@ class Layout:
         self.landings: Set[int] = set()  # indices that jumps and exceptions lead to
         self.borders: Set[int] = set()  # the landings, and where another handler is in charge
         self.handlers: List[Optional[Handler]] = []  # the handler of each instruction; empty without a table
-        jumps = [index for index, raw in enumerate(instructions) if raw[2] in JUMPS]
+        self.blocks: List[Optional[Blocks]] = []  # open before each instruction; empty where there is a table
+        self.levels: Dict[int, int] = {}  # index of an instruction that opens a block -> depth of the stack then
+        stacked = facts.blocks_are_stacked
+        jumps = [index for index, raw in enumerate(instructions) if raw[2] in JUMPS or (stacked and raw[2] in SETUPS)]
         if not jumps and not ranges:
             return
         starts = {raw[1]: index for index, raw in enumerate(instructions)}
         self._read_jumps(jumps, starts)
+        if stacked:
+            self._follow_blocks()
         if ranges:
             self._read_table(ranges, starts)
         self.borders |= self.landings
@@ -67,10 +74,10 @@ class Layout:
         instructions = self.instructions
         for index in jumps:
             raw = instructions[index]
-            distance = -2 * raw.arg if raw.opname in BACKWARD else 2 * raw.arg
-            target = starts.get(raw.after + distance)
+            place = jump_target(raw, self.facts)
+            target = starts.get(place)
             if target is None:
-                fail(raw, f"jumps to {raw.after + distance}, where no instruction begins")
+                fail(raw, f"jumps to {place}, where no instruction begins")
             if raw.opname == "FOR_ITER":
                 target = self._after_loop(raw, target)
             self.targets[index] = target
@@ -100,6 +107,23 @@ class Layout:
             self.landings.add(target)
             self.borders.add(first)
             self.borders.add(end)
+
+    def _follow_blocks(self) -> None:
+        if not any(raw.opname in SETUPS for raw in self.instructions):
+            return
+        self.blocks = open_blocks(self.instructions, self.targets, ENDS)
+        for index, (before, blocks) in enumerate(zip(self.blocks, self.blocks[1:]), 1):
+            if blocks is not None and blocks != before:
+                self.borders.add(index)
+
+    def set_level(self, index: int, depth: int) -> None:
+        """Record how deep the stack is where the instruction at `index` opens a block."""
+        self.levels[index] = depth
+
+    def level_at(self, index: int) -> int:
+        """Return the depth of the stack where the innermost block was opened; -1 without one."""
+        blocks = self.blocks[index] if self.blocks else None
+        return self.levels[blocks[-1].setup] if blocks else -1
 
     def handler_at(self, index: int) -> Optional[Handler]:
         """Return the handler of an instruction."""

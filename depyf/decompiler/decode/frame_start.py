@@ -19,6 +19,8 @@ _BEFORE = ("COPY_FREE_VARS", "MAKE_CELL", "NOP")
 
 def check_start(layout: Layout, is_generator: bool) -> int:
     """Return the index of the RESUME that begins the frame; raise Malformed if it is not where compilers put it."""
+    if not layout.facts.frames_begin_with_resume:
+        return _check_old_start(layout, is_generator)
     start, copies = 0, 0
     cells: List[int] = []
     while layout.opname(start) in _BEFORE:
@@ -41,6 +43,24 @@ def check_start(layout: Layout, is_generator: bool) -> int:
     if start and any(landing < start for landing in layout.landings):
         raise Malformed("a jump leads to before the frame has begun")
     return start
+
+
+_OF_LOCALS = ("LOAD_FAST", "STORE_FAST", "DELETE_FAST")
+
+
+def _check_old_start(layout: Layout, is_generator: bool) -> int:
+    """Check the start before 3.11: the interpreter makes the cells, and moves parameters into theirs, by itself."""
+    code = layout.code
+    starts_generator = layout.opname(0) == "GEN_START"
+    if starts_generator is not (is_generator and layout.facts.generators_have_gen_start):
+        raise Malformed("the code is a generator's by its flags, or not, and does not begin so")
+    if starts_generator and 0 in layout.landings:
+        raise Malformed("a jump leads to before the frame has begun")
+    shared = {*code.co_cellvars, *code.co_freevars}.intersection(code.co_varnames)
+    for raw in layout.instructions if shared else ():
+        if raw.opname in _OF_LOCALS and code.co_varnames[raw.arg : raw.arg + 1] and code.co_varnames[raw.arg] in shared:
+            fail(raw, f"uses {code.co_varnames[raw.arg]} as a local, and it is a cell")
+    return int(starts_generator)
 
 
 def _cell_slots(code: CodeType) -> List[int]:

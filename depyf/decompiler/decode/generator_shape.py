@@ -32,6 +32,8 @@ def check_generator(layout: Layout, start: int) -> None:
     kinds = layout.code.co_flags & _KINDS
     if kinds & (kinds - 1):
         raise Malformed("the flags state several kinds of generator at once")
+    if not layout.facts.frames_begin_with_resume:
+        return
     if any(raw.opname == "RETURN_GENERATOR" for raw in layout.instructions[start:]):
         raise Malformed("the generator is made twice")
     shape = GeneratorShape(layout, start)

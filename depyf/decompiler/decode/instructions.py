@@ -7,11 +7,22 @@ from types import CodeType
 from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
-from depyf.decompiler.bytecode.python_facts import Version
-from depyf.decompiler.decode import opcode_numbers_311, opcode_numbers_312, opcode_numbers_313, opcode_numbers_314
+from depyf.decompiler.bytecode.python_facts import PythonFacts, Version
+from depyf.decompiler.decode import (
+    opcode_numbers_38,
+    opcode_numbers_39,
+    opcode_numbers_310,
+    opcode_numbers_311,
+    opcode_numbers_312,
+    opcode_numbers_313,
+    opcode_numbers_314,
+)
 
 MOST_ARGUMENT = 1 << 31  # arguments are C ints
 OPCODE_TABLES = {
+    (3, 8): opcode_numbers_38,
+    (3, 9): opcode_numbers_39,
+    (3, 10): opcode_numbers_310,
     (3, 11): opcode_numbers_311,
     (3, 12): opcode_numbers_312,
     (3, 13): opcode_numbers_313,
@@ -68,6 +79,18 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
     if start != size or not found:
         raise Malformed("the code ends inside an instruction" if found else "there are no instructions")
     return found
+
+
+# Jumps whose argument is a distance in every version.
+_RELATIVE = frozenset({"JUMP_FORWARD", "FOR_ITER", "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "CALL_FINALLY"})
+
+
+def jump_target(raw: Raw, facts: PythonFacts) -> int:
+    """Return the byte that a jump leads to, which may lie outside of the code."""
+    if "BACKWARD" in raw.opname:
+        return raw.after - facts.jump_unit * raw.arg
+    is_absolute = facts.jumps_are_absolute and raw.opname not in _RELATIVE
+    return (0 if is_absolute else raw.after) + facts.jump_unit * raw.arg
 
 
 def has_extended_arguments(code: CodeType, version: Version) -> bool:

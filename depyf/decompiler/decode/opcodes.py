@@ -22,10 +22,11 @@ from depyf.decompiler.bytecode.microops import (
     FROM_STACK,
     KWDEFAULTS,
     NULL_FIRST,
+    NULL_SECOND,
     Op,
 )
 from depyf.decompiler.bytecode.python_facts import PythonFacts
-from depyf.decompiler.decode.instructions import Raw
+from depyf.decompiler.decode.instructions import Raw, jump_target
 
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 # The low bits of COMPARE_OP since 3.12, by operator; its specialised forms read them instead: Python/compile.c.
@@ -44,7 +45,7 @@ INTRINSICS_2 = (
 
 # Instructions without a meaning of their own at this level.
 DROPPED = frozenset({
-    "CACHE", "NOP", "NOT_TAKEN", "RESUME", "PRECALL", "COPY_FREE_VARS", "ASYNC_GEN_WRAP",
+    "CACHE", "NOP", "NOT_TAKEN", "GEN_START", "RESUME", "PRECALL", "COPY_FREE_VARS", "ASYNC_GEN_WRAP",
     "RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR",
 })  # fmt: skip
 
@@ -57,9 +58,9 @@ _SIMPLE: Dict[str, Tuple[str, str]] = {
     "LOAD_FAST_BORROW": ("LOAD_LOCAL", "local"),
     "STORE_FAST": ("STORE_LOCAL", "local"), "DELETE_FAST": ("DELETE_LOCAL", "local"),
     "LOAD_FAST_AND_CLEAR": ("LOAD_LOCAL_AND_CLEAR", "local"),
-    "LOAD_DEREF": ("LOAD_CELL", "local"), "STORE_DEREF": ("STORE_CELL", "local"),
-    "DELETE_DEREF": ("DELETE_CELL", "local"), "LOAD_CLOSURE": ("LOAD_CLOSURE", "local"),
-    "LOAD_CLASSDEREF": ("LOAD_CLASS_CELL", "local"),
+    "LOAD_DEREF": ("LOAD_CELL", "cell"), "STORE_DEREF": ("STORE_CELL", "cell"),
+    "DELETE_DEREF": ("DELETE_CELL", "cell"), "LOAD_CLOSURE": ("LOAD_CLOSURE", "cell"),
+    "LOAD_CLASSDEREF": ("LOAD_CLASS_CELL", "cell"),
     "STORE_GLOBAL": ("STORE_GLOBAL", "name"), "DELETE_GLOBAL": ("DELETE_GLOBAL", "name"),
     "LOAD_NAME": ("LOAD_NAME", "name"), "STORE_NAME": ("STORE_NAME", "name"), "DELETE_NAME": ("DELETE_NAME", "name"),
     "LOAD_LOCALS": ("LOAD_LOCALS", ""),
@@ -78,7 +79,8 @@ _SIMPLE: Dict[str, Tuple[str, str]] = {
     "LOAD_ASSERTION_ERROR": ("LOAD_ASSERTION_ERROR", ""),
     "GET_ITER": ("GET_ITER", ""), "GET_YIELD_FROM_ITER": ("GET_YIELD_FROM_ITER", ""),
     "GET_AITER": ("GET_AITER", ""), "GET_ANEXT": ("GET_ANEXT", ""), "END_ASYNC_FOR": ("END_ASYNC_FOR", ""),
-    "GET_AWAITABLE": ("GET_AWAITABLE", ""), "YIELD_VALUE": ("YIELD", ""), "RETURN_VALUE": ("RETURN", ""),
+    "GET_AWAITABLE": ("GET_AWAITABLE", ""), "YIELD_VALUE": ("YIELD", ""), "YIELD_FROM": ("YIELD_FROM", ""),
+    "RETURN_VALUE": ("RETURN", ""),
     "RAISE_VARARGS": ("RAISE", "int"), "RERAISE": ("RERAISE", "int"),
     "PUSH_EXC_INFO": ("PUSH_EXC_INFO", ""), "POP_EXCEPT": ("POP_EXCEPT", ""),
     "CHECK_EXC_MATCH": ("CHECK_EXC_MATCH", ""), "CHECK_EG_MATCH": ("CHECK_EG_MATCH", ""),
@@ -86,14 +88,26 @@ _SIMPLE: Dict[str, Tuple[str, str]] = {
     "BEFORE_ASYNC_WITH": ("BEFORE_ASYNC_WITH", ""), "WITH_EXCEPT_START": ("WITH_EXCEPT_START", ""),
     "IMPORT_NAME": ("IMPORT_NAME", "name"), "IMPORT_FROM": ("IMPORT_FROM", "name"), "IMPORT_STAR": ("IMPORT_STAR", ""),
     "GET_LEN": ("GET_LEN", ""), "MATCH_MAPPING": ("MATCH_MAPPING", ""), "MATCH_SEQUENCE": ("MATCH_SEQUENCE", ""),
-    "MATCH_KEYS": ("MATCH_KEYS", ""), "MATCH_CLASS": ("MATCH_CLASS", "int"),
     "BUILD_TEMPLATE": ("BUILD_TEMPLATE", ""),
     "SETUP_ANNOTATIONS": ("SETUP_ANNOTATIONS", ""), "PRINT_EXPR": ("PRINT_EXPR", ""),
     "CLEANUP_THROW": ("CLEANUP_THROW", ""), "SEND": ("SEND", "jump"),
 }  # fmt: skip
+_BINARY = {
+    "POWER": "**", "MULTIPLY": "*", "MATRIX_MULTIPLY": "@", "MODULO": "%", "ADD": "+", "SUBTRACT": "-",
+    "FLOOR_DIVIDE": "//", "TRUE_DIVIDE": "/", "LSHIFT": "<<", "RSHIFT": ">>", "AND": "&", "XOR": "^", "OR": "|",
+}  # fmt: skip
+# Operators with an instruction each (before 3.11).
+OPERATORS: Dict[str, Tuple[str, str]] = {
+    f"{kind}_{name}": (kind, operator) for kind in ("BINARY", "INPLACE") for name, operator in _BINARY.items()
+}
+# Instructions that move the top entry below others (before 3.11): how many they are, with itself.
+_ROTATIONS = {"ROT_TWO": 2, "ROT_THREE": 3, "ROT_FOUR": 4}
 _UNARY = {"UNARY_POSITIVE": "+", "UNARY_NEGATIVE": "-", "UNARY_INVERT": "~", "UNARY_NOT": "not"}
 _JUMPS = {
-    "JUMP_FORWARD": "JUMP", "JUMP_BACKWARD": "JUMP", "JUMP_BACKWARD_NO_INTERRUPT": "JUMP",
+    "JUMP_ABSOLUTE": "JUMP", "JUMP_FORWARD": "JUMP", "JUMP_BACKWARD": "JUMP",
+    "JUMP_BACKWARD_NO_INTERRUPT": "JUMP",
+    "SETUP_FINALLY": "SETUP_FINALLY", "SETUP_WITH": "SETUP_WITH", "SETUP_ASYNC_WITH": "SETUP_ASYNC_WITH",
+    "JUMP_IF_NOT_EXC_MATCH": "EXC_MATCH",
     "POP_JUMP_IF_TRUE": "BRANCH_TRUE", "POP_JUMP_IF_FALSE": "BRANCH_FALSE",
     "POP_JUMP_IF_NONE": "BRANCH_NONE", "POP_JUMP_IF_NOT_NONE": "BRANCH_NOT_NONE",
 }  # fmt: skip
@@ -122,6 +136,7 @@ class Translator:
         local = set(code.co_varnames) if code.co_cellvars else ()
         cells = tuple([name for name in code.co_cellvars if name not in local])
         self.slots = code.co_varnames + cells + code.co_freevars
+        self.cells = code.co_cellvars + code.co_freevars if facts.cells_are_numbered_apart else self.slots
         self.cell_uses = cell_uses
         self.kwnames: Any = None
 
@@ -134,12 +149,14 @@ class Translator:
             kind, how = simple
             if how == "local":
                 self.local(kind, arg)
+            elif how == "cell":
+                self.ops.append(Op(kind, self.cells[arg], raw.offset))
             elif how == "const":
                 self.ops.append(Op(kind, self.consts[arg], raw.offset))
             elif how == "name":
                 self.ops.append(Op(kind, self.names[arg], raw.offset))
             elif how == "jump":
-                self.jump(kind, raw.after + 2 * arg)
+                self.jump(kind, jump_target(raw, self.facts))
             elif how == "bit" and arg > 1:
                 raise Malformed(f"{opname} at {raw.offset} has no meaning with the argument {arg}")
             else:
@@ -149,12 +166,15 @@ class Translator:
             return
         jump = _JUMPS.get(opname)
         if jump is not None:
-            backward = "BACKWARD" in opname
-            self.jump(jump, raw.after - 2 * arg if backward else raw.after + 2 * arg)
+            self.jump(jump, jump_target(raw, self.facts))
             return
         unary = _UNARY.get(opname)
         if unary is not None:
             self.emit("UNARY", unary)
+            return
+        operator = OPERATORS.get(opname)
+        if operator is not None:
+            self.emit(*operator)
             return
         special = _SPECIAL.get(opname)
         if special is None:
@@ -192,7 +212,7 @@ class Translator:
         self.emit("LOAD_ATTR", name)
         if with_null:
             self.emit("PUSH_NULL")
-            if self.facts.call_layout == NULL_FIRST:
+            if self.facts.call_layout != NULL_SECOND:
                 self.emit("SWAP", 2)
 
     def take_kwnames(self) -> Any:
@@ -202,6 +222,9 @@ class Translator:
 
 
 def _load_global(t: Translator, raw: Raw) -> None:
+    if not t.facts.load_global_has_null_bit:
+        t.emit("LOAD_GLOBAL", t.code.co_names[raw.arg])
+        return
     name = t.code.co_names[raw.arg >> 1]
     if raw.arg & 1:
         t.null_and(lambda: t.emit("LOAD_GLOBAL", name))
@@ -250,12 +273,12 @@ def _binary_op(t: Translator, raw: Raw) -> None:
 
 def _jump_or_pop(t: Translator, raw: Raw) -> None:
     t.emit("COPY", 1)
-    t.jump("BRANCH_FALSE" if "FALSE" in raw.opname else "BRANCH_TRUE", raw.after + 2 * raw.arg)
+    t.jump("BRANCH_FALSE" if "FALSE" in raw.opname else "BRANCH_TRUE", jump_target(raw, t.facts))
     t.emit("POP")
 
 
 def _for_iter(t: Translator, raw: Raw) -> None:
-    t.jump("FOR_ITER", raw.after + 2 * (raw.arg + len(t.facts.loop_ends)))
+    t.jump("FOR_ITER", jump_target(raw, t.facts) + 2 * len(t.facts.loop_ends))
 
 
 def _end_for(t: Translator, raw: Raw) -> None:
@@ -300,7 +323,15 @@ def _call_ex(t: Translator, raw: Raw) -> None:
     t.emit("CALL_EX", (has_keywords, t.facts.call_layout))
 
 
+def _call_method(t: Translator, raw: Raw) -> None:
+    t.emit("CALL", (raw.arg, None, NULL_FIRST))
+
+
 def _make_function(t: Translator, raw: Raw) -> None:
+    if t.facts.functions_are_named_where_made:
+        if not t.ops or t.ops[-1].kind != "CONST":
+            raise Malformed(f"MAKE_FUNCTION at {raw.offset} has no qualified name before it")
+        t.ops.pop()  # see function_names.py
     t.emit("MAKE_FUNCTION", raw.arg)
 
 
@@ -405,7 +436,32 @@ def _return_generator(t: Translator, raw: Raw) -> None:
     t.emit("RETURN_GENERATOR")
 
 
+def _rotate(t: Translator, raw: Raw) -> None:
+    t.emit("ROTATE", _ROTATIONS.get(raw.opname, raw.arg))
+
+
+def _copy_two(t: Translator, raw: Raw) -> None:
+    t.emit("COPY", 2)
+    t.emit("COPY", 2)
+
+
+def _match(t: Translator, raw: Raw) -> None:
+    """Match, and test whether that gave anything: in 3.10 the instruction pushes the answer itself."""
+    if raw.opname == "MATCH_CLASS":
+        t.emit("MATCH_CLASS", raw.arg)
+    else:
+        t.emit("MATCH_KEYS")
+    if t.facts.matches_push_bool:
+        t.emit("COPY", 1)
+        t.emit("CONST", None)
+        t.emit("IS", 1)
+
+
 _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
+    "CALL_FUNCTION": _call, "CALL_FUNCTION_KW": _call_kw, "CALL_METHOD": _call_method, "DUP_TOP_TWO": _copy_two,
+    "DUP_TOP": lambda t, raw: t.emit("COPY", 1), "POP_BLOCK": lambda t, raw: t.emit("POP_BLOCK"),
+    **dict.fromkeys((*_ROTATIONS, "ROT_N"), _rotate), "MATCH_KEYS": _match, "MATCH_CLASS": _match,
+    "COPY_DICT_WITHOUT_KEYS": lambda t, raw: t.emit("REST_OF_MAPPING"),
     "LOAD_GLOBAL": _load_global, "LOAD_ATTR": _load_attr, "LOAD_METHOD": _load_method,
     "LOAD_SUPER_ATTR": _load_super_attr, "COMPARE_OP": _compare, "BINARY_OP": _binary_op,
     "JUMP_IF_FALSE_OR_POP": _jump_or_pop, "JUMP_IF_TRUE_OR_POP": _jump_or_pop,
@@ -428,4 +484,4 @@ _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
 
 def translated_opnames() -> List[str]:
     """Return every opcode name that has a translation."""
-    return sorted({*DROPPED, *_SIMPLE, *_UNARY, *_JUMPS, *_SPECIAL, "EXTENDED_ARG"})
+    return sorted({*DROPPED, *_SIMPLE, *_UNARY, *OPERATORS, *_JUMPS, *_SPECIAL, "EXTENDED_ARG"})

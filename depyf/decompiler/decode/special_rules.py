@@ -46,7 +46,8 @@ def pushed_constant(frame: AbstractFrame, index: int) -> Any:
     return consts[argument] if argument < len(consts) else None
 
 
-def _no_meaning(raw: Raw) -> None:
+def no_meaning(raw: Raw) -> None:
+    """Raise Malformed about an argument."""
     fail(raw, f"has no meaning with the argument {raw.arg}")
 
 
@@ -139,14 +140,14 @@ def _cell(pops: int, pushes: Tuple[int, ...]) -> Rule:
 
 def _copy(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg < 1:
-        _no_meaning(raw)
+        no_meaning(raw)
     frame.check(raw, (Operand(raw.arg, ~NULL, False),))
     frame.push(frame.kind_at(raw.arg))
 
 
 def _swap(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg < 1:
-        _no_meaning(raw)
+        no_meaning(raw)
     frame.need(raw, raw.arg)
     if raw.arg > 1:
         frame.swap(raw.arg)
@@ -162,7 +163,7 @@ _ADDS: Dict[str, Tuple[int, int]] = {
 def _add(frame: AbstractFrame, index: int, raw: Raw) -> None:
     pops, kind = _ADDS[raw.opname]
     if raw.arg < 1:
-        _no_meaning(raw)
+        no_meaning(raw)
     frame.pop(raw, pops)
     frame.check(raw, (Operand(raw.arg, kind, False),))
     if raw.opname == "DICT_MERGE":  # names the callable in its error message
@@ -175,7 +176,8 @@ def _precall(frame: AbstractFrame, index: int, raw: Raw) -> None:
         fail(raw, "is not followed by its CALL")
 
 
-def _are_names(value: object, most: int) -> bool:
+def is_names(value: object, most: int) -> bool:
+    """Return whether a constant can name keyword arguments."""
     return isinstance(value, tuple) and len(value) <= most and all(isinstance(name, str) for name in value)
 
 
@@ -185,7 +187,7 @@ def _kw_names(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if layout.opname(call) != "CALL" or any(between in layout.landings for between in range(index + 1, call + 1)):
         fail(raw, "is not followed by its CALL")
     consts = layout.code.co_consts
-    if raw.arg >= len(consts) or not _are_names(consts[raw.arg], layout.instructions[call].arg):
+    if raw.arg >= len(consts) or not is_names(consts[raw.arg], layout.instructions[call].arg):
         fail(raw, "names no keyword arguments of its CALL")
 
 
@@ -224,7 +226,7 @@ def _push_method(frame: AbstractFrame) -> None:
     frame.depth += 2
 
 
-def _call_with(frame: AbstractFrame, raw: Raw, arguments: int) -> None:
+def call_with(frame: AbstractFrame, raw: Raw, arguments: int) -> None:
     """Replace the arguments, the callable and what is beside it by the result."""
     above, below = (1, 1) if frame.null_is_first else (0, 2)
     frame.pop(raw, arguments + above)
@@ -241,21 +243,21 @@ def _call(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if special is not None and special[0] == (place if frame.null_is_first else place + 1):
         special = special[2]  # NULL, or a method's `self`, and all arguments are plain objects
     if place < frame.floor or (special is not None and special[0] >= place):
-        _call_with(frame, raw, raw[3])
+        call_with(frame, raw, raw[3])
     else:
         frame.depth, frame.special = place + 1, special
 
 
 def _call_kw(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    if not _are_names(pushed_constant(frame, index - 1), raw.arg):
+    if not is_names(pushed_constant(frame, index - 1), raw.arg):
         fail(raw, "has no names of its keyword arguments before it")
-    _call_with(frame, raw, raw.arg + 1)
+    call_with(frame, raw, raw.arg + 1)
 
 
 def _call_ex(frame: AbstractFrame, index: int, raw: Raw) -> None:
     has_both = frame.layout.facts.unpacked_calls_have_both
     if raw.arg > (0 if has_both else 1):
-        _no_meaning(raw)
+        no_meaning(raw)
     has_keywords = raw.arg
     if has_both:
         frame.need(raw, 1)
@@ -269,13 +271,13 @@ def _call_ex(frame: AbstractFrame, index: int, raw: Raw) -> None:
         frame.check(raw, (Operand(1, DICT, False),))
     if frame.kind_at(has_keywords + (3 if frame.null_is_first else 2)) != NULL:
         fail(raw, "finds no NULL beside its callable")
-    _call_with(frame, raw, has_keywords + 1)
+    call_with(frame, raw, has_keywords + 1)
 
 
 def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
     sets_after = frame.layout.facts.function_attributes_are_set_after
     if raw.arg > 15 or (raw.arg and sets_after):
-        _no_meaning(raw)
+        no_meaning(raw)
     code = pushed_constant(frame, index - 1)
     if not isinstance(code, CODE_TYPES):
         fail(raw, "has no code object before it")
@@ -284,7 +286,7 @@ def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
         fail(raw, f"gives {code.co_name} no closure")
     frame.change(raw, 1, ())
     if not sets_after:
-        _check_closure(frame, index - 2, raw, code, bool(raw.arg & 8))
+        check_closure(frame, index - 2, raw, code, bool(raw.arg & 8))
     for flag, kind in ((8, CELL), (4, ANY), (2, DICT), (1, ANY)):
         if raw.arg & flag:
             frame.check(raw, (Operand(1, kind, False),))
@@ -295,7 +297,7 @@ def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
 _CLOSURE = ("SET_FUNCTION_ATTRIBUTE", 8)
 
 
-def _check_closure(frame: AbstractFrame, before: int, raw: Raw, code: CodeType, has_closure: bool) -> None:
+def check_closure(frame: AbstractFrame, before: int, raw: Raw, code: CodeType, has_closure: bool) -> None:
     """Check that a function gets as many cells as its code has free variables; `before` is where the tuple is made."""
     if has_closure != bool(code.co_freevars):
         fail(raw, f"gives {code.co_name} {'a' if has_closure else 'no'} closure")
@@ -309,7 +311,7 @@ def _check_closure(frame: AbstractFrame, before: int, raw: Raw, code: CodeType, 
 
 def _set_function_attribute(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg not in ((1, 2, 4, 8, 16) if frame.layout.facts.annotations_are_deferred else (1, 2, 4, 8)):
-        _no_meaning(raw)
+        no_meaning(raw)
     if frame.layout.opname(index - 1) not in ("MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"):
         fail(raw, "does not follow its MAKE_FUNCTION")
     part = CELL if raw.arg == 8 else DICT if raw.arg == 2 else FUNCTION if raw.arg == 16 else ANY
@@ -318,7 +320,7 @@ def _set_function_attribute(frame: AbstractFrame, index: int, raw: Raw) -> None:
         code = pushed_constant(frame, index - 2)
         if not isinstance(code, CODE_TYPES):
             fail(raw, "does not follow its MAKE_FUNCTION")
-        _check_closure(frame, index - 3, raw, code, True)
+        check_closure(frame, index - 3, raw, code, True)
     frame.change(raw, 2, (FUNCTION,))
 
 
@@ -394,7 +396,7 @@ def _intrinsic(frame: AbstractFrame, index: int, raw: Raw) -> None:
     is_unary = raw.opname == "CALL_INTRINSIC_1"
     names = INTRINSICS_1 if is_unary else INTRINSICS_2[: frame.layout.facts.binary_intrinsics]
     if not 0 < raw.arg < len(names):
-        _no_meaning(raw)
+        no_meaning(raw)
     name = names[raw.arg]
     frame.check(raw, _OPERANDS.get(name, ()))
     if name == "STOPITERATION_ERROR":
@@ -425,7 +427,7 @@ def _pop_except(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 def _reraise(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg > 2:
-        _no_meaning(raw)
+        no_meaning(raw)
     frame.check(raw, (Operand(1, EXCEPTION | NONE, True),))
     if raw.arg:
         frame.check(raw, (Operand(raw.arg + 1, LAST_INSTRUCTION, True),))
@@ -458,7 +460,9 @@ def _only_in_generators(frame: AbstractFrame, index: int, raw: Raw) -> None:
         fail(raw, "is for generators only")
 
 
-def _in_generators(pops: int, pushes: Tuple[int, ...], *operands: Operand) -> Rule:
+def in_generators(pops: int, pushes: Tuple[int, ...], *operands: Operand) -> Rule:
+    """Return the rule of an instruction that only generators and coroutines have."""
+
     def rule(frame: AbstractFrame, index: int, raw: Raw) -> None:
         _only_in_generators(frame, index, raw)
         frame.check(raw, operands)
@@ -467,7 +471,8 @@ def _in_generators(pops: int, pushes: Tuple[int, ...], *operands: Operand) -> Ru
     return rule
 
 
-def _yield_value(frame: AbstractFrame, index: int, raw: Raw) -> None:
+def make_yield(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Yield an object."""
     _only_in_generators(frame, index, raw)
     frame.check(raw, (Operand(1, ANY, False),))
     if frame.depth <= frame.floor and frame.kind_at(1) != ANY:
@@ -478,7 +483,7 @@ def _yield_value(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 def _resume(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg and frame.layout.opname(index - 1) != "YIELD_VALUE":
-        _no_meaning(raw)
+        no_meaning(raw)
 
 
 # What the compiler writes where a `with` statement begins. The object stays below: the exit method may be its own.
@@ -506,13 +511,13 @@ def pop_top(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 def _load_common_constant(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg >= frame.layout.facts.common_constants:
-        _no_meaning(raw)
+        no_meaning(raw)
     frame.push(ANY)
 
 
 def _load_small_int(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg > 255:
-        _no_meaning(raw)
+        no_meaning(raw)
     frame.push(ANY)
 
 
@@ -547,8 +552,8 @@ SPECIAL: Dict[str, Rule] = {
     "BUILD_MAP": _build_map, "BUILD_CONST_KEY_MAP": _const_key_map, "COMPARE_OP": _compare,
     "UNPACK_SEQUENCE": _unpack, "UNPACK_EX": _unpack, "CALL_INTRINSIC_1": _intrinsic, "CALL_INTRINSIC_2": _intrinsic,
     "POP_EXCEPT": _pop_except, "RERAISE": _reraise, "FOR_ITER": _for_iter, "SEND": _only_in_generators,
-    "YIELD_VALUE": _yield_value, "RESUME": _resume, "RETURN_GENERATOR": _in_generators(0, (ANY,)),
-    "END_SEND": _in_generators(2, (ANY,)),
-    "CLEANUP_THROW": _in_generators(3, (NONE, ANY), Operand(1, EXCEPTION, True)), "ASYNC_GEN_WRAP": _async_gen_wrap,
+    "YIELD_VALUE": make_yield, "RESUME": _resume, "RETURN_GENERATOR": in_generators(0, (ANY,)),
+    "END_SEND": in_generators(2, (ANY,)),
+    "CLEANUP_THROW": in_generators(3, (NONE, ANY), Operand(1, EXCEPTION, True)), "ASYNC_GEN_WRAP": _async_gen_wrap,
     "JUMP_IF_FALSE_OR_POP": _nothing, "JUMP_IF_TRUE_OR_POP": _nothing,
 }  # fmt: skip

@@ -12,7 +12,8 @@ from typing import Dict
     PREVIOUS,  # what PUSH_EXC_INFO saves: the exception handled before, or None
     LAST_INSTRUCTION,  # the offset that a handler with `lasti` finds below its exception
     OF_METHOD,
-) = (1 << bit for bit in range(15))  # fmt: skip
+    EXCEPTION_TYPE, TRACEBACK,  # what a handler finds above and below the exception, before 3.11
+) = (1 << bit for bit in range(17))  # fmt: skip
 
 # What a variable may hold, or an operation return: an object of whatever type.
 ANY = NONE | BOOL | INT | LIST | SET | DICT | ITERATOR | CELL | FUNCTION | EXCEPTION | OTHER
@@ -24,6 +25,7 @@ _WORDS: Dict[int, str] = {
     NULL: "NULL", NONE: "None", BOOL: "a bool", INT: "an int", LIST: "a list", SET: "a set", DICT: "a dict",
     ITERATOR: "an iterator", CELL: "a cell", FUNCTION: "a function", EXCEPTION: "an exception",
     OTHER: "another object", PREVIOUS: "a saved exception", LAST_INSTRUCTION: "an instruction offset",
+    EXCEPTION_TYPE: "the type of an exception", TRACEBACK: "a traceback",
 }  # fmt: skip
 
 

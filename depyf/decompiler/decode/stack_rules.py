@@ -11,6 +11,7 @@ from typing import Dict, Tuple
 
 from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
+from depyf.decompiler.decode.block_rules import OLD_FIXED, OLD_OPERANDS, OLD_SPECIAL
 from depyf.decompiler.decode.code_layout import CONTROL, JUMPS, fail
 from depyf.decompiler.decode.instructions import Raw
 from depyf.decompiler.decode.special_rules import SPECIAL, Rule, pop_top, pushed_constant
@@ -117,17 +118,23 @@ def rules_for(version: Version, locals_are_plain: bool) -> Dict[str, Tuple[int, 
     """
     facts = facts_for(version)
     operands = dict(_OPERANDS)
-    functions = {name: _fixed(pops, pushes, operands.get(name, ())) for name, (pops, pushes) in FIXED.items()}
+    fixed = FIXED
+    if facts.blocks_are_stacked:
+        operands.update(OLD_OPERANDS)
+        fixed = {**FIXED, **OLD_FIXED}
+    functions = {name: _fixed(pops, pushes, operands.get(name, ())) for name, (pops, pushes) in fixed.items()}
     if facts.branches_need_bool:
         operands.update(dict.fromkeys(_NEED_BOOL, (_A_BOOL,)))
         functions.update({name: _of_bool(*FIXED[name]) for name in _NEED_BOOL})
     functions.update(SPECIAL)
+    if facts.blocks_are_stacked:
+        functions.update(OLD_SPECIAL)
     if facts.exits_have_receivers:
         functions["POP_TOP"] = pop_top
     functions.update(dict.fromkeys(_CHOSEN, _chosen))
     functions["END_FOR"] = _fixed(3 - len(facts.loop_ends), (), ())
     found = {name: (NEVER, 0, function) for name, function in functions.items()}
-    for name, (pops, pushes) in FIXED.items():
+    for name, (pops, pushes) in fixed.items():
         are_tracked = any(kind != ANY and (kind != BOOL or facts.branches_need_bool) for kind in pushes)
         if not are_tracked and name not in operands and name not in CONTROL:
             found[name] = (pops, len(pushes) - pops, functions[name])

@@ -21,10 +21,22 @@ from depyf.decompiler.decode.stack_kinds import ANY, CELL, MAYBE_NULL, NO_CELL, 
 class Slots:
     """The slots of one code object: locals, then cells that are no locals, then free variables."""
 
-    __slots__ = ("at_entry", "cell_uses", "cells", "free", "must_be_bound", "names", "namesakes", "plain", "size")
+    __slots__ = (
+        "apart",
+        "at_entry",
+        "cell_uses",
+        "cells",
+        "free",
+        "must_be_bound",
+        "names",
+        "namesakes",
+        "plain",
+        "size",
+    )
 
     def __init__(self, code: CodeType, facts: PythonFacts) -> None:
         names, cells, free = code.co_varnames, code.co_cellvars, code.co_freevars
+        self.apart = -1  # how many cells and free variables there are, if they are numbered apart from locals
         self.must_be_bound = facts.local_loads_are_unchecked
         self.names = names
         self.size = len(names)
@@ -35,7 +47,9 @@ class Slots:
         self.cell_uses: Dict[Tuple[int, int, str], bool] = {}  # what each instruction found in a slot that may hold one
         if len(set(names)) != self.size or len({*cells, *free}) != len(cells) + len(free):
             raise Malformed("two variables have the same name, and micro-ops name variables")
-        if cells or free:
+        if facts.cells_are_numbered_apart:
+            self.apart = len(cells) + len(free)
+        elif cells or free:
             local, shared = set(names), {*cells, *free}
             own = names + tuple([name for name in cells if name not in local])
             self.names = own + free
@@ -103,6 +117,10 @@ class Slots:
 
     def check_cell(self, raw: Raw, held: int, slot: int) -> None:
         """Raise Malformed unless there is a cell in the slot."""
+        if self.apart >= 0:
+            if slot >= self.apart:
+                fail(raw, f"uses cell {slot} of {self.apart}")
+            return
         self.check(raw, slot)
         if slot not in self.cells or slot in self.namesakes or self.kind(raw, held, slot) != CELL:
             fail(raw, f"finds no cell in {self.names[slot]}")

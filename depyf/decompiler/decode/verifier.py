@@ -14,6 +14,7 @@ from typing import Dict, List, Sequence
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, State, joined
+from depyf.decompiler.decode.block_rules import ENTRIES
 from depyf.decompiler.decode.borrowed_loads import check_borrowed_loads
 from depyf.decompiler.decode.code_layout import CONTROL, ENDS, Layout, fail
 from depyf.decompiler.decode.frame_start import check_start
@@ -67,7 +68,8 @@ class Verifier:
 
     def run(self) -> None:
         """Follow all paths; those that begin earlier in the code come first, so that most states are complete."""
-        self.states[0] = (0, None, self.frame.held)
+        depth = 1 if self.layout.opname(0) == "GEN_START" else 0  # what is sent in first
+        self.states[0] = (depth, None, self.frame.held)
         self.follow(0)
         while self.waiting:
             index = heapq.heappop(self.waiting)
@@ -146,6 +148,8 @@ class Verifier:
         """
         frame, layout = self.frame, self.layout
         frame.has_changed = False
+        if layout.blocks:
+            return self.enter_block(index)
         handler = layout.handlers[index] if layout.handlers and index < len(layout.instructions) else None
         if handler is None:
             frame.floor = 0
@@ -164,6 +168,27 @@ class Verifier:
         if self.arrive(handler.target):
             heapq.heappush(self.waiting, handler.target)
         frame.depth, frame.special = depth, special
+        return frame.guard()
+
+    def enter_block(self, index: int) -> int:
+        """Follow an exception to the handler of the innermost block, in versions without an exception table."""
+        frame, layout = self.frame, self.layout
+        blocks = (layout.blocks[index] if index < len(layout.blocks) else None) or ()
+        frame.floor = layout.level_at(index) + 3 * blocks[-1].is_handler if blocks else 0
+        if frame.depth < frame.floor:
+            fail(layout.instructions[index], f"has a block that keeps {frame.floor} of {frame.depth} values")
+        setups = [block.setup for block in blocks if not block.is_handler]
+        if setups:
+            depth, special = frame.depth, frame.special
+            frame.drop(depth - layout.levels[setups[-1]])
+            for kind in ENTRIES:
+                frame.push(kind)
+            if frame.depth > layout.code.co_stacksize:
+                fail(layout.instructions[index], f"has a handler that needs a stack of {frame.depth}")
+            target = layout.targets[setups[-1]]
+            if self.arrive(target):
+                heapq.heappush(self.waiting, target)
+            frame.depth, frame.special = depth, special
         return frame.guard()
 
     def arrive(self, index: int) -> bool:

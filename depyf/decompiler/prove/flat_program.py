@@ -9,8 +9,9 @@ is an event: two codes must then agree on its kind, argument and operands.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Callable, Collection, Dict, FrozenSet, List, Sequence, Tuple
+from typing import Any, Callable, Collection, Dict, FrozenSet, List, Optional, Sequence, Tuple
 
+from depyf.decompiler.analysis.program_answers import answered_once
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import (
     BRANCHES,
@@ -23,6 +24,7 @@ from depyf.decompiler.bytecode.microops import (
     stack_effect,
 )
 from depyf.decompiler.bytecode.python_facts import facts_for
+from depyf.decompiler.decode.function_names import made_functions
 from depyf.decompiler.prove.terms import BOOL, GLOBAL, Terms
 
 # How an op is run.
@@ -151,6 +153,9 @@ def make_plan(
             argc, names, layout = op.arg
             run.append(SPECIAL if names is FROM_STACK else CALL_OP)
             arg.append((argc, ("CALL", names or ()), layout))
+        elif kind == "MAKE_FUNCTION":
+            run.append(SPECIAL)
+            arg.append((op.arg or 0, _function_name(program, op)))
         elif kind in specials:
             run.append(SPECIAL)
             arg.append((op.arg, temps(op.arg)) if kind in _NAMES_A_LOCAL else op.arg)
@@ -165,6 +170,18 @@ def make_plan(
         arg[4] = terms.line
     _add_propagation(plan)
     return plan
+
+
+def _function_name(program: Program, op: Op) -> Optional[str]:
+    """Return the qualified name that a function gets where it is made; None if its code has it."""
+    if not facts_for(program.version).functions_are_named_where_made:
+        return None
+    return _function_names(program).get(op.offset, "")
+
+
+@answered_once
+def _function_names(program: Program) -> Dict[int, str]:
+    return {made.make.offset: made.name for made in made_functions(program.code)}
 
 
 def _stores_line(program: Program) -> bool:

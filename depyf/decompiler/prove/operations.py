@@ -218,7 +218,7 @@ def _call_ex(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 
 
 def _make_function(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
-    flags = plan.arg[side.pc] or 0
+    flags, name = plan.arg[side.pc]
     pops = 1 + bin(flags).count("1")
     operands = side.stack[-pops:]
     code = m.terms.data[operands[-1]] if operands[-1] > 0 and m.terms.kinds[operands[-1]] & CODE else None
@@ -233,7 +233,7 @@ def _make_function(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
             ordered = [cell for _, cell in sorted(zip(free, cells))]
             operands[-2] = m.terms.tuple_of(tuple(ordered))
             free = tuple(sorted(free))
-    side.event = (("MAKE_FUNCTION", flags, free), operands, pops, 1, ADVANCE, 0)
+    side.event = (("MAKE_FUNCTION", flags, free, name), operands, pops, 1, ADVANCE, 0)
     return STOP
 
 

@@ -1,7 +1,7 @@
 """Cells: give a code object the cell and free variables of another, in its order, and renumber its instructions.
 
 From 3.11 on, instructions number locals, cells and free variables in one sequence: locals, then the cells that are
-not locals, then the free variables.
+not locals, then the free variables. Before, cells and free variables are numbered apart from locals.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ _BY_SLOT = frozenset({
     "LOAD_FROM_DICT_OR_DEREF", "STORE_FAST", "DELETE_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR",
     "LOAD_FAST_BORROW",
 })  # fmt: skip
+_OF_LOCALS = frozenset({"LOAD_FAST", "STORE_FAST", "DELETE_FAST"})
 # Two slots in one argument, four bits each (3.13).
 _BY_TWO_SLOTS = frozenset({
     "LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
@@ -36,15 +37,16 @@ def with_cells(code: CodeType, cells: Tuple[str, ...], free: Tuple[str, ...]) ->
     if free and not code.co_freevars:
         raise CannotRecompile("the text mentions no free variable")
     cells = tuple([name for name in cells if name in code.co_cellvars])
-    before = _slots(code.co_varnames, code.co_cellvars, code.co_freevars)
-    after = {name: index for index, name in enumerate(_slots(code.co_varnames, cells, free))}
+    apart = facts_of(code).cells_are_numbered_apart
+    before = _slots(() if apart else code.co_varnames, code.co_cellvars, code.co_freevars)
+    after = {name: index for index, name in enumerate(_slots(() if apart else code.co_varnames, cells, free))}
     moved: Dict[int, int] = {index: after[name] for index, name in enumerate(before)}
     data = bytearray(code.co_code)
     for raw in raw_instructions(code, facts_of(code).version):
         if raw.opname == "COPY_FREE_VARS":
             data[raw.offset + 1] = len(free)
             continue
-        new = _renumbered(raw.opname, raw.arg, moved)
+        new = raw.arg if apart and raw.opname in _OF_LOCALS else _renumbered(raw.opname, raw.arg, moved)
         if new != raw.arg:
             if new > 255 or raw.start != raw.offset:
                 raise CannotRecompile("too many variables to renumber")

@@ -24,7 +24,8 @@ def module_context(code: CodeType, shown: Mapping[str, str], *, has_imports: boo
 
     `shown`: name in the code -> name in the text, where they differ. The imports are a guess, which the proof checks.
     """
-    names = {shown.get(name, name) for name in _imported_names(code)} if has_imports else ()
+    reads = has_imports and facts_of(code).imported_names_have_no_methods
+    names = {shown.get(name, name) for name in _imported_names(code)} if reads else ()
     text = "".join([f"import {name}\n" for name in sorted(names) if _can_be_imported(name)])
     if facts_of(code).super_calls_are_fused and _has_plain_super(code):
         text += "super\n"
@@ -99,4 +100,5 @@ def _has_plain_super(code: CodeType) -> bool:
 def _loads_super(code: CodeType, raw: Raw) -> bool:
     if raw.opname == "LOAD_NAME":
         return code.co_names[raw.arg] == "super"
-    return raw.opname == "LOAD_GLOBAL" and code.co_names[raw.arg >> 1] == "super"
+    shift = int(facts_of(code).load_global_has_null_bit)
+    return raw.opname == "LOAD_GLOBAL" and code.co_names[raw.arg >> shift] == "super"

@@ -14,7 +14,12 @@ from depyf.decompiler.bytecode.code_flags import FUTURE_FLAGS
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.constant_equality import constant_key
 from depyf.decompiler.decode.instructions import Raw, opcode_number, raw_instructions
-from depyf.decompiler.recompile.qualnames import with_class_qualname, with_prefix
+from depyf.decompiler.recompile.qualnames import (
+    class_qualname,
+    with_class_qualname,
+    with_function_qualnames,
+    with_prefix,
+)
 from depyf.decompiler.syntax.identifiers import shown_name
 
 
@@ -56,27 +61,39 @@ class Restorer:
             qualified = with_prefix(code.co_qualname, *self.prefix) if like is None else like.co_qualname
             changes["co_qualname"] = qualified
             code = with_class_qualname(code, qualified)
+        elif like is not None:
+            code = with_class_qualname(code, class_qualname(like) or "")
         if like is not None:
             changes["co_name"] = like.co_name
         theirs = nested_by_name(like)
-        return code.replace(
+        pairs: Dict[int, CodeType] = {}
+        consts = [self._constant(const, theirs, pairs, index) for index, const in enumerate(code.co_consts)]
+        restored = code.replace(
             **changes,
             co_flags=code.co_flags | self.flags,
             co_names=self._names(code.co_names),
             co_varnames=self._names(code.co_varnames),
             co_cellvars=self._names(code.co_cellvars),
             co_freevars=self._names(code.co_freevars),
-            co_consts=tuple([self._constant(const, theirs) for const in code.co_consts]),
+            co_consts=tuple(consts),
             co_firstlineno=max(code.co_firstlineno + self.shift, 1),
         )
+        if pairs and like is not None and facts_of(like).functions_are_named_where_made:
+            return with_function_qualnames(restored, pairs, like)
+        return restored
 
     def _names(self, names: Tuple[str, ...]) -> Tuple[str, ...]:
         return tuple([self.names.get(name, name) for name in names])
 
-    def _constant(self, value: Any, theirs: Dict[str, List[CodeType]]) -> Any:
+    def _constant(
+        self, value: Any, theirs: Dict[str, List[CodeType]], pairs: Dict[int, CodeType], index: int = -1
+    ) -> Any:
+        """Return a constant restored; note the counterpart of a code object in `pairs`."""
         if isinstance(value, CODE_TYPES):
             same_name = theirs.get(value.co_name) or theirs.get(value.co_name[value.co_name.find("__") :])
             like = same_name.pop(0) if same_name else None
+            if like is not None:
+                pairs[index] = like
             if like in self.kept and like is not None:
                 if like.co_freevars != value.co_freevars:
                     raise CannotRecompile(f"the free variables of {like.co_name} are in another order")
@@ -87,7 +104,7 @@ class Restorer:
         if isinstance(value, frozenset) and self.sets:
             return self.sets.get(constant_key(value), value)
         if isinstance(value, tuple) and self.constants:
-            return tuple([self._constant(item, theirs) for item in value])
+            return tuple([self._constant(item, theirs, pairs) for item in value])
         return value
 
 

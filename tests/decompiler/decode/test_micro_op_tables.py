@@ -17,7 +17,10 @@ from depyf.decompiler.decode import opcodes
 
 DECODE = ROOT / "depyf" / "decompiler" / "decode"
 # The decoder folds these into other ops before it returns the program.
-FOLDED = {"SEND", "CLEANUP_THROW", "RETURN_GENERATOR", "LOAD_SPECIAL"}
+FOLDED = {
+    "SEND", "CLEANUP_THROW", "RETURN_GENERATOR", "LOAD_SPECIAL",
+    "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "POP_BLOCK", "EXC_MATCH", "ROTATE", "REST_OF_MAPPING",
+}  # fmt: skip
 EMITTING = {"emit", "jump", "local", "_pair", "Op"}
 
 
