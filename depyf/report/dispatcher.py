@@ -28,7 +28,8 @@ def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signatur
         body.append("    # past its limit on recompiles, the original.")
     else:
         body.append("    # Dynamo never compiled this: it runs as it is, or was not called yet.")
-    body += python_source.comment("\n".join(_gave_up(function)), "    ") if function.skips else []
+    for line in _gave_up(function) if function.skips else ():
+        body += python_source.wrapped_comment(line, "    ")
     name, *others = python_source.identifiers(function.resume_names or (function.display_name,))
     lines = [*python_source.bracketed("def " + name, signature.parameters, ":"), *body, "    ..."]
     if others:

@@ -133,9 +133,22 @@ def wrapped_comment(text: str, indent: str = "") -> list[str]:
     body = text.lstrip(" ")
     margin = " " * min(len(text) - len(body), most // 2)
     lines = textwrap.wrap(
-        body, most, initial_indent=margin, subsequent_indent=margin + "    ", break_on_hyphens=False, tabsize=1
+        body,
+        most,
+        initial_indent=margin,
+        subsequent_indent=margin + "    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+        tabsize=1,
     )
-    return [line for one in lines for line in comment(one, indent)]
+    return [line for one in lines for part in _in_width(one, most) for line in comment(part, indent)]
+
+
+def _in_width(line: str, most: int) -> list[str]:
+    """Return a line whose only word is too wide with less of a margin, an address stays whole then, or else cut."""
+    word = line.lstrip(" ")
+    margin = " " * max(0, min(len(line) - len(word), most - len(word)))
+    return [margin + word[start : start + most] for start in range(0, len(word), most)]
 
 
 def code_or_comment(text: str) -> list[str]:

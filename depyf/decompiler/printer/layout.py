@@ -4,11 +4,16 @@ The printer marks every place where a line may break. Marks are strings, so that
 text on one line; only when that is too long do the marks matter. The rule is the usual one: a bracket that
 fits on its line stays there, any other is opened, one item to a line. Brackets so deep that their items
 would start in the right half of the page stay closed.
+
+Where that leaves a line too long, `lay_out_tightly` opens every bracket that has to be open, and breaks between any two
+pieces inside: before an attribute, an operator or the body of a lambda. It cuts long strings in several.
 """
 
 from __future__ import annotations
 
 from typing import Sequence
+
+from depyf.decompiler.printer.string_literals import split_literal
 
 
 class Mark(str):
@@ -68,6 +73,99 @@ def lay_out(pieces: Sequence[str], indent: str, width: int, step: str) -> str:
             out.append(piece)
             column += len(piece)
     return "".join(out)
+
+
+def widest(text: str, indent: str) -> int:
+    """Return the columns of the widest line of one statement's text."""
+    return max(map(len, (indent + text).split("\n")))
+
+
+def lay_out_tightly(pieces: Sequence[str], indent: str, width: int, step: str) -> str:
+    """Return the text of one statement, broken inside of brackets wherever a line would be wider than `width`."""
+    page = _Page(indent, width, step)
+    for index, (piece, need) in enumerate(zip(pieces, _needed_widths(pieces))):
+        if isinstance(piece, Mark):
+            page.mark(piece, need)
+        elif piece:
+            page.write(piece, _tail(pieces, index + 1))
+    return "".join(page.out)
+
+
+def _tail(pieces: Sequence[str], index: int) -> int:
+    """Return the columns that what follows a piece should have on its line: of an operator, the operand after it."""
+    is_operator = pieces[index - 1][:1] == " "
+    columns = 0
+    for following in pieces[index:]:
+        if isinstance(following, Mark):
+            return columns + max(len(following.broken[0]), len(following.rstrip(" ")))
+        if following and (following[0] == " " or not (is_operator or following[0] in _STAYS)):
+            break
+        columns += len(following)
+    return columns
+
+
+_STAYS = "()[]{},:="  # what begins with one of these stays on the line of the piece before
+
+
+class _Page:
+    """The text of a statement while `lay_out_tightly` writes it."""
+
+    def __init__(self, indent: str, width: int, step: str) -> None:
+        self.out: list[str] = []
+        self._width = width
+        self._step = step
+        self._column = len(indent)
+        self._margins = [indent]  # of the current line and of the lines of the brackets around it
+        self._opened: list[bool] = []  # for each bracket around the current piece: is it broken
+
+    def mark(self, mark: Mark, need: int) -> None:
+        if mark.depth > 0:
+            is_broken = mark is OPEN_ALWAYS or self._column + need > self._width
+            self._opened.append(is_broken)
+            self._margins.append(self._further() if is_broken else self._margins[-1])
+        is_broken = self._opened[-1]
+        if mark.depth < 0:
+            self._opened.pop()
+            self._margins.pop()
+        if is_broken:
+            before, after = mark.broken
+            self._add(before)
+            self._break(self._margins[-1])
+            self._add(after)
+        else:
+            self._add(mark)
+
+    def write(self, piece: str, tail: int) -> None:
+        if not any(self._opened):  # a line break would end the statement
+            self._add(piece)
+            return
+        is_at_start = self._column <= len(self._margins[-1])
+        if self._column + len(piece.rstrip(" ")) + tail > self._width and piece[0] not in _STAYS and not is_at_start:
+            room = self._width - self._column - tail
+            if room < self._width // 2 or len(split_literal(piece, room)) == 1:
+                self._break(self._further())
+                piece = piece.lstrip(" ")
+        margin = self._margins[-1] if self._column <= len(self._margins[-1]) else self._further()
+        first, *others = split_literal(piece, self._width - self._column - tail)
+        self._add(first)
+        for part in others:
+            self._break(margin)
+            self._add(part)
+
+    def _further(self) -> str:
+        """Return the margin of lines that continue the current one; not in the right half of the page."""
+        margin = self._margins[-1] + self._step
+        return margin if len(margin) <= self._width // 2 else self._margins[-1]
+
+    def _add(self, text: str) -> None:
+        self.out.append(text)
+        self._column += len(text)
+
+    def _break(self, margin: str) -> None:
+        if self.out:
+            self.out[-1] = self.out[-1].rstrip(" ")
+        self.out.append("\n" + margin)
+        self._column = len(margin)
 
 
 def _needed_widths(pieces: Sequence[str]) -> list[int]:

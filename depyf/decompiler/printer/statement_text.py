@@ -91,8 +91,8 @@ def import_(node: s.Import, limits: SyntaxLimits) -> Parts:
 
 def import_from(node: s.ImportFrom, limits: SyntaxLimits) -> Parts:
     start = f"{'lazy ' if node.is_lazy else ''}from {'.' * (node.level or 0)}{node.module or ''} import "
-    if len(node.names) == 1:
-        return [start, *_aliases(node.names, COMMA)]
+    if node.names[0].name == "*":
+        return [start, "*"]
     return [start, OPEN_OPTIONAL, *_aliases(node.names, COMMA), CLOSE_OPTIONAL]
 
 

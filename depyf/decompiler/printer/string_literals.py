@@ -1,8 +1,9 @@
-"""String literals: text between quotes, and docstrings in triple quotes."""
+"""String literals: text between quotes, and docstrings in triple quotes; literals cut in two."""
 
 from __future__ import annotations
 
 import re
+from typing import Iterator
 
 from depyf.decompiler.printer.syntax_limits import SyntaxLimits
 
@@ -50,3 +51,77 @@ def _can_be_indented(value: str) -> bool:
     first, *others = value.split("\n")
     filled = [line for line in others if line.strip(" ")]
     return "\t" not in value and first[:1] != " " and bool(filled) and any(line[0] != " " for line in filled)
+
+
+_LITERAL = re.compile(r"(?P<prefix>[bf]?)(?P<quote>'''|\"\"\"|'|\")(?P<body>.*)(?P=quote)", re.DOTALL)
+_CHARACTER = re.compile(r"\\(?:N\{[^}]*\}|x..|u.{4}|U.{8}|.)|[^\\]", re.DOTALL)
+_STRING_INSIDE = re.compile(r"'[^'\\]*'|\"[^\"\\]*\"|[{}]|[\\'\"]")
+_FEWEST = 20  # characters of a part: shorter ones would be harder to read than a long line
+
+
+def split_literal(text: str, room: int) -> list[str]:
+    """Return literals of at most `room` columns that next to each other mean what the literal `text` does.
+
+    A text that is no string or f-string, or cannot be cut, is returned as it is.
+    """
+    if len(text) <= room or text[:1] not in "'\"bf":
+        return [text]
+    found = _LITERAL.fullmatch(text)
+    if found is None or "\n" in text:
+        return [text]
+    start, quote = found["prefix"] + found["quote"], found["quote"]
+    atoms = list(_CHARACTER.findall(found["body"]) if found["prefix"] != "f" else _fields_and_text(found["body"]))
+    if "".join(atoms) != found["body"]:
+        return [text]
+    parts = _filled(atoms, max(_FEWEST, room - len(start) - len(quote)))
+    return [start + part + quote for part in parts]
+
+
+def _filled(atoms: list[str], room: int) -> list[str]:
+    """Return the atoms joined to parts of at most `room` columns, which end after a space if there is one."""
+    parts: list[str] = []
+    line: list[str] = []
+    column = space = 0  # `space`: after how many atoms of the line the last space is
+    for atom in atoms:
+        if line and column + len(atom) > room:
+            end = space or len(line)
+            parts.append("".join(line[:end]))
+            line = line[end:]
+            column, space = sum(map(len, line)), 0
+        line.append(atom)
+        column += len(atom)
+        if atom == " ":
+            space = len(line)
+    return [*parts, "".join(line)]
+
+
+def _fields_and_text(body: str) -> Iterator[str]:
+    """Yield the characters of an f-string's text and its whole fields; stop where a field cannot be followed."""
+    position = 0
+    while position < len(body):
+        if body.startswith(("{{", "}}"), position):
+            yield body[position : position + 2]
+            position += 2
+        elif body[position] == "{":
+            end = _end_of_field(body, position)
+            if not end:
+                return
+            yield body[position:end]
+            position = end
+        else:
+            found = _CHARACTER.match(body, position)
+            if found is None:
+                return
+            yield found[0]
+            position = found.end()
+
+
+def _end_of_field(body: str, start: int) -> int:
+    depth = 0
+    for found in _STRING_INSIDE.finditer(body, start):
+        if found[0] in ("\\", "'", '"'):
+            return 0
+        depth += (found[0] == "{") - (found[0] == "}")
+        if depth == 0:
+            return found.end()
+    return 0

@@ -7,7 +7,14 @@ from typing import Any, Iterator, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.printer import expression_text, pattern_text
-from depyf.decompiler.printer.layout import OPEN_ALWAYS, lay_out
+from depyf.decompiler.printer.layout import (
+    CLOSE_OPTIONAL_PLAIN,
+    OPEN_ALWAYS,
+    OPEN_OPTIONAL,
+    lay_out,
+    lay_out_tightly,
+    widest,
+)
 from depyf.decompiler.printer.parts import Parts, expand
 from depyf.decompiler.printer.statement_text import COMPOUND, SIMPLE, decorator
 from depyf.decompiler.printer.string_literals import docstring
@@ -93,7 +100,22 @@ class Writer:
         text = "".join(pieces)
         if self.width is not None and (len(indent) + len(text) > self.width or OPEN_ALWAYS in pieces):
             text = lay_out(pieces, indent, self.width, self.step)
+            if widest(text, indent) > self.width:
+                text = self._in_width(parts, pieces, indent, self.width)
         self._write_text(text, indent, trailing, origin)
+
+    def _in_width(self, parts: Parts, pieces: Sequence[str], indent: str, width: int) -> str:
+        """Return the text of a statement broken wherever it has to be, its value in parentheses if that helps."""
+        text = lay_out_tightly(pieces, indent, width, self.step)
+        last = next((index for index in (-1, -2) if parts[index:] and isinstance(parts[index], tuple)), None)
+        if last is None or widest(text, indent) <= width or pieces[0] == "@":
+            return text
+        value = expand([parts[last]], PRINTERS, self.limits)
+        if value[0] is OPEN_OPTIONAL:
+            return text
+        wrapped = [*expand(parts[:last], PRINTERS, self.limits), OPEN_OPTIONAL, *value, CLOSE_OPTIONAL_PLAIN]
+        wrapped += expand(parts[last:][1:], PRINTERS, self.limits)
+        return min(text, lay_out_tightly(wrapped, indent, width, self.step), key=lambda one: widest(one, indent))
 
     def _write_text(self, text: str, indent: str, trailing: str, origin: int) -> None:
         if trailing:

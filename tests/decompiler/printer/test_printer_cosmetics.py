@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from textwrap import dedent
 
 import pytest
@@ -333,6 +334,92 @@ def test_long_lines_break_inside_brackets_only():
     )
     string = s.JoinedStr([s.FormattedValue(call)])
     assert text_of(s.Expr(string), width=10).count("\n") == 1
+
+
+LONG, LONGER = "a_rather_long_name", "an_even_longer_name"
+NO_BRACKETS = [
+    (
+        s.Assign([X], s.Attribute(s.Name(LONG), LONGER)),
+        """
+        x = (
+            a_rather_long_name
+                .an_even_longer_name
+        )
+        """,
+    ),
+    (
+        s.While(s.Attribute(s.Name(LONG), "of_mine"), [s.Pass()]),
+        """
+        while (
+            a_rather_long_name.of_mine
+        ):
+            pass
+        """,
+    ),
+    (
+        s.Return(number("one two three four five six seven")),
+        """
+        return (
+            'one two three four five '
+            'six seven'
+        )
+        """,
+    ),
+    (
+        s.Expr(s.Call(A, [s.JoinedStr([number("one two three {} "), s.FormattedValue(s.Name(LONG))])])),
+        """
+        a(
+            f'one two three {{}} '
+            f'{a_rather_long_name}',
+        )
+        """,
+    ),
+    (
+        s.Assign([X], s.Lambda(s.arguments([], [s.arg("b")]), s.BinOp(s.Name(LONG), "+", s.Name(LONGER)))),
+        """
+        x = (
+            lambda b: a_rather_long_name
+                + an_even_longer_name
+        )
+        """,
+    ),
+    (
+        s.ImportFrom(LONG, [s.alias("one_name_alone")]),
+        """
+        from a_rather_long_name import (
+            one_name_alone,
+        )
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("node", "wanted"), NO_BRACKETS)
+def test_lines_without_a_bracket_to_break_in_get_parentheses(node, wanted) -> None:
+    assert_text(node, wanted, width=32)
+    assert ast.dump(ast.parse(text_of(node))) == ast.dump(ast.parse(dedent(wanted)))
+
+
+STRINGS = ["it's " * 20, 'say "it\'s" ' * 9, "\x00\n\\ \u20ac{}\U0001f600" * 9, b"\x00ab'" * 20, "x" * 100]
+
+
+@pytest.mark.parametrize("value", STRINGS)
+def test_strings_that_are_cut_mean_the_same(value) -> None:
+    text = text_of(s.Assign([X], number(value)), width=40)
+    assert max(map(len, text.splitlines())) <= 40
+    assert ast.literal_eval(text.partition("=")[2].strip()) == value
+
+
+def test_fields_of_f_strings_stay_whole_when_the_string_is_cut() -> None:
+    fields = [
+        s.FormattedValue(s.Subscript(X, number("{"))),
+        s.FormattedValue(s.Dict([A], [B]), 114),
+        s.FormattedValue(A, -1, s.JoinedStr([number(">"), s.FormattedValue(B)])),
+        number(" {text} " * 6),
+    ]
+    statement = s.Assign([X], s.JoinedStr(fields * 3))
+    text = text_of(statement, width=40)
+    assert text.count("\n") > 9 and ast.dump(ast.parse(text)) == ast.dump(ast.parse(text_of(statement)))
 
 
 def test_a_long_list_of_deleted_names_stays_within_the_width() -> None:
