@@ -24,6 +24,7 @@ from typing import Dict, List, Tuple
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from depyf.decompiler.pipeline import decompile_frame
+from depyf.decompiler.printer.parsed_trees import text_of
 from depyf.torch_hooks.internals.generated_code import DYNAMO
 
 
@@ -54,7 +55,7 @@ def reading(text: str, marks: collections.Counter[str]) -> None:
         if isinstance(node, ast.Expr) and isinstance(node.value, (ast.Name, ast.Constant)):
             marks["without effect: a bare value"] += id(node) not in docstrings
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            marks["without effect: x = x"] += ast.unparse(node.targets[0]) == ast.unparse(node.value)
+            marks["without effect: x = x"] += text_of(node.targets[0]) == text_of(node.value)
             if isinstance(node.targets[0], ast.Name):
                 marks["assignments"] += 1
                 marks["assignments to generated names"] += bool(GENERATED.match(node.targets[0].id))

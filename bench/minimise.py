@@ -17,6 +17,8 @@ import warnings
 from types import CodeType
 from typing import Any, Callable, Iterator, List, Optional
 
+from depyf.decompiler.printer.parsed_trees import text_of
+
 FailureOf = Callable[[CodeType], Optional[str]]
 SMALL = (ast.Constant, ast.Name)
 # Fields that can be dropped, and the value that each has then.
@@ -42,7 +44,7 @@ def smallest(source: str, name: str, line: int, failure_of: FailureOf, seconds: 
     if not search.fails():
         return None
     search.run()
-    return ast.unparse(tree)
+    return text_of(tree)
 
 
 def smallest_module(source: str, is_wanted: Callable[[str], bool], seconds: float) -> Optional[str]:
@@ -52,7 +54,7 @@ def smallest_module(source: str, is_wanted: Callable[[str], bool], seconds: floa
     if not search.fails():
         return None
     search.run()
-    return ast.unparse(tree)
+    return text_of(tree)
 
 
 def codes(source: str, name: str) -> Iterator[CodeType]:
@@ -90,7 +92,7 @@ class _Search:
     def fails(self) -> bool:
         """Return whether the tree still has a function that fails in the same way."""
         try:
-            return self.is_wanted(ast.unparse(self.tree))
+            return self.is_wanted(text_of(self.tree))
         except (SyntaxError, ValueError, RecursionError, AttributeError, TypeError):
             return False  # a change that left no valid program
 

@@ -22,6 +22,7 @@ from typing import Any, Callable, Collection, Dict, List, Optional, Tuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+from depyf.decompiler.printer.parsed_trees import text_of
 from depyf.decompiler.prove import Grade, Verdict, prove
 
 NAMES = ["a", "b", "x", "y", "z"]
@@ -314,7 +315,7 @@ def mutated(tree: ast.Module, c: random.Random) -> ast.Module:
 def compiled(tree: ast.Module) -> Optional[CodeType]:
     """Return the code of the function, or None if it does not compile."""
     try:
-        module = compile(ast.unparse(tree), "<random>", "exec")
+        module = compile(text_of(tree), "<random>", "exec")
     except (SyntaxError, ValueError):
         return None
     return next(const for const in module.co_consts if isinstance(const, CodeType))
@@ -360,7 +361,7 @@ def main() -> None:
             elif found is not None:
                 wrong += 1
                 print(f"PROVED BUT DIFFERENT (program {number}, run {found[0]}): {verdict}")
-                print(ast.unparse(tree), ast.unparse(changed), sep="\n--- and\n")
+                print(text_of(tree), text_of(changed), sep="\n--- and\n")
                 for x, y in zip(found[1], found[2]):
                     if x != y:
                         print("first difference:", x, "|", y)

@@ -2,7 +2,7 @@
 
     python bench/reflexive.py [--flip] [--shortcut] [--limit N] [--show N]
 
-The copy is recompiled from `ast.unparse` of the same source. With --flip every `if` is inverted first
+The copy is recompiled from the text of the same syntax tree. With --flip every `if` is inverted first
 (`if c: x else: y` -> `if not c: y else: x`), so that the instructions differ while the meaning does not.
 The shortcut for codes that are the same bit for bit is off by default: this measures the two machines.
 """
@@ -22,6 +22,7 @@ from typing import Dict, Iterator, List, Tuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
+from depyf.decompiler.printer.parsed_trees import text_of
 from depyf.decompiler.prove import Grade, proof_attempts
 
 
@@ -63,7 +64,7 @@ def pairs(flip: bool, limit: int) -> Iterator[Tuple[str, CodeType, CodeType]]:
         try:
             tree = ast.parse(path.read_bytes())
             first = compile(tree, str(path), "exec", dont_inherit=True)
-            second_tree = ast.parse(ast.unparse(tree))
+            second_tree = ast.parse(text_of(tree))
             if flip:
                 second_tree = ast.fix_missing_locations(Flip().visit(second_tree))
             second = compile(second_tree, str(path), "exec", dont_inherit=True)

@@ -14,6 +14,7 @@ from types import CodeType
 from typing import Any, Sequence, Union
 
 from depyf.decompiler.decode.instructions import read_exception_table
+from depyf.decompiler.printer.parsed_trees import text_of
 from depyf.text.quiet_compile import compile_quietly
 from depyf.utils import collect_all_code_objects
 
@@ -177,7 +178,7 @@ def fix_irregular_code(
         function.body.append(_never(plain, cells, captured))
     elif not wraps:
         return src_code
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    return text_of(tree)
 
 
 def _enclosing(function: _Definition, code: CodeType) -> ast.FunctionDef:
@@ -200,5 +201,5 @@ def _never(plain: Sequence[str], cells: Sequence[str], captured: Sequence[str]) 
 
 def _code_named(name: str, tree: ast.Module) -> CodeType:
     """Return the first code object of that name that the tree compiles to."""
-    compiled = compile_quietly(ast.unparse(ast.fix_missing_locations(tree)), "<depyf>")
+    compiled = compile_quietly(text_of(tree), "<depyf>")
     return next(code for code in collect_all_code_objects(compiled) if code.co_name == name)

@@ -171,7 +171,7 @@ def imports_of(path: Path, known: Dict[str, Path]) -> Iterator[Tuple[str, int]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     importers = importing_functions(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in importers:
+        if isinstance(node, ast.Call) and dotted(node.func) in importers:
             name = imported_by_call(path, node)
             if name.split(".")[0] == "depyf":
                 yield name, node.lineno
@@ -184,6 +184,14 @@ def imports_of(path: Path, known: Dict[str, Path]) -> Iterator[Tuple[str, int]]:
                 for alias in node.names:
                     name = f"{node.module}.{alias.name}"
                     yield (name if name in known else node.module), node.lineno
+
+
+def dotted(node: ast.expr) -> str:
+    """Return `a.b.c` of a name or an attribute of one; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        owner = dotted(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def importing_functions(tree: ast.Module) -> Set[str]:

@@ -7,6 +7,8 @@ import copy
 import random
 from typing import Any, Callable, Dict, List, Optional
 
+from depyf.decompiler.printer.parsed_trees import text_of
+
 Mutation = Callable[[ast.AST, random.Random], bool]
 FIELDS = ("body", "orelse", "finalbody")
 
@@ -188,7 +190,7 @@ def mutated(source: str, name: str, chance: random.Random) -> Optional[str]:
     if not MUTATIONS[name](tree, chance):
         return None
     try:
-        text = ast.unparse(ast.fix_missing_locations(tree))
+        text = text_of(tree)
     except (ValueError, RecursionError):
         return None
-    return text if text != ast.unparse(ast.parse(source)) else None
+    return text if text != text_of(ast.parse(source)) else None

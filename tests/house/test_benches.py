@@ -45,7 +45,7 @@ def fails_on_wanted(code: CodeType) -> Optional[str]:
 
 
 def test_a_failing_function_is_reduced_to_what_makes_it_fail() -> None:
-    assert smallest(LONG, "method", 9, fails_on_wanted, seconds=60) == 'def method():\n    """wanted"""'
+    assert smallest(LONG, "method", 9, fails_on_wanted, seconds=60) == 'def method():\n    """wanted"""\n'
 
 
 def test_a_function_that_does_not_fail_is_not_reduced() -> None:

@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterator, List, Set
 import pytest
 
 import depyf.decompiler.build as build
+from depyf.decompiler.printer.parsed_trees import text_of
 
 DEEPEST, MOST_METHODS, MOST_ATTRIBUTES = 2, 30, 12
 
@@ -92,11 +93,11 @@ def attributes_of(kind: type) -> Set[str]:
 
 def set_on_self(node: ast.AST) -> Iterator[str]:
     """Yield the attribute of `self` that a node sets, also by `setattr` and `object.__setattr__`."""
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and text_of(node.value) == "self":
         yield node.attr
-    elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("setattr", "__setattr__")):
+    elif isinstance(node, ast.Call) and text_of(node.func).endswith(("setattr", "__setattr__")):
         for place, argument in enumerate(node.args[1:]):
-            if ast.unparse(node.args[place]) == "self" and isinstance(argument, ast.Constant):
+            if text_of(node.args[place]) == "self" and isinstance(argument, ast.Constant):
                 yield str(argument.value)
 
 

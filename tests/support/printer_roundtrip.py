@@ -16,40 +16,13 @@ from typing import Any, Iterator, List
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from depyf.decompiler import syntax
 from depyf.decompiler.printer import SyntaxLimits, print_source
+from depyf.decompiler.printer.parsed_trees import from_ast as convert
 from depyf.decompiler.syntax.literals import Unspellable
 
 # The syntax of the running interpreter; docstrings are compared with their indentation, as parsed.
 RUNNING = SyntaxLimits.of(sys.version_info[:2])
 AS_PARSED = SyntaxLimits(**{**RUNNING.__dict__, "docstrings_are_dedented": False})
-
-OPERATORS = {
-    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
-    "LShift": "<<", "RShift": ">>", "BitOr": "|", "BitXor": "^", "BitAnd": "&",
-    "UAdd": "+", "USub": "-", "Invert": "~", "Not": "not", "And": "and", "Or": "or",
-    "Eq": "==", "NotEq": "!=", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
-    "Is": "is", "IsNot": "is not", "In": "in", "NotIn": "not in",
-}  # fmt: skip
-
-
-def convert(value: Any) -> Any:
-    """Convert an `ast` tree to our tree by the names of classes and fields."""
-    if isinstance(value, list):
-        return [convert(item) for item in value]
-    if not isinstance(value, ast.AST):
-        return value
-    name = type(value).__name__
-    if name in OPERATORS:
-        return OPERATORS[name]
-    if name == "Index":  # 3.8
-        return convert(value.value)
-    if name == "ExtSlice":  # 3.8
-        return syntax.Tuple(convert(value.dims))
-    cls = getattr(syntax, name)
-    fields = {field: convert(getattr(value, field)) for field in value._fields if field in cls.__slots__}
-    return cls(**fields)
-
 
 def normal(node: Any) -> str:
     """Return a text that is equal for equivalent `ast` trees: nested `and` flattened, string pieces joined."""

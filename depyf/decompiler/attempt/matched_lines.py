@@ -12,6 +12,7 @@ import re
 from types import CodeType
 from typing import Sequence, Tuple
 
+from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.prove import Verdict
 
 Lines = Tuple[Tuple[int, int], ...]
@@ -19,7 +20,7 @@ Lines = Tuple[Tuple[int, int], ...]
 
 def matched_lines(recompiled: CodeType, verdict: Verdict) -> Lines:
     """Return (offset in the original, line of the text) for the operations that the proof matched, sorted."""
-    entries = recompiled.co_lines()
+    entries = lines_of(recompiled)
     line_at = {offset: line for start, end, line in entries if line is not None for offset in range(start, end, 2)}
     pairs = verdict.pairs
     if 2 * len(pairs) == len(recompiled.co_code) and all(a == b for a, b in pairs):  # the very same code
@@ -34,7 +35,7 @@ def silent_lines(source: str, recompiled: CodeType, matched: Lines, origins: Seq
     their own; and so are those for which the builder records an instruction of the statement before or below them, like
     `break` and `try`.
     """
-    own = {line for _, _, line in recompiled.co_lines() if line is not None} - {line for _, line in matched}
+    own = {line for _, _, line in lines_of(recompiled) if line is not None} - {line for _, line in matched}
     text = source.split("\n")
     found = [(origins[line - 1], line) for line in sorted(own) if 0 < line <= len(origins)]
     return tuple([(offset, line) for offset, line in found if offset >= 0 and _is_written_for(text[line - 1])])

@@ -51,7 +51,8 @@ def lines_of(code: CodeType) -> List[Stretch]:
     """Return (first byte, byte after the last, line) of each stretch of a code object's instructions."""
     size = len(code.co_code)
     if not hasattr(code, "co_exceptiontable"):
-        lines: Iterable[Stretch] = decoded_lines(*_older_table(code), size, code.co_firstlineno)
+        decoded = decoded_lines(*_older_table(code), size, code.co_firstlineno)
+        lines: Iterable[Stretch] = [(start, min(end, size), line) for start, end, line in decoded]
     elif is_well_formed(code.co_linetable):
         lines = code.co_lines()
     else:

@@ -11,7 +11,7 @@ from typing import Dict, FrozenSet, Iterator, Mapping, Sequence, Tuple
 
 from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.python_facts import PythonFacts, Version, facts_for
-from depyf.decompiler.decode.instructions import Raw, every_unit, exception_ranges, opcode_names
+from depyf.decompiler.decode.instructions import Raw, every_unit, exception_ranges, jump_target, opcode_names
 from depyf.decompiler.decode.opcodes import (
     BINARY_OPERATORS,
     COMMON_CONSTANTS,
@@ -34,6 +34,7 @@ _TWO_LOCALS = frozenset({
     "LOAD_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
 })  # fmt: skip
 _SPECIAL_METHODS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
+_OTHER_COMPARISONS = ("in", "not in", "is", "is not", "exception match")
 _INPLACE = tuple([f"{operator}=" for operator in BINARY_OPERATORS])
 
 
@@ -47,11 +48,12 @@ _JUMPS = frozenset({
     "FOR_ITER", "SEND", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_IF_FALSE_OR_POP",
     "JUMP_IF_TRUE_OR_POP", *(f"POP_JUMP_{way}IF_{what}" for way in ("", "FORWARD_", "BACKWARD_")
     for what in ("TRUE", "FALSE", "NONE", "NOT_NONE")),
+    "JUMP_ABSOLUTE", "JUMP_IF_NOT_EXC_MATCH", "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "CALL_FINALLY",
 })  # fmt: skip
+_CELLS = frozenset({"LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF"})
 _VARIABLES = frozenset({
     "LOAD_FAST", "STORE_FAST", "DELETE_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "LOAD_FAST_BORROW",
-    "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF",
-    "MAKE_CELL",
+    "LOAD_FROM_DICT_OR_DEREF", "MAKE_CELL", *_CELLS,
 })  # fmt: skip
 
 
@@ -77,7 +79,7 @@ class InstructionTexts:
         self.units = list(every_unit(code, self.facts.version))
         self.constants: Dict[int, str] = {}  # index -> text
         self.problem = ""  # of the exception table
-        self.targets = {_target(raw) for raw in self.units if raw.opname in _JUMPS}
+        self.targets = {jump_target(raw, self.facts) for raw in self.units if raw.opname in _JUMPS}
         try:
             self.targets.update(entry.target for entry in exception_ranges(code))
         except ValueError as error:
@@ -99,10 +101,12 @@ class InstructionTexts:
             return self._name(self.code.co_names, arg >> _bits_below_name(opname, self.facts))
         if opname in _TWO_LOCALS:
             return f"{self._name(self.variables, arg >> 4)}, {self._name(self.variables, arg & 15)}"
+        if opname in _CELLS and self.facts.cells_are_numbered_apart:
+            return self._name(self.code.co_cellvars + self.code.co_freevars, arg)
         if opname in _VARIABLES:
             return self._name(self.variables, arg)
         if opname in _JUMPS:
-            target = _target(raw)
+            target = jump_target(raw, self.facts)
             return f"to {target}" if 0 <= target < len(self.code.co_code) else f"to {target} {MISSING}"
         return _meaning(opname, arg, self.facts)
 
@@ -119,21 +123,19 @@ class InstructionTexts:
         return name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "..."
 
 
-def _target(raw: Raw) -> int:
-    return raw.after - 2 * raw.arg if "BACKWARD" in raw.opname else raw.after + 2 * raw.arg
-
-
 def _bits_below_name(opname: str, facts: PythonFacts) -> int:
     """Return how many bits of an argument are not part of the index of its name."""
-    shifts = {"LOAD_GLOBAL": 1, "LOAD_ATTR": int(facts.load_attr_has_method_bit), "LOAD_SUPER_ATTR": 2}
-    return shifts.get(opname, 0)
+    if opname == "LOAD_GLOBAL":
+        return int(facts.load_global_has_null_bit)
+    return {"LOAD_ATTR": int(facts.load_attr_has_method_bit), "LOAD_SUPER_ATTR": 2}.get(opname, 0)
 
 
 def _meaning(opname: str, arg: int, facts: PythonFacts) -> str:
     """Return an argument that is a number in words, where it has some."""
     words: Sequence[str] = ()
     if opname == "COMPARE_OP":
-        words, arg = COMPARISONS, arg >> facts.compare_shift
+        others = _OTHER_COMPARISONS if facts.compare_has_all else ()
+        words, arg = (*COMPARISONS, *others), arg >> facts.compare_shift
     elif opname == "BINARY_OP":
         words = (*BINARY_OPERATORS, *_INPLACE, *(["[]"] if facts.subscript_is_operator else []))
     elif opname == "LOAD_SPECIAL":

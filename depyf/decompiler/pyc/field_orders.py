@@ -17,8 +17,7 @@ _COUNTS: Tuple[Field, ...] = (("argcount", INTEGER), ("posonlyargcount", INTEGER
 _SIZES: Tuple[Field, ...] = (("stacksize", INTEGER), ("flags", INTEGER))
 _BODY: Tuple[Field, ...] = (("code", BYTES), ("consts", CONSTANTS), ("names", NAMES))
 
-WITH_THREE_TUPLES: Tuple[Field, ...] = (
-    *_COUNTS,
+_THREE_TUPLES: Tuple[Field, ...] = (
     ("nlocals", INTEGER),
     *_SIZES,
     *_BODY,
@@ -30,6 +29,8 @@ WITH_THREE_TUPLES: Tuple[Field, ...] = (
     ("firstlineno", INTEGER),
     ("linetable", BYTES),
 )
+WITHOUT_POSITIONAL_ONLY: Tuple[Field, ...] = (_COUNTS[0], _COUNTS[2], *_THREE_TUPLES)
+WITH_THREE_TUPLES: Tuple[Field, ...] = (*_COUNTS, *_THREE_TUPLES)
 WITH_KINDS: Tuple[Field, ...] = (
     *_COUNTS,
     *_SIZES,
@@ -44,6 +45,7 @@ WITH_KINDS: Tuple[Field, ...] = (
     ("exceptiontable", BYTES),
 )
 FIELD_ORDERS: Dict[Version, Tuple[Field, ...]] = {
+    (3, 7): WITHOUT_POSITIONAL_ONLY,
     (3, 8): WITH_THREE_TUPLES,
     (3, 9): WITH_THREE_TUPLES,
     (3, 10): WITH_THREE_TUPLES,
@@ -66,6 +68,7 @@ def record_fields(fields: Dict[str, Any]) -> Dict[str, Any]:
         found.update(_variables(found.pop("localsplusnames"), found.pop("localspluskinds")))
     elif found.pop("nlocals") != len(found["varnames"]):
         raise ValueError("the number of its local variables is not that of their names")
+    found.setdefault("posonlyargcount", 0)
     found.setdefault("qualname", found["name"])
     found.setdefault("exceptiontable", b"")
     return found

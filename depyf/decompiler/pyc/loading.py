@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS
 from depyf.decompiler.bytecode.location_table import is_well_formed
+from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.decode.instructions import opcode_widths
 from depyf.decompiler.pyc.code_record import CodeRecord
 from depyf.decompiler.pyc.damage import DamagedFile
@@ -41,10 +42,11 @@ def load(record: CodeRecord) -> CodeType:
 def _code(record: CodeRecord, consts: Tuple[Any, ...]) -> CodeType:
     _check_parameters(record)
     _check_instructions(record)
-    if not is_well_formed(record.linetable):
+    if not _is_line_table(record):
         raise _damaged(record, "its location table is malformed")
     if len(record.varnames) * len(record.cellvars) > MOST_COMPARED:
         raise _damaged(record, "it has too many variables")
+    has_table = not facts_for(record.version).blocks_are_stacked
     fields = (
         record.argcount,
         record.posonlyargcount,
@@ -58,10 +60,10 @@ def _code(record: CodeRecord, consts: Tuple[Any, ...]) -> CodeType:
         record.varnames,
         record.filename,
         record.name,
-        record.qualname,
+        *((record.qualname,) if has_table else ()),
         record.firstlineno,
         record.linetable,
-        record.exceptiontable,
+        *((record.exceptiontable,) if has_table else ()),
         record.freevars,
         record.cellvars,
     )
@@ -69,6 +71,13 @@ def _code(record: CodeRecord, consts: Tuple[Any, ...]) -> CodeType:
         return CodeType(*fields)
     except (ValueError, TypeError, OverflowError, SystemError) as error:
         raise _damaged(record, str(error)) from error
+
+
+def _is_line_table(record: CodeRecord) -> bool:
+    """Return whether the table of lines consists of whole entries: before 3.11 they are pairs of bytes."""
+    if facts_for(record.version).blocks_are_stacked:
+        return len(record.linetable) % 2 == 0
+    return is_well_formed(record.linetable)
 
 
 def _damaged(record: CodeRecord, what: str) -> DamagedFile:

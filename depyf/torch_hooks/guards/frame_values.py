@@ -152,7 +152,7 @@ class _Reader:
             if node.func.id == "list" and type(argument) in _CONTAINERS:
                 return list(argument)
         elif isinstance(node.func, ast.Attribute):
-            if ast.unparse(node.func) == "dict.keys" and len(node.args) == 1:
+            if _is_keys_of_dict(node.func) and len(node.args) == 1:
                 owner = self.value(node.args[0])
                 if type(owner) is dict:
                     return list(owner)
@@ -249,6 +249,10 @@ _DESCRIBED: Dict[type, Callable[[Any], str]] = {
     CodeType: lambda value: f"the code of {_place(value)}",
     BuiltinFunctionType: lambda value: f"the built-in {value.__name__}",
 }
+
+
+def _is_keys_of_dict(node: ast.Attribute) -> bool:
+    return node.attr == "keys" and isinstance(node.value, ast.Name) and node.value.id == "dict"
 
 
 def _tensor(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import importlib.util
 import types
 
@@ -19,6 +20,8 @@ from depyf.decompiler.bytecode.location_table import (
 from depyf.decompiler.bytecode.python_facts import LINE_DELTAS, LINE_NUMBERS, LOCATIONS, RUNNING, facts_for
 from depyf.decompiler.recompile.relabelling import encode_line_deltas, encode_lnotab
 
+needs_columns = pytest.mark.skipif(not hasattr(types.CodeType, "co_positions"), reason="tables have lines alone")
+
 
 def codes(module: str) -> list[types.CodeType]:
     work, found = [importlib.util.find_spec(module).loader.get_code(module)], []
@@ -28,6 +31,7 @@ def codes(module: str) -> list[types.CodeType]:
     return found
 
 
+@needs_columns
 @pytest.mark.parametrize("module", ["typing", "argparse", "decimal", "_pydecimal", "json.decoder"])
 def test_every_position_of_the_standard_library_is_what_cpython_gives(module):
     for code in codes(module):
@@ -39,6 +43,7 @@ def test_every_position_of_the_standard_library_is_what_cpython_gives(module):
 SAMPLE = compile("x = 1\ny = x + 1\n", "sample.py", "exec")
 
 
+@needs_columns
 @pytest.mark.parametrize("table", [b"\xf0", b"\xf0\x7f\x7f", b"\xe8\x40", b"\x00", b"\x80", b"\xd0\x01", b"\x80\x80"])
 def test_a_table_that_ends_inside_an_entry_counts_as_empty(table):
     code = SAMPLE.replace(co_linetable=table)
@@ -47,11 +52,13 @@ def test_a_table_that_ends_inside_an_entry_counts_as_empty(table):
     assert lines_of(code) == []
 
 
+@needs_columns
 def test_a_stripped_code_object_has_a_position_for_each_unit():
     code = SAMPLE.replace(co_linetable=b"")
     assert positions_of(code) == [NO_POSITION] * (len(code.co_code) // 2) and lines_of(code) == []
 
 
+@needs_columns
 def test_a_table_longer_than_the_code_gives_no_more_than_the_code_has():
     code = SAMPLE.replace(co_linetable=b"\xe8\x02" + b"\xff" * 10_000)
     assert len(positions_of(code)) == len(code.co_code) // 2
@@ -91,3 +98,25 @@ def test_code_of_3_9_has_the_lines_of_its_own_table():
     code = ForeignCode(facts_for((3, 9)), fields)
     assert lines_of(code) == list(code.co_lines()) == [(0, 4, 3), (4, 8, 4), (8, 12, 9)]
     assert positions_of(code)[2] == (4, 4, None, None)
+
+
+@pytest.mark.skipif(hasattr(types.CodeType, "co_positions"), reason="tables have columns")
+@pytest.mark.parametrize("module", ["typing", "argparse", "_pydecimal", "json.decoder"])
+def test_every_line_of_a_table_without_columns_is_what_cpython_gives(module):
+    for code in codes(module):
+        stretches = lines_of(code)
+        assert [one[1] for one in stretches] == [two[0] for two in stretches[1:]] + [len(code.co_code)]
+        starts = dict(dis.findlinestarts(code))
+        assert {line for _, _, line in stretches if line is not None} == set(starts.values())
+        found = positions_of(code)
+        assert len(found) == len(code.co_code) // 2
+        assert all(found[at // 2] == (line, line, None, None) for at, line in starts.items())
+
+
+@pytest.mark.skipif(hasattr(types.CodeType, "co_positions"), reason="tables have columns")
+def test_a_table_of_pairs_that_is_empty_or_too_long_gives_no_more_than_the_code_has():
+    table = "co_linetable" if hasattr(types.CodeType, "co_linetable") else "co_lnotab"
+    for content in (b"", b"\x02\x01" * 5000, b"\x00\x80" * 5000, b"\xff\xff" * 99 + b"\x04"):
+        code = SAMPLE.replace(**{table: content})
+        assert len(positions_of(code)) == len(code.co_code) // 2
+        assert all(start < end <= len(code.co_code) for start, end, _ in lines_of(code))

@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import random_pairs
 
+from depyf.decompiler.printer.parsed_trees import text_of
 from depyf.decompiler.prove import prove
 
 
@@ -34,7 +35,7 @@ def test_programs_that_are_proved_equal_run_the_same(seed: int) -> None:
             if verdict.holds:
                 proved += 1
                 found = random_pairs.disagreement(a, b, verdict, seeds=6)
-                assert found is None, f"{ast.unparse(tree)}\n--- and\n{ast.unparse(changed)}\n{found}"
+                assert found is None, f"{text_of(tree)}\n--- and\n{text_of(changed)}\n{found}"
     assert proved > 5
 
 

@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from depyf.decompiler import decompile, decompile_frame
+from depyf.decompiler.printer.parsed_trees import text_of
 
 
 def nested(a, b):
@@ -60,7 +61,7 @@ def test_each_statement_has_one_operation_and_each_temporary_is_deleted(monkeypa
     (function,) = ast.parse(text).body
     for statement in function.body:
         operations = [node for node in ast.walk(statement) if isinstance(node, (ast.Call, ast.BinOp, ast.Subscript))]
-        assert len(operations) <= 1, ast.unparse(statement)
+        assert len(operations) <= 1, text_of(statement)
     assert text.count("del __temp_") >= 3
 
 
