@@ -163,8 +163,10 @@ def _broken_comment(body: str, indent: str) -> List[str]:
     lines = [indent + body]
     while len(lines[-1]) > LIMIT:
         line = lines[-1]
-        margin = len(indent) + (len(CONTINUED) if len(lines) > 1 else 2)
+        margin = len(indent) + (len(CONTINUED) if line.startswith(CONTINUED, len(indent)) else 2)
         space = line.rfind(" ", margin + 1, LIMIT + 1)
+        if space < 0:
+            space = line.find(" ", LIMIT)  # behind a word that no line has room for
         if space < 0:
             break
         lines[-1:] = [line[:space], indent + CONTINUED + line[space + 1 :]]

@@ -53,6 +53,14 @@ def test_comments_that_were_broken_are_read_as_they_were():
     assert after == before
 
 
+@pytest.mark.parametrize("length", range(20, 180, 10))
+def test_a_comment_is_read_as_it_was_however_often_and_wherever_it_was_broken(length):
+    text = f"        # File: /{'a' * length}.py:6 in f, code: return (x - mean) / variance.sqrt()"
+    broken = break_lines(break_lines(text))
+    assert [line for _, line in joined_comments(broken)] == [text]
+    assert all(len(line) <= max(LIMIT, length + 30) for line in broken.split("\n"))
+
+
 @pytest.mark.parametrize("text", ["x = 1\n", "", f'x = """\n{"y " * 90}\n"""\n', f"x = '{'y' * 130}'\n"])
 def test_what_needs_no_break_or_cannot_have_one_stays(text):
     assert break_lines(text) == text
