@@ -26,8 +26,19 @@ if TYPE_CHECKING:
     from depyf.torch_hooks.entry_points.debug import debug
     from depyf.torch_hooks.entry_points.inspection import inspect
     from depyf.torch_hooks.entry_points.prepare_debug import prepare_debug
+    from depyf.torch_hooks.numerics.numeric_report import NumericError
 
-__all__ = ["Decompiler", "__version__", "debug", "decompile", "inspect", "install", "prepare_debug", "uninstall"]
+__all__ = [
+    "Decompiler",
+    "NumericError",
+    "__version__",
+    "debug",
+    "decompile",
+    "inspect",
+    "install",
+    "prepare_debug",
+    "uninstall",
+]
 
 # public name -> the module that defines it
 _HOMES = {
@@ -36,6 +47,7 @@ _HOMES = {
     "prepare_debug": "depyf.torch_hooks.entry_points.prepare_debug",
     "debug": "depyf.torch_hooks.entry_points.debug",
     "inspect": "depyf.torch_hooks.entry_points.inspection",
+    "NumericError": "depyf.torch_hooks.numerics.numeric_report",
     "install": "depyf.torch_hooks.entry_points.bytecode_log",
     "uninstall": "depyf.torch_hooks.entry_points.bytecode_log",
 }

@@ -9,6 +9,7 @@ import struct
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, ContextManager, Iterator
 
 from depyf.errors import UserError
@@ -34,7 +35,7 @@ _MOST_FILES = 12  # that the message at the pause lists
 
 
 @contextmanager
-def debug() -> Iterator[None]:
+def debug(pause: bool = True, stop_on_nan: bool = False) -> Iterator[None]:
     """Pause with `breakpoint()`, then let the compiled program run with nothing recompiled.
 
         with depyf.prepare_debug("./dump"):
@@ -46,10 +47,16 @@ def debug() -> Iterator[None]:
     (`python program.py < commands`).  Where nobody could answer (no terminal, no debugger, nothing to read on
     stdin) this prints so to stderr and continues.  Inside, cached code runs, and what has no cached code runs
     eagerly: a new shape compiles nothing.  UserError when called inside `prepare_debug` or without torch.
+
+    pause: whether to pause at the start.
+    stop_on_nan: stop at the first operation, forward or backward, whose output holds a NaN or Inf though its inputs
+    do not: a debugger that is attached pauses there, and without one this raises `depyf.NumericError`.
     """
     _refuse_inside_prepare_debug()
-    with _run_only():
-        if os.environ.get("PYTHONBREAKPOINT") == "0":
+    with _run_only(), _watch(stop_on_nan, pause):
+        if not pause:
+            pass
+        elif os.environ.get("PYTHONBREAKPOINT") == "0":
             breakpoint()  # does nothing, unless the program has set a `sys.breakpointhook` of its own
         elif can_pause():
             _print(_invitation(dumped_files()))
@@ -57,6 +64,46 @@ def debug() -> Iterator[None]:
         else:
             _print("debug(): no terminal and no debugger to pause in; the program continues without a pause.")
         yield
+
+
+def _watch(stop_on_nan: bool, may_pause: bool) -> ContextManager[Any]:
+    """Return the context that stops at the first NaN or Inf, where that was asked for."""
+    if not stop_on_nan:
+        return _nothing()
+    from depyf.torch_hooks.numerics.number_watch import watched_numbers
+    from depyf.torch_hooks.numerics.numeric_report import NumericError, NumericReport
+    from depyf.torch_hooks.numerics.operation_sites import Site, frame_of
+
+    def stop(report: NumericReport, site: Site | None) -> None:
+        if not (may_pause and can_pause()):
+            raise NumericError(report)
+        _print(f"debug(): {report}")
+        _pause_at(None if site is None else frame_of(site))
+
+    folder = getattr(_session_module(), "last_folder", lambda: None)()
+    return watched_numbers(folder, stop)
+
+
+def _pause_at(frame: FrameType | None) -> None:
+    """Pause where the operation runs, if pdb is what answers; else here, a few calls further in."""
+    is_pdb = os.environ.get("PYTHONBREAKPOINT", "") in ("", "pdb.set_trace")
+    if frame is None or not is_pdb or sys.breakpointhook is not sys.__breakpointhook__:
+        breakpoint()
+        return
+    import pdb
+
+    debugger = pdb.Pdb(nosigint=True)
+    debugger.reset()
+    outer: FrameType | None = frame
+    while outer is not None:
+        outer.f_trace, debugger.botframe = debugger.trace_dispatch, outer
+        outer = outer.f_back
+    debugger.set_step()
+    debugger.interaction(frame, None)  # at once: on the next line the names of this one may be gone
+    if debugger.quitting:
+        raise bdb.BdbQuit
+    if debugger.breaks or debugger.stoplineno != -1:  # unless the command was to continue
+        sys.settrace(debugger.trace_dispatch)
 
 
 def can_pause() -> bool:

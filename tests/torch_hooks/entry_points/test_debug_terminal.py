@@ -164,3 +164,35 @@ def test_pdb_prints_instructions_at_the_pause(tmp_path):
         assert terminal.process.wait(60) == 0
     finally:
         terminal.close()
+
+
+NAN_PROGRAM = """
+import sys, torch, depyf
+
+def f(x):
+    y = x * 2
+    return torch.log(y)
+
+compiled = torch.compile(f, backend="eager")
+with depyf.prepare_debug(sys.argv[1]):
+    compiled(torch.ones(2))
+with depyf.debug(stop_on_nan=True):
+    result = compiled(torch.zeros(2))
+print("RESULT", result.tolist(), flush=True)
+"""
+
+
+def test_the_first_nan_pauses_in_the_graph_with_live_values(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(NAN_PROGRAM)
+    terminal = Terminal([sys.executable, str(program), str(tmp_path / "dump")])
+    try:
+        terminal.read_until(r"\(Pdb\) ")
+        stop = terminal.type("c")
+        assert "program.py:6 in f: return torch.log(y)" in stop
+        assert "Captured_Graph.0.py(" in stop
+        assert "tensor([0., 0.])" in terminal.type("p y")
+        os.write(terminal.ours, b"c\n")
+        assert "RESULT [-inf, -inf]" in terminal.read_until(r"RESULT .*\n")
+    finally:
+        terminal.close()

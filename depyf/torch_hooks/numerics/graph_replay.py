@@ -1,0 +1,137 @@
+"""Run a captured graph once more, operator by operator, on copies of the inputs that a compiled graph had."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
+
+from depyf.torch_hooks.numerics.finite_values import unwatched
+from depyf.torch_hooks.numerics.operator_watch import Found, OperatorWatch
+
+
+@dataclass(frozen=True)
+class KeptInputs:
+    """Copies of what went into a compiled graph, and the random state at that time."""
+
+    args: Tuple[Any, ...]
+    random_states: Tuple[Any, ...]
+    has_gradients: bool  # whether autograd recorded the call
+
+
+class FoundInReplay(Exception):
+    """Ends a replay at the first operation that makes a NaN or Inf."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found.operator)
+        self.found = found
+
+
+def keep_inputs(args: Sequence[Any]) -> KeptInputs:
+    """Copy the inputs of a graph: it may change them in place."""
+    import torch
+
+    return KeptInputs(copy_inputs(args), _random_states(), torch.is_grad_enabled())
+
+
+def copy_inputs(args: Sequence[Any]) -> Tuple[Any, ...]:
+    """Return copies of tensors, as leaves of autograd's; other values as they are."""
+    import torch
+
+    with torch.no_grad(), unwatched():
+        return tuple(_copy(arg) for arg in args)
+
+
+def _copy(value: Any) -> Any:
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.detach().clone().requires_grad_(value.requires_grad)
+
+
+def replay(module: Any, graph: str, kept: KeptInputs, gradients: Sequence[Any] | None = None) -> Found | None:
+    """Return the first operation of the captured graph that makes a NaN or Inf; with `gradients` its backward, too."""
+    import torch
+
+    watch = OperatorWatch(_stop)
+    watch.graph = graph
+    args = copy_inputs(kept.args)
+    try:
+        with unwatched(), _random_state(kept.random_states), torch.set_grad_enabled(kept.has_gradients), watch.mode():
+            outputs = _interpreter_class()(module, watch).run(*args)
+            if gradients is not None:
+                run_backward(outputs, gradients)
+    except FoundInReplay as stopped:
+        return stopped.found
+    return None
+
+
+def _stop(found: Found) -> None:
+    raise FoundInReplay(found)
+
+
+def run_backward(outputs: Any, gradients: Sequence[Any]) -> None:
+    """Run the backward of the outputs that need one; the gradients of a compiled graph come in the same order."""
+    import torch
+
+    differentiable = [output for output in outputs if isinstance(output, torch.Tensor) and output.requires_grad]
+    given = [gradient for gradient in gradients if isinstance(gradient, torch.Tensor)]
+    pairs: List[Tuple[Any, Any]] = []
+    for output in differentiable:
+        fitting = next((one for one in given if one.shape == output.shape), None)
+        if fitting is not None:
+            given = [one for one in given if one is not fitting]
+            pairs.append((output, fitting))
+    if pairs:
+        torch.autograd.backward([output for output, _ in pairs], [gradient for _, gradient in pairs])
+
+
+@functools.lru_cache(maxsize=None)
+def _interpreter_class() -> Any:
+    import torch
+
+    class NodeByNode(torch.fx.Interpreter):  # type: ignore[misc]
+        def __init__(self, module: Any, watch: OperatorWatch) -> None:
+            super().__init__(module)
+            self.watch = watch
+
+        def run_node(self, node: Any) -> Any:
+            self.watch.node = node
+            try:
+                return super().run_node(node)
+            finally:
+                self.watch.node = None
+
+    return NodeByNode
+
+
+def _random_states() -> Tuple[Any, ...]:
+    import torch
+
+    states: Dict[str, Any] = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        states["cuda"] = torch.cuda.get_rng_state_all()
+    return tuple(states.items())
+
+
+@contextlib.contextmanager
+def _random_state(states: Tuple[Any, ...]) -> Iterator[None]:
+    """Give the context the random state of then, and the program back its own."""
+    now = _random_states()
+    _set_random_states(states)
+    try:
+        yield
+    finally:
+        _set_random_states(now)
+
+
+def _set_random_states(states: Tuple[Any, ...]) -> None:
+    import torch
+
+    for device, state in states:
+        if device == "cpu":
+            torch.set_rng_state(state)
+        else:
+            torch.cuda.set_rng_state_all(state)

@@ -1,0 +1,117 @@
+"""Watch graphs at their border: what happens inside a fused kernel cannot be seen, what goes in and comes out can.
+
+Transformed code calls its graphs by global names. While the watch is on, these names lead to functions that keep copies
+of the inputs; afterwards they lead to the graphs again, and no call costs anything.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+from depyf.torch_hooks.graphs.reachability import reachable_code
+from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
+from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, without_random_id
+from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, tensors_in, unwatched
+from depyf.torch_hooks.numerics.graph_replay import KeptInputs, keep_inputs
+from depyf.torch_hooks.numerics.numeric_report import BACKWARD, FORWARD
+
+_MOST_STEPS = 4  # from an output to the node of the compiled graph, through views of what it returned
+
+
+@dataclass(frozen=True)
+class GraphCall:
+    """A call of a compiled graph that made a NaN or Inf of finite inputs."""
+
+    graph: str  # its name in the files
+    entry: Any
+    module: Any  # the captured graph; None where nothing leads to it any more
+    kept: KeptInputs
+    direction: str
+    gradients: Sequence[Any] | None  # that went into its backward
+    outputs: Tuple[Any, ...]  # those that are not finite
+
+
+Receive = Callable[[GraphCall], None]
+
+
+@contextmanager
+def watched_graphs(receive: Receive) -> Iterator[None]:
+    """Call `receive` for each call of a compiled graph or of its backward that makes a NaN or Inf of finite inputs."""
+    replaced: List[Tuple[Dict[str, Any], str, Any, Any]] = []
+    for scope, name, entry in _entries():
+        watched = _watched(without_random_id(name), entry, receive)
+        scope[name] = watched
+        replaced.append((scope, name, entry, watched))
+    try:
+        yield
+    finally:
+        for scope, name, entry, watched in replaced:
+            if scope.get(name) is watched:
+                scope[name] = entry
+
+
+def _entries() -> Iterator[Tuple[Dict[str, Any], str, Any]]:
+    """Yield the global names by which transformed code calls graphs: namespace, name, and what is called."""
+    manager = private_hooks.find("cleanup_manager")
+    for cleanups in list(getattr(manager, "values", {}).values()):
+        for cleanup in cleanups:
+            name, scope = getattr(cleanup, "name", ""), getattr(cleanup, "scope", {})
+            if GRAPH_NAME.match(without_random_id(name)) and callable(scope.get(name)):
+                yield scope, name, scope[name]
+
+
+def _watched(name: str, entry: Any, receive: Receive) -> Any:
+    module = _captured_module(entry)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with unwatched():
+            is_clean = are_finite(args)
+        if not is_clean or kwargs:
+            return entry(*args, **kwargs)
+        kept = keep_inputs(args)
+        result = entry(*args)
+        with unwatched():
+            odd = tuple(tensor for tensor in (*tensors_in(result), *tensors_in(args)) if not is_finite(tensor))
+        if odd:
+            receive(GraphCall(name, entry, module, kept, FORWARD, None, odd))
+        else:
+            _watch_backward(
+                result, lambda into, odd: receive(GraphCall(name, entry, module, kept, BACKWARD, into, odd))
+            )
+        return result
+
+    return with_dynamo_disabled(call)
+
+
+def _captured_module(entry: Any) -> Any:
+    return next((module for module in reachable_code(entry).modules if "dynamo_compile_id" in module.meta), None)
+
+
+def _watch_backward(result: Any, receive: Callable[[Sequence[Any], Tuple[Any, ...]], None]) -> None:
+    """Check the gradients that go into the backward of a compiled graph, and those that come out."""
+    for node in {id(node): node for node in _compiled_nodes(result)}.values():
+
+        def look(outgoing: Sequence[Any], incoming: Sequence[Any]) -> None:
+            with unwatched():
+                odd = tuple(tensor for tensor in tensors_in(list(outgoing)) if not is_finite(tensor))
+                is_clean = are_finite(list(incoming))
+            if odd and is_clean:
+                receive(incoming, odd)
+
+        node.register_hook(look)
+
+
+def _compiled_nodes(result: Any) -> Iterator[Any]:
+    """Yield the nodes of autograd's that run the backward of a compiled graph as a whole."""
+    for tensor in tensors_in(result):
+        nodes, steps = [tensor.grad_fn], 0
+        while nodes and steps < _MOST_STEPS:
+            nodes = [node for node in nodes if node is not None]
+            found = [node for node in nodes if type(node).__name__ == "CompiledFunctionBackward"]
+            if found:
+                yield from found
+                break
+            nodes, steps = [following for node in nodes for following, _ in node.next_functions], steps + 1

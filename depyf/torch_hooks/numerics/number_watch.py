@@ -1,0 +1,94 @@
+"""Watch a program for its first NaN or Inf: operators where they can be seen, graphs at their border where not."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator
+
+from depyf.record.records import Location
+from depyf.torch_hooks.numerics.finite_values import kind_of, summary_of, unwatched
+from depyf.torch_hooks.numerics.graph_replay import copy_inputs, replay, run_backward
+from depyf.torch_hooks.numerics.graph_watch import GraphCall, watched_graphs
+from depyf.torch_hooks.numerics.kernel_search import KernelSearch
+from depyf.torch_hooks.numerics.numeric_report import BACKWARD, NumericReport
+from depyf.torch_hooks.numerics.operation_sites import Site, SiteLines
+from depyf.torch_hooks.numerics.operator_watch import Found, OperatorWatch
+
+Receive = Callable[[NumericReport, "Site | None"], None]
+
+
+@contextmanager
+def watched_numbers(folder: str | None, receive: Receive) -> Iterator[None]:
+    """Call `receive` at the first operation that makes a NaN or Inf of finite inputs; it may raise.
+
+    `folder` holds the newest files, in which lines of graphs are looked up; None where there are none.
+    """
+    watcher = _Watcher(folder, receive)
+    with watched_graphs(watcher.on_graph), watcher.operators.mode():
+        yield
+
+
+class _Watcher:
+    def __init__(self, folder: str | None, receive: Receive) -> None:
+        self.operators = OperatorWatch(self.on_operator)
+        self._lines = SiteLines(folder)
+        self._receive = receive
+        self._is_over = False
+
+    def on_operator(self, found: Found) -> None:
+        """Report an operation that was seen."""
+        with unwatched():
+            report = self._report(found)
+        self._hand_over(report, found.site)
+
+    def on_graph(self, call: GraphCall) -> None:
+        """Report what made a graph return a NaN: the operation of the captured graph, or else the kernel."""
+        if self._is_over:
+            return
+        self.operators.is_off = True
+        found = None if call.module is None else replay(call.module, call.graph, call.kept, call.gradients)
+        if found is not None:
+            with unwatched():
+                report = self._report(found)
+        else:
+            report = self._report_of_kernel(call)
+        self._hand_over(report, None)
+
+    def _hand_over(self, report: NumericReport, site: Site | None) -> None:
+        if not self._is_over:
+            self._is_over = self.operators.is_off = True
+            self._receive(report, site)
+
+    def _report(self, found: Found) -> NumericReport:
+        user, graph = self._lines.places(found.site)
+        return NumericReport(
+            kind_of(found.outputs[0]),
+            found.direction,
+            found.operator,
+            user,
+            graph,
+            tuple(map(summary_of, found.inputs)),
+            tuple(map(summary_of, found.outputs)),
+        )
+
+    def _report_of_kernel(self, call: GraphCall) -> NumericReport:
+        kernel = _kernel_of(call)
+        user = None if kernel is None else self._lines.of_kernel(kernel.file, kernel.line)
+        with unwatched():
+            outputs = tuple(map(summary_of, call.outputs))
+            kind = kind_of(call.outputs[0])
+        is_known = call.module is not None
+        return NumericReport(kind, call.direction, "", user, None, (), outputs, kernel, is_known)
+
+
+def _kernel_of(call: GraphCall) -> Location | None:
+    """Return the call of the kernel that writes the NaN, from one more run of the compiled graph."""
+    import torch
+
+    args: Any = copy_inputs(call.kept.args)
+    with unwatched(), torch.set_grad_enabled(call.kept.has_gradients), KernelSearch() as search:
+        outputs = call.entry(*args)
+        if call.direction == BACKWARD and call.gradients is not None:
+            search.found = None
+            run_backward(outputs, call.gradients)
+    return search.found

@@ -1,0 +1,149 @@
+"""Watch operators: a dispatch mode that finds the first one which makes a NaN or Inf of finite inputs.
+
+Dynamo takes the mode for infrastructure (`is_infra_mode`): under any other mode it runs functions uncompiled.
+Autograd makes the node of an operation just before the operation runs, so the number of the newest node is that of the
+operation at hand. It is kept with the site of the operation: in a backward the engine's current node has the number.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Tuple
+
+from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, tensors_in
+from depyf.torch_hooks.numerics.numeric_report import BACKWARD, FORWARD
+from depyf.torch_hooks.numerics.operation_sites import Site, current_site
+
+# Operators whose result is memory that nobody has written.
+_UNWRITTEN = frozenset(
+    ("empty", "empty_like", "empty_strided", "empty_permuted", "empty_quantized", "new_empty", "new_empty_strided")
+    + ("resize", "resize_", "resize_as_", "set_", "_resize_output_")
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """An operation that made a NaN or Inf of finite inputs, at the moment when it did."""
+
+    operator: str
+    direction: str
+    site: Site | None
+    inputs: Tuple[Any, ...]
+    outputs: Tuple[Any, ...]
+
+
+@dataclass
+class OperatorWatch:
+    """What watches the operators of one thread and of the backward passes that it starts."""
+
+    receive: Callable[[Found], None]  # called at the first one; may raise
+    node: Any = None  # that an interpreter of ours runs now
+    graph: str = ""  # name of its graph
+    is_off: bool = False
+    sites: Dict[int, Site | None] = field(default_factory=dict)  # number of a node of autograd's -> forward operation
+    first_number: int = 0  # older nodes were made by operations that nobody watched
+
+    def mode(self) -> ContextManager[Any]:
+        """Return the dispatch mode, to be entered."""
+        self.first_number = _next_number()
+        context: ContextManager[Any] = _mode_class()(self)
+        return context
+
+    def run(self, operator: Any, args: Any, kwargs: Any) -> Any:
+        """Run an operator, and check what it made."""
+        if self.is_off or getattr(operator, "is_view", False):
+            return operator(*args, **kwargs)
+        site = self._note_site()
+        inputs = _before(args, kwargs) if operator._schema.is_mutable else (args, kwargs)
+        result = operator(*args, **kwargs)
+        if operator._schema.name.rpartition("::")[2] in _UNWRITTEN:
+            return result
+        outputs = {id(output): output for output in (*tensors_in(result), *_written(operator, args, kwargs))}
+        odd = tuple([output for output in outputs.values() if not is_finite(output)])
+        if odd and are_finite(inputs):
+            self._report(operator, site, inputs, odd)
+        return result
+
+    def _note_site(self) -> Site | None:
+        site = self._site_now()
+        if not self._is_in_backward():
+            number = _next_number() - 1
+            if number >= self.first_number and number not in self.sites:
+                self.sites[number] = site
+        return site
+
+    def _is_in_backward(self) -> bool:
+        """Return whether autograd's engine runs the operation; a graph that is run once more may be inside of it."""
+        return self.node is None and _current_node() is not None
+
+    def _site_now(self) -> Site | None:
+        if self.node is not None:
+            return Site(node=self.node, graph=self.graph)
+        return current_site()
+
+    def _report(self, operator: Any, site: Site | None, inputs: Any, outputs: Tuple[Any, ...]) -> None:
+        self.is_off = True
+        is_backward = self._is_in_backward()
+        if is_backward and site is None:
+            site = self.sites.get(int(_current_node()._sequence_nr()))
+        direction = BACKWARD if is_backward else FORWARD
+        self.receive(Found(str(operator), direction, site, tuple(tensors_in(inputs)), outputs))
+
+
+def _before(args: Any, kwargs: Any) -> List[Any]:
+    """Return what goes into an operator that changes some of it: copies of the tensors, and the numbers."""
+    return [value.detach().clone() if hasattr(value, "detach") else value for value in _leaves((args, kwargs))]
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _leaves(one)
+    elif isinstance(value, dict):
+        yield from _leaves(list(value.values()))
+    else:
+        yield value
+
+
+def _written(operator: Any, args: Any, kwargs: Any) -> List[Any]:
+    """Return the arguments that an operator writes to."""
+    if not operator._schema.is_mutable:
+        return []
+    found: List[Any] = []
+    for index, argument in enumerate(operator._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = args[index] if index < len(args) else kwargs.get(argument.name)
+            found += tensors_in(value)
+    return found
+
+
+def _next_number() -> int:
+    import torch
+
+    return int(torch.autograd._get_sequence_nr())
+
+
+def _current_node() -> Any:
+    import torch
+
+    return torch._C._current_autograd_node()
+
+
+@functools.lru_cache(maxsize=None)
+def _mode_class() -> Any:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Mode(TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self, watch: OperatorWatch) -> None:
+            super().__init__()
+            self.watch = watch
+
+        @classmethod
+        def is_infra_mode(cls) -> bool:
+            return True
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return self.watch.run(func, args, kwargs or {})
+
+    return Mode

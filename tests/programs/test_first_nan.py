@@ -1,0 +1,137 @@
+"""`debug(stop_on_nan=True)` names the line that made the first NaN or Inf, and is silent where nothing did."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+import pytest
+from support.nan_programs import CLEAN, HEAD, PLANTED
+
+torch = pytest.importorskip("torch")
+
+import depyf  # noqa: E402
+
+# Fused kernels hide what happens inside: the graph is run once more, operator by operator.
+FUSED = ["log_of_zero", "square_root_in_backward", "three_modules_deep", "dynamic_shapes"]
+
+
+def prepared(name, text, folder, backend):
+    """Compile the program with harmless values; return its path and the function to call."""
+    path = folder / f"numbers_{name}.py"
+    path.write_text(HEAD + text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    torch._dynamo.reset()
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+        with depyf.prepare_debug(folder / "dump", include_earlier=False):
+            step = module.main(lambda function, **options: torch.compile(function, backend=backend, **options))
+            step(False)
+    finally:
+        del sys.modules[path.stem]
+    return path, step
+
+
+def report_of(step, bad):
+    """Call the function under watch; return the report, None without one."""
+    try:
+        with depyf.debug(pause=False, stop_on_nan=True):
+            step(bad)
+    except depyf.NumericError as error:
+        return error.report
+    return None
+
+
+def planted_line(name):
+    """Return the text of the line that makes the first NaN."""
+    return next(line.strip() for line in PLANTED[name].splitlines() if line.endswith("# planted"))
+
+
+def cases():
+    for backend in ("eager", "aot_eager"):
+        yield from ((name, backend) for name in PLANTED)
+    yield from ((name, "inductor") for name in FUSED)
+
+
+@pytest.mark.parametrize(("name", "backend"), list(cases()))
+def test_the_line_that_made_the_first_nan_is_named(name, backend, tmp_path):
+    path, step = prepared(name, PLANTED[name], tmp_path, backend)
+    report = report_of(step, bad=True)
+    lines = (HEAD + PLANTED[name]).splitlines()
+    planted = [number for number, line in enumerate(lines, 1) if line.endswith("# planted")]
+    assert (report.user.file, [report.user.line]) == (str(path), planted), str(report)
+    assert report.direction == ("backward" if "backward" in name else "forward")
+    assert not report.only_compiled
+    assert all(not summary.nans and not summary.infinities for summary in report.inputs)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_program_without_a_nan_of_its_own_is_left_alone(name, backend, tmp_path):
+    _, step = prepared(name, CLEAN[name], tmp_path, backend)
+    assert report_of(step, bad=True) is None
+
+
+def test_values_are_the_same_under_watch(tmp_path):
+    _, step = prepared("dropout", CLEAN["training"], tmp_path, "aot_eager")
+    torch.manual_seed(3)
+    expected = torch.rand(3)
+    torch.manual_seed(3)
+    with depyf.debug(pause=False, stop_on_nan=True):
+        assert torch.equal(torch.rand(3), expected)
+
+
+def test_the_graphs_are_called_as_before_when_the_watch_is_over(tmp_path):
+    _, step = prepared("log_of_zero", PLANTED["log_of_zero"], tmp_path, "eager")
+    assert report_of(step, bad=True) is not None
+    assert torch.isinf(step(True))
+
+
+class OneByOne(torch.fx.Interpreter):
+    pass
+
+
+def interpreted(module, inputs):
+    return lambda *args: OneByOne(module).run(*args)
+
+
+def wrong_at_the_end(module, inputs):
+    return lambda *args: tuple(output * float("nan") for output in module.forward(*args))
+
+
+@pytest.mark.parametrize("name", ["log_of_zero", "square_root_in_backward", "inside_a_resume_function"])
+def test_a_backend_that_interprets_the_graph_is_watched(name, tmp_path):
+    path, step = prepared(name, PLANTED[name], tmp_path, interpreted)
+    report = report_of(step, bad=True)
+    assert (report.user.file, report.user.code) == (str(path), planted_line(name))
+
+
+def test_a_nan_that_only_the_compiled_program_shows_is_reported_as_one(tmp_path):
+    text = "def main(compile):\n    c = compile(lambda x: x.sin())\n    return lambda bad: c(torch.ones(3))\n"
+    _, step = prepared("wrong_backend", text, tmp_path, wrong_at_the_end)
+    report = report_of(step, bad=True)
+    assert report.only_compiled
+    assert "in compiled code alone" in str(report)
+
+
+def test_a_warm_cache_names_the_line_too(tmp_path):
+    name = "zero_by_zero"
+    prepared(name, PLANTED[name], tmp_path, "inductor")
+    path, step = prepared(name, PLANTED[name], tmp_path, "inductor")
+    report = report_of(step, bad=True)
+    assert (report.user.file, report.user.code) == (str(path), planted_line(name))
+
+
+def test_without_files_the_line_is_found_in_the_graph(tmp_path):
+    def f(x):
+        y = x * 2
+        return torch.log(y)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="eager")
+    compiled(torch.ones(2))
+    with pytest.raises(depyf.NumericError) as raised, depyf.debug(pause=False, stop_on_nan=True):
+        compiled(torch.zeros(2))
+    assert raised.value.report.user.code == "return torch.log(y)"
