@@ -10,7 +10,7 @@ from depyf.decompiler.build.list_folding import fold_unpack, is_chained
 from depyf.decompiler.build.rebinding import freeze_tuple
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Addition, Fresh, FunctionValue, Pattern, Slot, Value
-from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.microops import ANNOTATE, ANNOTATIONS, Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import Dropped, Inplace
 
@@ -27,7 +27,7 @@ def op_unpack(frame: Frame, op: Op) -> None:
     value = stack.pop()
     if star < 0 and fold_unpack(frame, value, count):
         return
-    if op.kind == "UNPACK" and count == 1 and frame.upcoming.kind in _AFTER_STAR:
+    if op.kind == "UNPACK" and count == 1 and _is_annotation(frame):
         (node,) = take(frame, value)
         starred = Addition(s.Starred(node), op.offset)
         stack.add_pending(starred)
@@ -57,9 +57,21 @@ def op_unpack(frame: Frame, op: Op) -> None:
         stack.push(slot)
 
 
+def _is_annotation(frame: Frame) -> bool:
+    """Return whether the value that was unpacked just now, one alone, is a part of an annotation or of a default.
+
+    A code generator (Dynamo of torch 2.6) may unpack one value and leave it on the stack for anything else.
+    """
+    if not frame.scope.settings.is_generated:
+        return frame.upcoming.kind in _AFTER_STAR
+    rest = frame.upcoming.ops[frame.upcoming.position :]
+    is_annotated = any(op.kind == "MAKE_FUNCTION" and op.arg & (ANNOTATIONS | ANNOTATE) for op in rest)
+    return is_annotated and frame.upcoming.kind in _AFTER_STAR
+
+
 def name_slots(frame: Frame, pattern: Pattern) -> None:
-    """Give each element a temporary: unpacked values are used before they are stored."""
-    if pattern.targets or isinstance(pattern.source, str):
+    """Give each element that is not stored yet a temporary: it is used before."""
+    if isinstance(pattern.source, str):
         raise Unstructured("unpacked values are used while they are stored")
     outer = pattern.source
     if isinstance(outer, Slot):
@@ -68,8 +80,8 @@ def name_slots(frame: Frame, pattern: Pattern) -> None:
         give_name(frame, outer)
         pattern.source = (node_of(frame, outer), [], [], outer.offset)
     node = pattern.source[0]
-    held = {slot.index: slot for slot in pattern.slots}
-    for index, slot in sorted(held.items()):
+    for slot in pattern.slots[len(pattern.targets) :]:
+        index = slot.index
         slot.name = frame.output.new_name(s.Subscript(node, s.Constant(index)))
         target: s.Expression = s.Name(slot.name)
         pattern.targets.append(s.Starred(target) if index == pattern.star else target)

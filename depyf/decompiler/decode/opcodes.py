@@ -33,6 +33,8 @@ COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 COMPARE_MASKS = (2, 10, 8, 7, 4, 12)
 BINARY_OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
 CONVERSIONS = ("", "s", "r", "a")
+# Before a call with neither keyword arguments nor a receiver, as Dynamo writes it for 3.14.
+_NULLS_OF_DYNAMO = [("PUSH_NULL", None), ("PUSH_NULL", None), ("SWAP", 3), ("SWAP", 2)]
 COMMON_CONSTANTS = (AssertionError, NotImplementedError, tuple, all, any)
 INTRINSICS_1 = (
     "INVALID", "PRINT", "IMPORT_STAR", "STOPITERATION_ERROR", "ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE",
@@ -317,14 +319,23 @@ def _call_kw(t: Translator, raw: Raw) -> None:
 def _call_ex(t: Translator, raw: Raw) -> None:
     has_keywords = raw.arg & 1
     if t.facts.unpacked_calls_have_both:
-        has_keywords = int(t.ops[-1].kind != "PUSH_NULL")
-        if not has_keywords:
-            t.ops.pop()
+        has_keywords = int(not _drop_null(t.ops))
     t.emit("CALL_EX", (has_keywords, t.facts.call_layout))
 
 
 def _call_method(t: Translator, raw: Raw) -> None:
     t.emit("CALL", (raw.arg, None, NULL_FIRST))
+
+
+def _drop_null(ops: List[Op]) -> bool:
+    """Drop the NULL that was pushed in the place of keyword arguments; return whether there is one on top."""
+    if ops[-1].kind == "PUSH_NULL":
+        ops.pop()
+        return True
+    if [(op.kind, op.arg) for op in ops[-4:]] != _NULLS_OF_DYNAMO:
+        return False
+    del ops[-4], ops[-2]  # what is left puts the other one beside the callable
+    return True
 
 
 def _make_function(t: Translator, raw: Raw) -> None:

@@ -256,14 +256,14 @@ def _call_kw(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 def _call_ex(frame: AbstractFrame, index: int, raw: Raw) -> None:
     has_both = frame.layout.facts.unpacked_calls_have_both
-    if raw.arg > (0 if has_both else 1):
+    if raw.arg > 1:
         no_meaning(raw)
     has_keywords = raw.arg
     if has_both:
         frame.need(raw, 1)
         has_keywords = int(frame.kind_at(1) != NULL)
         if not has_keywords:
-            if frame.layout.opname(index - 1) not in ("PUSH_NULL", "LOAD_GLOBAL"):
+            if not _null_was_pushed(frame, index - 1):
                 fail(raw, "has no NULL before it in the place of keyword arguments")
             frame.drop(1)
     frame.need(raw, has_keywords + 3)
@@ -272,6 +272,21 @@ def _call_ex(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if frame.kind_at(has_keywords + (3 if frame.null_is_first else 2)) != NULL:
         fail(raw, "finds no NULL beside its callable")
     call_with(frame, raw, has_keywords + 1)
+
+
+# How Dynamo pushes the two NULLs of a call on 3.14: one goes below the arguments.
+_TWO_NULLS = [("PUSH_NULL", 0), ("PUSH_NULL", 0), ("SWAP", 3), ("SWAP", 2)]
+
+
+def _null_was_pushed(frame: AbstractFrame, index: int) -> bool:
+    """Return whether the NULL on top was pushed by the instruction at `index`, or by those that end there."""
+    layout = frame.layout
+    if layout.opname(index) in ("PUSH_NULL", "LOAD_GLOBAL"):
+        return True
+    start = index + 1 - len(_TWO_NULLS)
+    if start < 0 or not layout.landings.isdisjoint(range(start + 1, index + 2)):
+        return False
+    return [(raw.opname, raw.arg) for raw in layout.instructions[start : index + 1]] == _TWO_NULLS
 
 
 def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:

@@ -78,6 +78,18 @@ def test_unpacked_values_that_are_used_before_they_are_stored_get_names():
     assert text(ops).splitlines() == ["f_result_0, f_result_1 = f()", "return f_result_1 - f_result_0"]
 
 
+def test_unpacked_values_that_are_used_after_others_were_stored_get_names():
+    # As Dynamo of torch 2.6 writes it: `x, condition = graph(); if condition: ...`, the second one never stored.
+    ops = flat(called("f"), Op("UNPACK", 3), store("a"), Op("BINARY", "-"), Op("RETURN"))
+    assert text(ops).splitlines() == ["a, f_result_1, f_result_2 = f()", "return f_result_2 - f_result_1"]
+
+
+@pytest.mark.parametrize("after", [(), (const(1), Op("BUILD_TUPLE", 2)), (Op("BUILD_TUPLE", 1),)])
+def test_a_generator_of_code_that_unpacks_one_value_and_uses_it_means_no_annotation(after):
+    written = text(called("f"), Op("UNPACK", 1), *after, Op("RETURN"), is_generated=True)
+    assert written.splitlines()[0] == "(f_result_0,) = f()" and "*" not in written
+
+
 def test_an_element_that_the_compiler_pops_has_the_target_of_the_next():
     # `a, a = f()`: only the last store to a variable is kept.
     assert text(called("f"), Op("UNPACK", 2), Op("POP"), store("a"), RETURN_NONE) == "a, a = f()"

@@ -9,6 +9,7 @@ import pytest
 from decompile_tools import function_code
 
 from depyf.decompiler.bytecode.malformed import Malformed
+from depyf.decompiler.bytecode.microops import NULL_SECOND
 from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.decode import decode
 from depyf.decompiler.decode.instructions import Raw
@@ -74,6 +75,19 @@ def test_the_null_of_a_call_is_where_each_version_expects_it() -> None:
     g = CODE.co_names.index("g") << 1 | 1
     assert translated("LOAD_GLOBAL", g, (3, 11)) == [("PUSH_NULL", None), ("LOAD_GLOBAL", "g")]
     assert translated("LOAD_GLOBAL", g, (3, 13)) == [("LOAD_GLOBAL", "g"), ("PUSH_NULL", None)]
+
+
+def test_a_call_without_keyword_arguments_is_one_wherever_its_two_nulls_were_pushed() -> None:
+    def call_after(*instructions: Tuple[str, int]) -> Ops:
+        translator = Translator(CODE, facts_for((3, 14)))
+        for opname, arg in (*instructions, ("CALL_FUNCTION_EX", 1)):
+            translator.translate(Raw(offset=4, start=4, opname=opname, arg=arg, after=6))
+        return [(op.kind, op.arg) for op in translator.ops]
+
+    dynamo = call_after(("PUSH_NULL", 0), ("PUSH_NULL", 0), ("SWAP", 3), ("SWAP", 2))
+    assert dynamo == [("PUSH_NULL", None), ("SWAP", 2), ("CALL_EX", (0, NULL_SECOND))]
+    assert call_after(("PUSH_NULL", 0)) == [("CALL_EX", (0, NULL_SECOND))]
+    assert call_after(("SWAP", 3), ("SWAP", 2))[-1] == ("CALL_EX", (1, NULL_SECOND))
 
 
 def test_an_opcode_without_a_translation_is_named() -> None:

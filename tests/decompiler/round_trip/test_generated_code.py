@@ -378,3 +378,16 @@ def test_many_pairs_whose_keys_run_code_keep_their_order() -> None:
         return [*log, *((key.number, value) for key, value in made.items())]
 
     assert run(code) == run(result.code)
+
+
+@pytest.mark.skipif(not RUNNING.unpacked_calls_have_both, reason="before 3.14 such a call has one NULL")
+def test_a_call_whose_two_nulls_are_pushed_behind_its_arguments_is_proved() -> None:
+    code = function_code("def f(g, a):\n    return g(*a, *a)")
+    names = [("RESUME", 0), ("LOAD_FAST", 0), ("LOAD_FAST", 1), ("PUSH_NULL", 0), ("PUSH_NULL", 0)]
+    names += [("SWAP", 3), ("SWAP", 2), ("CALL_FUNCTION_EX", 1), ("RETURN_VALUE", 0)]
+    raw = b"".join(bytes([dis.opmap[name], arg]) for name, arg in names)
+    assert len(raw) <= len(code.co_code)
+    raw += bytes([dis.opmap["NOP"], 0]) * ((len(code.co_code) - len(raw)) // 2 - 1) + bytes([dis.opmap["RETURN_VALUE"], 0])
+    result = decompile_frame(code.replace(co_code=raw, co_stacksize=6), reference=code)
+    assert result.proved, result.verdict
+    assert "return g(*a)" in result.source
