@@ -140,6 +140,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "the calls are read from torch's text, which merges neighbouring calls of functions with one name",
     ),
     PrivateHook(
+        "guards_of_frame",
+        "torch._guards",
+        "GuardsSet",
+        "record the user's line that asks for a guard, which torch 2.6 and older do only for their log",
+        "2.1 and newer (2.6 checked; not needed in 2.9 and newer, which record it always)",
+        "guards and recompiles do not name the line that asked for them",
+    ),
+    PrivateHook(
         "cleanup_manager",
         "torch._dynamo.utils",
         "CleanupManager.instance",

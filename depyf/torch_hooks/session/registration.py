@@ -10,6 +10,7 @@ from depyf.torch_hooks.frames import skip_listener
 from depyf.torch_hooks.graphs import autotuning, custom_stages, new_code, node_sources
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.new_code import NewForward
+from depyf.torch_hooks.guards import user_stacks
 from depyf.torch_hooks.internals import hook_order, structured_trace
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
 
@@ -66,6 +67,8 @@ class Registration:
         with problems.shield("listening to fx"):
             stop = new_code.attach_to_fx(callbacks.on_new_forward)
             self._detach += [] if stop is None else [stop]
+        with problems.shield("recording the lines that ask for guards"):
+            self._detach.append(user_stacks.attach())
         with problems.shield("listening to why Dynamo skips frames"):
             self._detach.append(skip_listener.attach(callbacks.on_skip))
 
