@@ -40,8 +40,8 @@ def run_decompile(options: argparse.Namespace) -> int:
     try:
         thing = target(options.target)
         if options.strict:
-            return _print(decompile(thing, strict=True))
-        result = decompilation_of(thing)
+            return _print(decompile(thing, strict=True, python=options.python))
+        result = decompilation_of(thing, python=options.python)
     except DecompilationError as error:
         return _fail(error, 1)
     except (UserError, TypeError) as error:
@@ -49,10 +49,12 @@ def run_decompile(options: argparse.Namespace) -> int:
     except (MemoryError, RecursionError) as error:
         return _fail(f"{options.target} needs more memory or deeper calls than there are ({type(error).__name__})", 2)
     status = _print(source_with_note(thing, result))
-    if status or not result.shows_instructions:
+    if status or (result.proved and not result.shows_instructions):
         return status
     if result.proved:
         return _fail("; ".join(result.stand_ins), 1)
+    if not result.shows_instructions:
+        return _fail(f"the text is not proved: {result.verdict.reason}; --python names one", 1)
     return _fail(f"no source was proved, these are the instructions: {result.verdict}", 1)
 
 
@@ -141,6 +143,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     text = commands.add_parser("decompile", help="print the source text of a file, module, class or function")
     text.add_argument("target", help="FILE.py, FILE.pyc or module, each alone or with :qualified.name")
     text.add_argument("--strict", action="store_true", help="fail where the text cannot be proved")
+    text.add_argument(
+        "--python", metavar="PATH", help="for a .pyc file of another version, its interpreter; else one is searched for"
+    )
     text.set_defaults(run=run_decompile)
     opcodes = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
     opcodes.set_defaults(run=run_coverage)

@@ -63,6 +63,13 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.decompiler.printer",
         "depyf.text",
     ),
+    # A text of another version is compiled by an interpreter of it: what comes back is read like a file.
+    "depyf.decompiler.other_pythons": (
+        "depyf.errors",
+        "depyf.decompiler.bytecode",
+        "depyf.decompiler.pyc",
+        "depyf.decompiler.recompile",
+    ),
     # The prover shares the decoder with the stages that it judges, and nothing that writes the text.
     "depyf.decompiler.prove": (*_PROGRAM, "depyf.decompiler.decode", "depyf.decompiler.clean_program"),
     "depyf.decompiler.code_search": (

@@ -14,9 +14,10 @@ from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 from depyf.decompiler.attempt import Decompilation
 from depyf.decompiler.attempt.stage_order import FUTURE_ANNOTATIONS, print_tree
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS
-from depyf.decompiler.bytecode.code_objects import CODE_TYPES
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of, is_foreign
 from depyf.decompiler.callables import Behind, behind, note_on_wrapper
 from depyf.decompiler.code_search import code_of, path_to_class
+from depyf.decompiler.other_pythons import compiler_for
 from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Assumption, Divergence, Grade, Verdict
 from depyf.decompiler.syntax import ClassDef, Module, walk
@@ -44,7 +45,7 @@ class DecompilationError(UserError):
     """There is no proved source; the message has the reason."""
 
 
-def decompile(thing: Any, *, strict: bool = False) -> str:
+def decompile(thing: Any, *, strict: bool = False, python: Optional[str] = None) -> str:
     """Return source text for a function, method, class, module, code object, or path of a `.py` or `.pyc` file.
 
     Of any other object that can be called it is the first Python function that a call runs: the one inside a
@@ -61,8 +62,12 @@ def decompile(thing: Any, *, strict: bool = False) -> str:
     names; a method that calls `super()` is inside a function then that takes the class. Raises TypeError for what has
     no Python bytecode, such as a function written in C, and UserError, in one line, for a file that cannot be read; a
     `.pyc` file need not be trusted, nothing in it is run.
+
+    A `.pyc` file of another Python, from 3.8 to 3.14, is proved with an interpreter of that version, which compiles the
+    text: `python`, a path or a command, or else one of pyenv's or on the PATH. Without one, the text is below a first
+    line that states that it is not proved.
     """
-    result = decompilation_of(thing, stands_alone=strict)
+    result = decompilation_of(thing, stands_alone=strict, python=python)
     if strict and not result.proved:
         raise DecompilationError(f"{_name(thing)} was not decompiled: {result.verdict}")
     if strict and result.stand_ins:
@@ -76,20 +81,23 @@ def source_with_note(thing: Any, result: Decompilation) -> str:
     return note_on_wrapper(_behind(thing)) + result.source
 
 
-def decompilation_of(thing: Any, *, stands_alone: bool = False) -> Decompilation:
+def decompilation_of(thing: Any, *, stands_alone: bool = False, python: Optional[str] = None) -> Decompilation:
     """Return the text of whatever `decompile` takes, with the verdict on it; raise what that raises.
 
-    `stands_alone`: the text will be run as it is (see `decompile_frame`).
+    `stands_alone`: the text will be run as it is (see `decompile_frame`). `python`: see `decompile`.
     """
     things = _behind(thing).things
-    results = [_decompilation_of(one, stands_alone) for one in things]
+    results = [_decompilation_of(one, stands_alone, python) for one in things]
     if stands_alone and len({_imports_annotations(result) for result in results}) > 1:
         raise DecompilationError(f"{_name(thing)}: its functions have different `from __future__` statements")
     return results[0] if len(results) == 1 else _one_after_another(results)
 
 
-def _decompilation_of(thing: Any, stands_alone: bool) -> Decompilation:
+def _decompilation_of(thing: Any, stands_alone: bool, python: Optional[str]) -> Decompilation:
     code, function, class_path = _found(thing)
+    if is_foreign(code):
+        with compiler_for(facts_of(code).version, python) as compiler:
+            return decompile_frame(code, generator=MAYBE_DYNAMO, stands_alone=stands_alone, compiler=compiler)
     statement = _class_statement(class_path, stands_alone) if class_path is not None else None
     if statement is not None:
         return statement

@@ -11,7 +11,7 @@ from typing import Any, Iterator, List, Optional, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES
-from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+from depyf.decompiler.bytecode.python_facts import supported_versions
 from depyf.decompiler.pyc import DamagedFile, OtherVersion, read_code
 from depyf.errors import UserError
 from depyf.text.lines import shortened
@@ -78,13 +78,17 @@ def code_of_file(path: str) -> CodeType:
     try:
         return read_code(data) if path.endswith(".pyc") else compile_quietly(data, path)
     except OtherVersion as error:
-        version = ".".join(map(str, RUNNING_VERSION))
-        advice = "run depyf with the one that made it"
-        raise NotFound(f"{path} was made by {error.made_by}, not by this Python ({version}): {advice}") from error
+        raise NotFound(f"{path} was made by {error.made_by}: depyf reads files of {_supported()}") from error
     except DamagedFile as error:
         raise NotFound(f"{path} is damaged, {error}") from error
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise NotFound(f"{path} does not compile: {shortened(str(error)) or type(error).__name__}") from error
+
+
+def _supported() -> str:
+    """Return the versions whose code can be decoded, in words."""
+    names = [f"{major}.{minor}" for major, minor in supported_versions()]
+    return f"Python {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _content(path: str) -> bytes:

@@ -15,14 +15,14 @@ from depyf.decompiler.attempt.failures import Failures
 from depyf.decompiler.attempt.nested_listings import listed_inside
 from depyf.decompiler.build import temporaries
 from depyf.decompiler.bytecode.budget import WrittenTooOften
-from depyf.decompiler.bytecode.code_objects import CODE_TYPES
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.nested_code import is_part_of_statement, too_nested, with_nested
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.decode import decode, problem
 from depyf.decompiler.printer.listing import annotated_disassembly
 from depyf.decompiler.prove import TOO_MUCH_WORK, Grade, Verdict
-from depyf.decompiler.recompile import CannotRecompile
+from depyf.decompiler.recompile import CannotRecompile, Compiler, running_compiler
 from depyf.decompiler.syntax.literals import Unspellable
 from depyf.signal_handler_errors import is_from_signal_handler
 
@@ -54,6 +54,7 @@ def decompile_frame(
     generator: CodeGenerator = COMPILER,
     function: Optional[FunctionType] = None,
     stands_alone: bool = False,
+    compiler: Optional[Compiler] = running_compiler,
 ) -> Decompilation:
     """Return source text for a code object with the verdict on it: proved equal to the code, or not.
 
@@ -62,15 +63,19 @@ def decompile_frame(
     `generator`: what made the code, if that was not CPython's compiler.
     `function`: the function whose code this is; its default values and annotations are shown.
     `stands_alone`: the text will be run as it is, so a method that calls `super()` gets a function around it.
+    `compiler`: of the Python that the code belongs to; without one, the first text is returned, unproved.
     """
     why = too_nested(code)
     if why is not None:
         return _listed(code, renames, why)
     request = Request(code, generator, reference, filename, renames, hints, function, stands_alone)
+    if compiler is None:
+        return _unchecked(request)
+    request = replace(request, compiler=compiler)
     failures = Failures()
     worst: Optional[Verdict] = None
     large = 0  # texts whose proof was too much work
-    inside = Inside(code, generator)
+    inside = Inside(request)
     for rung, is_mixed in _ladder(code, bool(request.own_locals)):
         if inside.is_unproved and rung is not WITH_LISTINGS:
             continue
@@ -111,6 +116,24 @@ def _listed(code: CodeType, renames: Mapping[str, str], reason: str) -> Decompil
     """Return the instructions of a code object for which no rung is tried."""
     text, lines = annotated_disassembly(code, renames, f"no text was proved to equal it ({reason})")
     return Decompilation(text, None, Verdict(Grade.UNPROVED, reason=reason), "disassembly", lines)
+
+
+def _unchecked(request: Request) -> Decompilation:
+    """Return the first text that there is, of code of a Python that is not at hand, or else its instructions."""
+    version = facts_of(request.code).version
+    why = f"no Python {version[0]}.{version[1]} to check it with"
+    failures = Failures()
+    for rung in RUNGS:
+        try:
+            _verify_inside(request.code)
+            return Attempt(request, rung).unchecked(why)
+        except (Malformed, RecursionError, MemoryError, *EXPECTED) as error:
+            failures.add(rung.name, error)
+        except Exception as error:
+            if is_from_signal_handler(error):
+                raise
+            failures.add_bug(rung.name, error, request.code.co_name)
+    return replace(_listed(request.code, request.renames, failures.reason), bugs=failures.bugs)
 
 
 def _ladder(code: CodeType, has_own_locals: bool) -> Iterator[Tuple[Rung, bool]]:
@@ -174,15 +197,15 @@ class Inside:
     text does not cost as many attempts as there are rungs at every level around it.
     """
 
-    def __init__(self, code: CodeType, generator: CodeGenerator) -> None:
-        self.code = code
-        self.generator = generator
+    def __init__(self, request: Request) -> None:
+        self.code = request.code
+        self.request = request
         self.found: Optional[Dict[CodeType, Rung]] = None
 
     def rungs(self) -> Dict[CodeType, Rung]:
         """Return the first rung that is proved for each code object inside."""
         if self.found is None:
-            self.found = _rungs_inside(self.code, self.generator)
+            self.found = _rungs_inside(self.code, self.request)
         return self.found
 
     @property
@@ -197,15 +220,16 @@ def _are_proved_inside(code: CodeType, found: Dict[CodeType, Rung]) -> bool:
     return all(inner in found for inner in inside if not is_part_of_statement(inner))
 
 
-def _rungs_inside(code: CodeType, generator: CodeGenerator) -> Dict[CodeType, Rung]:
+def _rungs_inside(code: CodeType, request: Request) -> Dict[CodeType, Rung]:
     found: Dict[CodeType, Rung] = {}
     for inner in code.co_consts:
         if not isinstance(inner, CODE_TYPES):
             continue
-        found.update(_rungs_inside(inner, generator))
+        found.update(_rungs_inside(inner, request))
+        own = Request(inner, request.generator, compiler=request.compiler)
         for rung in RUNGS if _are_proved_inside(inner, found) else ():
             try:
-                if rung.drops_locals and Attempt(Request(inner, generator), rung, found).run().proved:
+                if rung.drops_locals and Attempt(own, rung, found).run().proved:
                     found[inner] = rung
                     break
             except WrittenTooOften:

@@ -188,7 +188,17 @@ def test_the_drawing_has_every_stage_of_the_decompiler_in_the_order_of_the_map()
         (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("torch.compile(f)(x)")[1].split("\n| where")[0]
     )
     drawn = re.findall(r"[a-z_]+", drawing[drawing.index("decode") : drawing.index("prove") + len("prove")])
-    beside_the_way = ("bytecode", "analysis", "syntax", "attempt", "pipeline", "code_search", "callables", "pyc")
+    beside_the_way = (
+        "bytecode",
+        "analysis",
+        "syntax",
+        "attempt",
+        "pipeline",
+        "code_search",
+        "callables",
+        "pyc",
+        "other_pythons",
+    )
     rooms = [room.split(".")[2] for room in house.ROOMS if room.startswith("depyf.decompiler.")]
     assert drawn == [room for room in rooms if room not in beside_the_way]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import CodeType, MappingProxyType
-from typing import Dict, List, Mapping, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.local_name_access import sees_local_names
@@ -27,7 +27,7 @@ from depyf.decompiler.clean_program import clean_program
 from depyf.decompiler.decode import decode
 from depyf.decompiler.printer import Printed, SyntaxLimits, max_depth, print_source
 from depyf.decompiler.printer.block_nesting import nests_too_many_blocks
-from depyf.decompiler.prove import prove
+from depyf.decompiler.prove import Grade, Verdict, prove
 from depyf.decompiler.recompile import compile_like, share_nested
 from depyf.decompiler.recompile.enclosing_scope import enclosing_scope
 from depyf.decompiler.structure import Sequence
@@ -46,6 +46,16 @@ FUTURE_ANNOTATIONS = s.ImportFrom("__future__", [s.alias("annotations")])
 def print_tree(tree: s.Module, facts: PythonFacts = RUNNING) -> Printed:
     """Return the text of a tree as it is shown."""
     return print_source(tree, features=SyntaxLimits.of(facts.version), width=WIDTH)
+
+
+class _Shown(NamedTuple):
+    """A printed text, and what it consists of besides the statements of the code."""
+
+    stand_ins: Tuple[str, ...]
+    notes: List[s.Comment]
+    scope: Optional[s.FunctionDef]
+    future: List[s.ImportFrom]
+    printed: Printed
 
 
 class Attempt:
@@ -74,14 +84,17 @@ class Attempt:
         Raises Unstructured, Unspellable, CannotRecompile and SyntaxError where a stage has no form for it; anything for
         code that is not well formed and not verified.
         """
+        return self.proved(*self.written())
+
+    def written(self) -> Tuple[Program, Text]:
+        """Take the code object through the stages up to its syntax tree; raise what `run` raises."""
         request, rung = self.request, self.rung
         program = decode(request.code, verifies=self.verifies)
         charge_repetitions(program)
         own_locals = request.own_locals if rung.drops_locals else ()
         simple = clean_program(program, own_locals, drops_self_stores=rung.drops_locals and request.is_generated)
         tree = region_tree(simple, rung)
-        text = syntax_tree(request, simple, tree, self.settings(program), names_values=rung.names_values)
-        return self.proved(program, text)
+        return program, syntax_tree(request, simple, tree, self.settings(program), names_values=rung.names_values)
 
     def settings(self, program: Program) -> Settings:
         """Return the settings of the builder: names, and how to read the code inside.
@@ -116,11 +129,10 @@ class Attempt:
                 pass  # a machine, then
         return program, region_tree(program, self.rung)
 
-    def proved(self, program: Program, text: Text) -> Decompilation:
-        """Print the text, compile it back and compare the result with the original."""
-        code = self.request.code
+    def printed(self, text: Text) -> _Shown:
+        """Print the text with what belongs around it. Raises Unstructured for one that is nested too deeply."""
+        code, tree = self.request.code, text.tree
         facts = facts_of(code)
-        tree = text.tree
         if max_depth(tree) > DEEPEST_INDENTATION:
             raise Unstructured("nested too deeply for Python's parser")
         stand_ins = (*described(text.placeholders), *self.unproved_inside())
@@ -132,6 +144,21 @@ class Attempt:
         printed = print_tree(s.Module([*notes, *future, *(tree.body if scope is None else [scope])]), facts)
         if facts.comprehensions_are_inlined and nests_too_many_blocks(tree, printed.text):
             raise Unstructured("more blocks around a comprehension than CPython's compiler survives")
+        return _Shown(stand_ins, notes, scope, future, printed)
+
+    def unchecked(self, reason: str) -> Decompilation:
+        """Return the text without a proof, for want of a compiler: its first line states the reason."""
+        text = self.written()[1]
+        shown = self.printed(text)
+        verdict = Verdict(Grade.UNPROVED, reason=reason)
+        source = f"# {verdict.grade.name}: {reason}\n{shown.printed.text}"
+        return Decompilation(source, None, verdict, self.rung.name, (), tree=text.tree, stand_ins=shown.stand_ins)
+
+    def proved(self, program: Program, text: Text) -> Decompilation:
+        """Print the text, compile it back and compare the result with the original."""
+        code = self.request.code
+        tree = text.tree
+        stand_ins, notes, scope, future, printed = self.printed(text)
         recompiled = compile_like(
             tree,
             code,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Dict, Tuple
+from typing import Dict, List, Tuple
 
 from depyf.decompiler.bytecode.microops import NULL_FIRST, NULL_SECOND, PLAIN
 
@@ -110,8 +110,6 @@ class PythonFacts:
     line_table: str
     # Arguments of opcodes below this number have no meaning: HAVE_ARGUMENT in Lib/opcode.py.
     first_opcode_with_argument: int
-    # A code object has a qualified name and an exception table: 3.11, Include/cpython/code.h.
-    code_has_exception_table: bool
 
     @property
     def null_is_first(self) -> bool:
@@ -176,7 +174,6 @@ def _facts(version: Version) -> PythonFacts:
         star_in_index=version >= (3, 11),
         line_table=LINE_NUMBERS if version < (3, 10) else LINE_DELTAS if version < (3, 11) else LOCATIONS,
         first_opcode_with_argument=_FIRST_WITH_ARGUMENT.get(version, 90),
-        code_has_exception_table=version >= (3, 11),
     )
 
 
@@ -190,6 +187,11 @@ RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
 def facts_for(version: Version) -> PythonFacts:
     """Return the facts of `version`, whether or not its code can be decoded."""
     return _FACTS.get(version) or _facts(version)
+
+
+def supported_versions() -> List[Version]:
+    """Return the versions whose code can be decoded, the oldest first."""
+    return sorted(_FACTS)
 
 
 RUNNING = facts_for(RUNNING_VERSION)

@@ -6,10 +6,10 @@ before, which only POP_EXCEPT may take, and traceback, value and type of the new
 
 from __future__ import annotations
 
-from types import CodeType
 from typing import Dict, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
 from depyf.decompiler.decode.code_layout import fail
 from depyf.decompiler.decode.instructions import Raw
@@ -160,7 +160,7 @@ def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
     code = pushed_constant(frame, index - 2)
     if raw.arg > 15:
         no_meaning(raw)
-    if not isinstance(pushed_constant(frame, index - 1), str) or not isinstance(code, CodeType):
+    if not isinstance(pushed_constant(frame, index - 1), str) or not isinstance(code, CODE_TYPES):
         fail(raw, "has no code object and its qualified name before it")
     frame.change(raw, 2, ())
     check_closure(frame, index - 3, raw, code, bool(raw.arg & 8))

@@ -58,6 +58,12 @@ def read_header(data: bytes) -> Header:
     return Header(version, made_by, SIZE)
 
 
+def magic_number(version: Version) -> bytes:
+    """Return the first bytes of every file that a release of that version makes."""
+    number = MAGIC_NUMBERS[version][1] if version in MAGIC_NUMBERS else None
+    return b"" if number is None else number.to_bytes(2, "little") + END_OF_MAGIC
+
+
 def _maker(number: int) -> Tuple[Optional[Version], str]:
     """Return the version of a magic number, None unless it is the one of the releases; and the maker in words."""
     if number in PYTHON_2_7:

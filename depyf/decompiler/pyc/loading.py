@@ -1,4 +1,4 @@
-"""Load: a `CodeRecord` of the running version -> a code object.
+"""Load: a `CodeRecord` -> a code object of the running Python, or a record like one of another version.
 
 The interpreter trusts the code objects that it makes, and some of what it does with a malformed one, even while it
 makes or reads it, is undefined: instructions whose inline caches are cut off are written past the end of the code
@@ -12,8 +12,9 @@ from types import CodeType
 from typing import Any, Dict, List, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS
+from depyf.decompiler.bytecode.code_objects import foreign_code
 from depyf.decompiler.bytecode.location_table import is_well_formed
-from depyf.decompiler.bytecode.python_facts import facts_for
+from depyf.decompiler.bytecode.python_facts import LINE_NUMBERS, facts_for
 from depyf.decompiler.decode.instructions import opcode_widths
 from depyf.decompiler.pyc.code_record import CodeRecord
 from depyf.decompiler.pyc.damage import DamagedFile
@@ -22,8 +23,9 @@ ENTRIES_PER_BYTE, FREE_ENTRIES = 2, 100  # of the stack: an instruction of two b
 MOST_COMPARED = 1 << 24  # locals times cells: CPython compares all names with each other
 
 
-def load(record: CodeRecord) -> CodeType:
+def load(record: CodeRecord, *, is_foreign: bool = False) -> CodeType:
     """Return the code object of a record, those inside it made first. Raises DamagedFile if it is malformed."""
+    make = _foreign_code if is_foreign else _running_code
     made: Dict[int, CodeType] = {}
     work: List[Tuple[CodeRecord, bool]] = [(record, False)]
     while work:
@@ -35,17 +37,37 @@ def load(record: CodeRecord) -> CodeType:
             work.extend((const, False) for const in current.consts if isinstance(const, CodeRecord))
             continue
         consts = [made[id(const)] if isinstance(const, CodeRecord) else const for const in current.consts]
-        made[id(current)] = _code(current, tuple(consts))
+        _check(current)
+        made[id(current)] = make(current, tuple(consts))
     return made[id(record)]
 
 
-def _code(record: CodeRecord, consts: Tuple[Any, ...]) -> CodeType:
+def _check(record: CodeRecord) -> None:
     _check_parameters(record)
     _check_instructions(record)
     if not _is_line_table(record):
         raise _damaged(record, "its location table is malformed")
     if len(record.varnames) * len(record.cellvars) > MOST_COMPARED:
         raise _damaged(record, "it has too many variables")
+
+
+def _foreign_code(record: CodeRecord, consts: Tuple[Any, ...]) -> CodeType:
+    facts = facts_for(record.version)
+    fields: Dict[str, Any] = {f"co_{name}": getattr(record, name) for name in _IN_ALL_VERSIONS}
+    fields["co_consts"] = consts
+    fields["co_lnotab" if facts.line_table == LINE_NUMBERS else "co_linetable"] = record.linetable
+    if not facts.blocks_are_stacked:
+        fields.update(co_qualname=record.qualname, co_exceptiontable=record.exceptiontable)
+    return foreign_code(facts, fields)
+
+
+_IN_ALL_VERSIONS = (
+    "argcount", "posonlyargcount", "kwonlyargcount", "stacksize", "flags", "code", "names", "varnames", "cellvars",
+    "freevars", "filename", "name", "firstlineno",
+)  # fmt: skip
+
+
+def _running_code(record: CodeRecord, consts: Tuple[Any, ...]) -> CodeType:
     has_table = not facts_for(record.version).blocks_are_stacked
     fields = (
         record.argcount,
