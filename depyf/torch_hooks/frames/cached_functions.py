@@ -105,7 +105,7 @@ class CachedFunctions:
     def _add_version(self, version: CachedVersion, parent: str) -> None:
         self._index.add(version.new_code)
         identity = RECORDED.identity_of(version.new_code) or self._names.get(id(version.code))
-        if identity is None and not self._functions.has(version.code):
+        if identity is None and identities.may_wrap(version.code) and not self._functions.has(version.code):
             identity = self._living().get(id(version.code))
         key = self._functions.key_of(version.code, identity, parent)
         self._frames.add_cached(version.code, version.new_code, version.compile_id, key)

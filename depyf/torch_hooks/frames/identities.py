@@ -83,7 +83,7 @@ def of_living(codes: Iterable[CodeType]) -> Dict[int, Identity]:
 
     For what was compiled before a context was entered there is nothing else. All objects are searched, once.
     """
-    alive = list(filter(_may_wrap, codes))  # so that their ids stay theirs
+    alive = list(filter(may_wrap, codes))  # so that their ids stay theirs
     functions: Dict[int, List[FunctionType]] = {id(code): [] for code in alive}
     for one in gc.get_objects() if functions else ():
         if type(one) is FunctionType and id(one.__code__) in functions:
@@ -91,7 +91,8 @@ def of_living(codes: Iterable[CodeType]) -> Dict[int, Identity]:
     return {code: _identity(layers(found[0])) for code, found in functions.items() if len(found) == 1}
 
 
-def _may_wrap(code: CodeType) -> bool:
+def may_wrap(code: CodeType) -> bool:
+    """Return whether a code object may be that of a wrapper: it passes on any arguments, and has cells to reach what."""
     return bool(code.co_freevars and code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
 
 

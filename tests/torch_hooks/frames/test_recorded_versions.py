@@ -98,3 +98,24 @@ def test_versions_are_forgotten_when_they_die():
     del code
     gc.collect()
     assert not known._known
+
+
+def test_the_objects_of_the_process_are_searched_for_wrappers_alone(tmp_path, monkeypatch):
+    passed = []
+
+    def wrap(function):
+        def wrapper(*args):
+            return function(*args)
+
+        return wrapper
+
+    monkeypatch.setattr(cached_functions.identities, "of_living", lambda codes: passed.append(1) or {})
+    wrapped = wrap(first)
+    torch.compile(breaks, backend="eager")(torch.ones(2))
+    with depyf.prepare_debug(tmp_path / "one"):
+        pass
+    assert not passed
+    torch.compile(wrapped, backend="eager")(torch.ones(2))
+    with depyf.prepare_debug(tmp_path / "two"):
+        pass
+    assert passed == [1]
