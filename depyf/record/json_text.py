@@ -8,6 +8,7 @@ ask: their text is put together here, in half of the time.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from depyf.record.records import FrameRecord, GraphBreak, GuardRecord, Location, SessionRecord, SkipRecord
@@ -89,7 +90,7 @@ class JsonText:
     def of_guards(self, guards: Sequence[GuardRecord]) -> List[str]:
         """Return the text of each guard."""
         texts = []
-        encode = self._encode
+        encode = encode_basestring
         places = {id(None): "null"}  # id of a location, which is that of many guards -> its text
         for guard in guards:
             test, location = guard.test, guard.location
@@ -109,7 +110,7 @@ class JsonText:
         return texts
 
     def _of_location(self, location: Location) -> str:
-        encode = self._encode
+        encode = encode_basestring
         return self._location % (
             encode(location.file),
             location.line,

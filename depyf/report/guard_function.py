@@ -57,6 +57,8 @@ def guard_functions(
 
 def _shared(frames: Sequence[FrameRecord]) -> dict[tuple[int, ...], FrozenSet[str]]:
     """Return the conditions that several versions share, by the places of these; those that all share are the last."""
+    if len(frames) < 2:
+        return {}
     holders: dict[str, list[int]] = {}
     for place, frame in enumerate(frames):
         for condition in _every_condition(frame):

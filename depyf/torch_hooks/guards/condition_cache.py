@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import NamedTuple
 
 from depyf.record.guard_conditions import (
     GuardTest,
@@ -21,7 +22,9 @@ from depyf.record.guard_conditions import (
     ValueTest,
 )
 from depyf.torch_hooks.guards.guard_kinds import MAY_VARY, Leaf, read_guard, shown_type
+from depyf.torch_hooks.guards.origins import end_of_condition
 from depyf.torch_hooks.guards.source_names import readable
+from depyf.torch_hooks.guards.tree_leaves import PrintedGuard
 
 _VALUE = "LOOKED_AT"  # stands for the value that a guard tests
 _PLAIN = r"[LG](?:\['[^'\\\n]*'\]|\[\d+\]|\.[^\W\d]\w*)+"
@@ -30,15 +33,47 @@ _PLAIN_VALUE = re.compile(r" == ('[^'\\\n]*'|0|[1-9]\d*)$")
 _BOUND_TO_ONE_VALUE = ("ID_MATCH", "NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "LAMBDA_GUARD")
 
 
+class Form(NamedTuple):
+    """What the guards test that torch prints alike for many values, with `_VALUE` for the value."""
+
+    tests: tuple[GuardTest, ...]
+    comment: str  # where they were asked for
+
+    def about(self, subject: str) -> list[GuardTest]:
+        """Return the tests of a value, given as the user spells it."""
+        return [_about(test, subject) for test in self.tests]
+
+
+def form_of(guard: PrintedGuard, before: str, after: str) -> Form | None:
+    """Return the form of a guard, given what torch prints before and after its value; None where it has none.
+
+    It depends on the kind of the guard, on the type of the value and on these two texts alone.
+    """
+    if guard.kind in _BOUND_TO_ONE_VALUE or guard.source in after or _VALUE in before or _VALUE in after:
+        return None
+    printed = before + _VALUE + after
+    cut = end_of_condition(printed)
+    before, found, after = printed[:cut].strip().partition(_VALUE)
+    if not found or not _is_whole(before, after):
+        return None
+    if guard.kind == "EQUALS_MATCH" and not before and guard.type_name and _PLAIN_VALUE.match(after):
+        return Form((ValueTest(_VALUE, shown_type(guard.type_name), _VALUE + after),), printed[cut:])
+    return Form(_read_form(guard.kind, before + _VALUE + after, guard.type_name), printed[cut:])
+
+
+def _is_whole(before: str, after: str) -> bool:
+    """Return whether what stands between is a value of its own, and not a part of another one."""
+    return (not before or before[-1] in "( ") and (not after or after[0] in ",) ")
+
+
 def tests_of(leaf: Leaf) -> tuple[GuardTest, ...]:
     """Return what `leaf` tests, the most useful first; never empty, never raises for odd text."""
-    shown = "" if leaf.kind in _BOUND_TO_ONE_VALUE else _shown_source(leaf.source)
+    shown = "" if leaf.kind in _BOUND_TO_ONE_VALUE else shown_source(leaf.source)
     if shown:
         if leaf.absent_marks:
             return (NoDimensionMarks(shown, leaf.absent_marks),)
         before, found, after = leaf.text.partition(leaf.source)
-        # a value of its own, not a part of another one
-        is_whole = found and (not before or before[-1] in "( ") and (not after or after[0] in ",) ")
+        is_whole = found and _is_whole(before, after)
         if is_whole and leaf.kind == "EQUALS_MATCH" and not before and leaf.type_name and _PLAIN_VALUE.match(after):
             # each has its own value
             return (ValueTest(shown, shown_type(leaf.type_name), shown + after),)
@@ -71,15 +106,15 @@ _LAST_STEP = re.compile(r".*(?=\.(?:_modules|_parameters|_buffers)\[)", re.DOTAL
 
 
 @functools.lru_cache(maxsize=4096)
-def _shown_source(source: str) -> str:
-    """Return the value as the user spells it, if it can replace `_VALUE` in any condition; else empty."""
+def shown_source(source: str) -> str:
+    """Return a value as the user spells it, if it can replace `_VALUE` in any condition; else empty."""
     if _PLAIN_SOURCE.match(source) is None:
         return ""
     step = _LAST_STEP.match(source)
     if step is None:
         shown = readable(source)
     else:  # few modules have many parts, of few names
-        holder = _shown_source(step[0])
+        holder = shown_source(step[0])
         shown = holder and holder + readable(source[step.end() :])
     return "" if MAY_VARY.search(shown) is not None or _VALUE in shown else shown
 

@@ -19,19 +19,21 @@ from __future__ import annotations
 import functools
 import re
 from types import CodeType
-from typing import Iterator
+from typing import Iterator, Tuple
 
 from depyf.record.guard_conditions import GuardTest, PythonTest
 from depyf.record.records import GuardRecord
-from depyf.torch_hooks.guards.condition_cache import tests_of
+from depyf.torch_hooks.guards.condition_cache import Form, form_of, shown_source, tests_of
 from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD, Leaf
 from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, split_range
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
-from depyf.torch_hooks.guards.tree_leaves import printed_guards
+from depyf.torch_hooks.guards.tree_leaves import PrintedGuard, printed_guards
 from depyf.torch_hooks.internals.torch_text import scrub
 
 _ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
 _ROOT = re.compile(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]")
+
+_Order = Tuple[int, int, str]
 
 # Guards that torch hangs on the first of the values they relate.
 _ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
@@ -45,19 +47,92 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     depend on which guards failed how often (torch moves those to the front).  Text in an unknown form yields
     what of it could be read.
     """
-    records: list[tuple[tuple[int, int, str, int], GuardRecord]] = []
-    names = code.co_varnames + code.co_freevars + code.co_cellvars
-    places: dict[str, tuple[Origin, ...]] = {}  # many guards have few origins
-    for position, (leaf, comment) in enumerate(_leaves(guard_manager)):
-        if comment not in places:
-            places[comment] = origins_in(comment, code.co_filename)
-        order = _reading_order(leaf, names, position)
-        tests, origins = tests_of(leaf), places[comment]
-        asked = [(test, origins[0]) for test in tests] if len(origins) == 1 else _with_origins(tests, origins)
+    reader = _Reader(code)
+    for guard, marks in _merged(printed_guards(guard_manager)):
+        reader.add(guard, marks)
+    return reader.in_order()
+
+
+class _Reader:
+    """Reads the guards of one version: those that torch prints alike for many values are read once."""
+
+    def __init__(self, code: CodeType) -> None:
+        self._file = code.co_filename
+        self._names = code.co_varnames + code.co_freevars + code.co_cellvars
+        self._records: list[tuple[_Order, int, GuardRecord]] = []
+        self._origins: dict[str, tuple[Origin, ...]] = {}  # many guards have few comments
+        # kind, text before and after the value, type -> what such guards test, and who asked for them
+        self._forms: dict[tuple[str, str, str, str], tuple[Form, Origin] | None] = {}
+        self._orders: dict[str, _Order] = {}  # local variable, as torch spells it -> where its guards stand
+
+    def add(self, guard: PrintedGuard, marks: tuple[str, ...]) -> None:
+        """Add one guard; with `marks`, that these are absent from the dimensions of a tensor."""
+        kind, printed, source, type_name = guard
+        shown = "" if marks else _plainly_shown(source)
+        before, found, after = printed.partition(source) if shown else ("", "", "")
+        form = self._form(guard, before, after) if found else None
+        if form is not None:
+            asked = [(test, form[1]) for test in form[0].about(shown)]
+            order = self._order_of(source, kind, printed)
+        else:
+            cut = end_of_condition(printed)
+            leaf = Leaf(kind, "" if marks else printed[:cut].strip(), source, type_name, marks)
+            origins = self._origins_in(printed[cut:])
+            tests = tests_of(leaf)
+            asked = [(test, origins[0]) for test in tests] if len(origins) == 1 else _with_origins(tests, origins)
+            order = self._order_of(source, kind, leaf.text)
+        expression = _expression(source)
         for test, origin in asked:
-            records.append((order, GuardRecord(test, _expression(leaf.source), leaf.kind, *origin)))
-    records.sort(key=lambda item: item[0])
-    return _without_repetition([record for _, record in records])
+            self._records.append((order, len(self._records), GuardRecord(test, expression, kind, *origin)))
+
+    def in_order(self) -> tuple[GuardRecord, ...]:
+        """Return the records in reading order, each condition once."""
+        first: dict[str, GuardRecord] = {}
+        for _, _, record in sorted(self._records):
+            first.setdefault(record.test.text, record)
+        return tuple(first.values())
+
+    def _form(self, guard: PrintedGuard, before: str, after: str) -> tuple[Form, Origin] | None:
+        key = (guard.kind, before, after, guard.type_name)
+        if key not in self._forms:
+            form = form_of(guard, before, after)
+            origins = () if form is None else self._origins_in(form.comment)
+            self._forms[key] = (form, origins[0]) if form is not None and len(origins) == 1 else None
+        return self._forms[key]
+
+    def _origins_in(self, comment: str) -> tuple[Origin, ...]:
+        found = self._origins.get(comment)
+        if found is None:
+            found = self._origins[comment] = origins_in(comment, self._file)
+        return found
+
+    def _order_of(self, source: str, kind: str, text: str) -> _Order:
+        """Return where a guard stands: by parameter, globals, conditions on several values, then torch's own state."""
+        if kind in _ON_SEVERAL_VALUES:
+            return (2, 0, "")
+        end = source.find("'", 3) if source.startswith("L['") else -1
+        if source.startswith("']", end):
+            name = source[3:end]
+            found = self._orders.get(name)
+            if found is None:
+                found = self._orders[name] = self._order_of_local(name)
+            return found
+        scope, name = _root(source)
+        if scope == "L":
+            return self._order_of_local(name)
+        if scope:
+            return (1, 0, readable(source))
+        if kind == "LAMBDA_GUARD" and A_SOURCE.search(text):
+            return (2, 1, "")
+        return (3, 0, "")
+
+    def _order_of_local(self, name: str) -> _Order:
+        return (0, self._names.index(name) if name in self._names else len(self._names), "")
+
+
+def _plainly_shown(source: str) -> str:
+    """Return a value as the user spells it, if only the texts around it decide where the condition ends; else empty."""
+    return "" if '"' in source or "#" in source else shown_source(source)
 
 
 def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> list[tuple[GuardTest, Origin]]:
@@ -71,41 +146,25 @@ def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> 
     return found
 
 
-def _leaves(guards: object) -> Iterator[tuple[Leaf, str]]:
-    """Yield the leaves of a guard tree, each with the comment that names its origin."""
-    waiting: tuple[Leaf, str] | None = None  # that dimension marks are absent: guards on more of them may follow
-    for kind, printed, source, type_name in printed_guards(guards):
-        if printed.startswith("___check_metadata_"):  # a lambda to the tree, a kind of its own to torch
-            kind = METADATA_GUARD
+def _merged(guards: list[PrintedGuard]) -> Iterator[tuple[PrintedGuard, tuple[str, ...]]]:
+    """Yield guards, each with the marks of dimensions that it excludes; those on one tensor in a row are one guard."""
+    waiting: PrintedGuard | None = None  # excludes a mark: guards on more of them may follow
+    marks: list[str] = []
+    for guard in guards:
+        printed = guard.text
         mark = _ABSENT_MARK.match(printed) if "_dynamo_" in printed else None
-        if mark is not None and waiting is not None and waiting[0].source == source:
-            leaf, comment = waiting
-            waiting = Leaf(kind, "", source, type_name, (*leaf.absent_marks, mark["mark"])), comment
+        if mark is not None and waiting is not None and waiting.source == guard.source:
+            marks.append(mark["mark"])
             continue
         if waiting is not None:
-            yield waiting
-            waiting = None
-        cut = end_of_condition(printed)
-        if mark is None:
-            yield Leaf(kind, printed[:cut].strip(), source, type_name), printed[cut:]
-        else:
-            waiting = Leaf(kind, "", source, type_name, (mark["mark"],)), printed[cut:]
+            yield waiting, tuple(marks)
+        waiting, marks = (None, []) if mark is None else (guard, [mark["mark"]])
+        if printed.startswith("___check_metadata_"):  # a lambda to the tree, a kind of its own to torch
+            yield guard._replace(kind=METADATA_GUARD), ()
+        elif mark is None:
+            yield guard, ()
     if waiting is not None:
-        yield waiting
-
-
-def _reading_order(leaf: Leaf, names: tuple[str, ...], position: int) -> tuple[int, int, str, int]:
-    """Sort key: parameters in order, globals, conditions on several values, then torch's own state."""
-    if leaf.kind in _ON_SEVERAL_VALUES:
-        return (2, 0, "", position)
-    scope, name = _root(leaf.source)
-    if scope == "L":
-        return (0, names.index(name) if name in names else len(names), "", position)
-    if scope:
-        return (1, 0, readable(leaf.source), position)
-    if leaf.kind == "LAMBDA_GUARD" and A_SOURCE.search(leaf.text):
-        return (2, 1, "", position)
-    return (3, 0, "", position)
+        yield waiting, tuple(marks)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -119,11 +178,3 @@ def _root(source: str) -> tuple[str, str]:
     """Return whether a source begins in the locals (L) or globals (G), and with which name; empty where neither."""
     root = _ROOT.match(source)
     return ("", "") if root is None else (root.group(1), root.group(2) or root.group(3) or "")
-
-
-def _without_repetition(records: list[GuardRecord]) -> tuple[GuardRecord, ...]:
-    """Return the records without those whose condition came before."""
-    first: dict[str, GuardRecord] = {}
-    for record in records:
-        first.setdefault(record.test.text, record)
-    return tuple(first.values())

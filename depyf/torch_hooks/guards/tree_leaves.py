@@ -6,7 +6,6 @@ an unknown form is printed.  Nothing here imports torch.
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import Any, Callable, NamedTuple
 
@@ -62,6 +61,8 @@ class _Tree:
         self.found: list[PrintedGuard] = []
         self._relational = relational
         self._seen: set[Any] = set()
+        self._kinds: dict[type, str] = {}  # class of a guard -> its kind; empty where it is none
+        self._are_dicts: dict[type, bool] = {}  # class of a manager -> whether it has one for each key and value
         self._type_names: dict[Any, str] = {}
 
     def read(self, root: Any) -> None:
@@ -74,25 +75,30 @@ class _Tree:
 
     def _read_below(self, manager: Any) -> None:
         """Add the leaves of the managers right below one, and of those below them."""
-        if hasattr(manager, "get_key_value_managers"):
-            for _, pair in sorted(manager.get_key_value_managers().items()):
-                for child in pair:
-                    if child:
-                        self._read(child)
-        for child in manager.get_child_managers():
-            self._read(child)
+        children = manager.get_child_managers()
+        if self._is_dict(manager):
+            pairs = sorted(manager.get_key_value_managers().items())
+            children = [child for _, pair in pairs for child in pair if child] + children
+        for child in children:
+            guards = child.get_leaf_guards()
+            if guards:
+                source, type_name = child.get_source(), self._type_name(child.get_type_of_guarded_value())
+                for guard in guards:
+                    self._add(guard, source, type_name)
+            self._read_below(child)
 
-    def _read(self, manager: Any) -> None:
-        guards = manager.get_leaf_guards()
-        if guards:
-            source, type_name = manager.get_source(), self._type_name(manager.get_type_of_guarded_value())
-            for guard in guards:
-                self._add(guard, source, type_name)
-        self._read_below(manager)
+    def _is_dict(self, manager: Any) -> bool:
+        found = self._are_dicts.get(type(manager))
+        if found is None:
+            found = self._are_dicts[type(manager)] = hasattr(manager, "get_key_value_managers")
+        return found
 
     def _add(self, guard: Any, source: str, type_name: str) -> None:
-        kind = type(guard).__name__
-        if not _is_kind(kind):
+        kind = self._kinds.get(type(guard))
+        if kind is None:
+            name = type(guard).__name__
+            kind = self._kinds[type(guard)] = name if _is_kind(name) else ""
+        if not kind:
             return
         if isinstance(guard, self._relational):
             if guard in self._seen:
@@ -109,7 +115,6 @@ class _Tree:
         return known
 
 
-@functools.lru_cache(maxsize=256)
 def _is_kind(name: str) -> bool:
     return _KIND.fullmatch(name) is not None
 
