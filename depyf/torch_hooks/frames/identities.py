@@ -92,7 +92,7 @@ def of_living(codes: Iterable[CodeType]) -> Dict[int, Identity]:
 
 
 def may_wrap(code: CodeType) -> bool:
-    """Return whether a code object may be that of a wrapper: it passes on any arguments, and has cells to reach what."""
+    """Return whether a code object may be that of a wrapper: it takes any arguments, and has cells."""
     return bool(code.co_freevars and code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
 
 
