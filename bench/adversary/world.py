@@ -194,7 +194,7 @@ def shown(value: Any, depth: int = 0) -> str:
         pairs = [f"{shown(k, depth + 1)}: {shown(v, depth + 1)}" for k, v in value.items() if k is not LINE]
         return "{" + ", ".join(pairs) + "}"
     if kind is FunctionType:
-        attributes = (value.__defaults__, value.__kwdefaults__, value.__annotations__, value.__doc__)
+        attributes = (value.__defaults__, value.__kwdefaults__, annotations_of(value), value.__doc__)
         return f"<function {value.__qualname__} {[shown(part, depth + 1) for part in attributes]}>"
     if isinstance(value, type):
         return shown_class(value, depth)
@@ -207,6 +207,14 @@ def shown(value: Any, depth: int = 0) -> str:
     if kind in PLAIN:
         return repr(value)
     return f"<{kind.__name__} {getattr(value, '__qualname__', '')}>"
+
+
+def annotations_of(function: FunctionType) -> Any:
+    """Return the annotations of a function, or what computing them raises: since 3.14 that happens here."""
+    try:
+        return function.__annotations__
+    except BaseException as error:
+        return brief(error)
 
 
 def shown_class(value: type, depth: int) -> str:
