@@ -7,7 +7,15 @@ from typing import Any, List
 from depyf.decompiler import syntax as s
 from depyf.decompiler.analysis.op_kinds import op_kinds
 from depyf.decompiler.build.comprehension_nodes import COMPREHENSIONS, comprehension_node, with_dropped_loops
-from depyf.decompiler.build.container_displays import op_build_set, op_list_append, op_map_add, op_set_add
+from depyf.decompiler.build.container_displays import (
+    op_build_set,
+    op_dict_update,
+    op_list_append,
+    op_list_extend,
+    op_map_add,
+    op_set_add,
+    op_set_update,
+)
 from depyf.decompiler.build.effects import emit, event, silent, take
 from depyf.decompiler.build.function_bodies import mentions, rebinds, uncaptured_cells
 from depyf.decompiler.build.provisional_nodes import resolve, spell_assertion_errors
@@ -15,12 +23,13 @@ from depyf.decompiler.build.rebinding import before_rebinding
 from depyf.decompiler.build.region_walk import trampoline, walk
 from depyf.decompiler.build.scope import Settings
 from depyf.decompiler.build.symbolic_frame import Frame, Tables, open_comprehension
-from depyf.decompiler.build.symbolic_values import FunctionValue, Marker, Value
+from depyf.decompiler.build.symbolic_values import FunctionValue, Marker, Slot, Value
+from depyf.decompiler.build.unpacking import store_target
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE
 from depyf.decompiler.bytecode.microops import Op, Program
 from depyf.decompiler.clean_graph import Comprehension
 from depyf.decompiler.syntax.identifiers import spelled
-from depyf.decompiler.syntax.provisional import AiterOf, CoroutineComprehension, Element, IterOf
+from depyf.decompiler.syntax.provisional import AiterOf, CoroutineComprehension, Element, IterOf, LoopItem
 
 
 def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Value]) -> bool:
@@ -102,10 +111,27 @@ def op_collect_in_dict(frame: Frame, op: Op) -> None:
     emit(frame, s.Expr(Element(key, value)))
 
 
+def op_collect_unpacked(frame: Frame, op: Op) -> None:
+    """Execute LIST_EXTEND, SET_UPDATE, DICT_UPDATE: `[*x for x in y]`."""
+    if not adds_to_collection(frame, op, 1):
+        _UNPACKS[op.kind](frame, op)
+        return
+    (node,) = take(frame, frame.stack.pop(), final=True)
+    emit(frame, s.Expr(Element(None, s.Starred(node))))
+
+
+_UNPACKS = {"LIST_EXTEND": op_list_extend, "SET_UPDATE": op_set_update, "DICT_UPDATE": op_dict_update}
+
+
 def op_collect_yielded(frame: Frame, op: Op) -> None:
     """Execute YIELD."""
-    (node,) = take(frame, frame.stack.pop(), final=True)
-    emit(frame, s.Expr(Element(None, node)))
+    value = frame.stack.pop()
+    if isinstance(value, Slot) and value.name is None and value.pattern.source == "for":
+        store_target(frame, value, LoopItem())
+        emit(frame, s.Expr(Element(None, LoopItem())))
+    else:
+        (node,) = take(frame, value, final=True)
+        emit(frame, s.Expr(Element(None, node)))
     silent(frame, s.Constant(None))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import bool_op, lambda_over, negate, with_mentions
 from depyf.decompiler.bytecode.unstructured import Unstructured
-from depyf.decompiler.syntax.provisional import Element
+from depyf.decompiler.syntax.provisional import Element, LoopItem
 
 COMPREHENSIONS: Dict[str, Any] = {
     "<listcomp>": s.ListComp,
@@ -32,6 +32,9 @@ def comprehension_node(
     statements: Sequence[s.Statement] = body
     while True:
         first = statements[0] if statements else None
+        if isinstance(first, s.For) and isinstance(first.target, LoopItem):
+            first = s.Expr(Element(None, s.Starred(first.iter)))
+            break
         if isinstance(first, (s.For, s.AsyncFor)) and not first.orelse:
             iterable = source if not generators else first.iter
             generators.append(s.comprehension(first.target, iterable, [], int(isinstance(first, s.AsyncFor))))
@@ -53,9 +56,14 @@ def comprehension_node(
         unmentioned, uncaptured = ([], []) if uncaptured else (unmentioned, [])
     if not isinstance(element, Element) or not generators:
         raise Unstructured("a comprehension of an unknown form")
-    value = with_mentions(element.value, unmentioned)
+    is_unpacked = isinstance(element.value, s.Starred)
+    value = with_mentions(element.value.value if isinstance(element.value, s.Starred) else element.value, unmentioned)
     if uncaptured:
         value = s.IfExp(s.Constant(True), value, lambda_over(uncaptured))
+    if kind == "<dictcomp>" and is_unpacked:
+        return s.DictComp(value, None, generators)
+    if is_unpacked:
+        value = s.Starred(value)
     if kind == "<dictcomp>":
         return s.DictComp(element.key or s.Constant(None), value, generators)
     return COMPREHENSIONS[kind](value, generators)  # type: ignore[no-any-return]

@@ -15,7 +15,7 @@ MOST_DOTS = 255  # before the name of a module; a constant can ask for more than
 
 
 def op_import_name(frame: Frame, op: Op) -> None:
-    """Execute IMPORT_NAME."""
+    """Execute IMPORT_NAME, IMPORT_NAME_BY_MODE, LAZY_IMPORT_NAME."""
     stack = frame.stack
     names = stack.pop()
     fromlist = () if isinstance(names, Fresh) and not names.items else constant_of(names)
@@ -27,7 +27,8 @@ def op_import_name(frame: Frame, op: Op) -> None:
     if fromlist == ():
         import_for_use(frame, op, level)
     else:
-        stack.push(ImportValue(ImportedModule(op.arg, level, fromlist), op.offset))
+        is_lazy = op.kind == "LAZY_IMPORT_NAME"
+        stack.push(ImportValue(ImportedModule(op.arg, level, fromlist, is_lazy), op.offset))
 
 
 def import_for_use(frame: Frame, op: Op, level: int) -> None:
@@ -68,7 +69,7 @@ def store_module(frame: Frame, value: ImportValue, target: s.Expression) -> None
     alias = s.alias(module.name) if target.id == top else s.alias(module.name, target.id)
     if alias.asname is not None and "." in module.name:
         raise Unstructured("an import of an unknown form")
-    emit(frame, s.Import([alias]))
+    emit(frame, s.Import([alias], int(module.is_lazy)))
 
 
 def store_imported(frame: Frame, value: ImportedName, target: s.Expression) -> None:
@@ -77,7 +78,7 @@ def store_imported(frame: Frame, value: ImportedName, target: s.Expression) -> N
     if not isinstance(target, s.Name):
         raise Unstructured("an import into something that is not a variable")
     if module.fromlist is None:
-        emit(frame, s.Import([s.alias(module.name, target.id)]))
+        emit(frame, s.Import([s.alias(module.name, target.id)], int(module.is_lazy)))
         return
     name = value.attribute
     if len(module.aliases) < len(module.fromlist):
@@ -92,4 +93,4 @@ def finish_import(frame: Frame, value: ImportValue) -> None:
     """Write `from m import ...`: the module is popped after its names were taken."""
     module = value.module
     if module.fromlist is not None:
-        emit(frame, s.ImportFrom(module.name or None, module.aliases, module.level))
+        emit(frame, s.ImportFrom(module.name or None, module.aliases, module.level, int(module.is_lazy)))

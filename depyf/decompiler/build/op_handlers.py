@@ -110,6 +110,8 @@ FUNCTION: Handlers = {
     "LOAD_BUILD_CLASS": definitions.op_load_build_class,
     "INTRINSIC": type_parameter_scopes.op_intrinsic,
     "IMPORT_NAME": imports.op_import_name,
+    "IMPORT_NAME_BY_MODE": imports.op_import_name,
+    "LAZY_IMPORT_NAME": imports.op_import_name,
     "IMPORT_FROM": imports.op_import_from,
     "IMPORT_STAR": imports.op_import_star,
     # iteration and generators
@@ -167,6 +169,9 @@ COMPREHENSION: Handlers = {
     "LIST_APPEND": comprehension_frames.op_collect_in_list,
     "SET_ADD": comprehension_frames.op_collect_in_set,
     "MAP_ADD": comprehension_frames.op_collect_in_dict,
+    "LIST_EXTEND": comprehension_frames.op_collect_unpacked,
+    "SET_UPDATE": comprehension_frames.op_collect_unpacked,
+    "DICT_UPDATE": comprehension_frames.op_collect_unpacked,
     "BUILD_SET": comprehension_frames.op_start_set,
     "YIELD": comprehension_frames.op_collect_yielded,
 }

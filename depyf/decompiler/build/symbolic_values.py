@@ -218,11 +218,12 @@ class BuildClass(Value):
 class ImportedModule:
     """What an import statement names; `aliases` collects the names that are taken out of the module."""
 
-    __slots__ = ("name", "level", "fromlist", "aliases")
+    __slots__ = ("name", "level", "fromlist", "is_lazy", "aliases")
 
-    def __init__(self, name: str, level: int, fromlist: Any) -> None:
+    def __init__(self, name: str, level: int, fromlist: Any, is_lazy: bool) -> None:
         self.name = name
         self.level = level
+        self.is_lazy = is_lazy
         self.fromlist = fromlist  # None for `import a.b`
         self.aliases: List[s.alias] = []
 

@@ -42,6 +42,7 @@ Calls           CALL (argc, kwnames, layout)     kwnames: tuple, None, or FROM_S
                 (flag bits 1, 2, 4, 8 in that order; 16: annotate function)
                 LOAD_BUILD_CLASS, LOAD_ASSERTION_ERROR
 Iteration       GET_ITER, GET_YIELD_FROM_ITER
+                GET_ITER and GET_AITER with the argument AT_START happen before the generator is made
                 FOR_ITER ->target   it -> it value; exhausted: it is popped and control goes to target
                 GET_AITER, GET_ANEXT, END_ASYNC_FOR, GET_AWAITABLE
                 YIELD v -> sent    YIELD_FROM   it value -> result   (the whole send loop)
@@ -54,6 +55,7 @@ Exceptions      PUSH_EXC_INFO  e -> previous e         POP_EXCEPT  previous ->
 With            BEFORE_WITH  m -> exit result          BEFORE_ASYNC_WITH  m -> exit awaitable
                 WITH_EXCEPT_START  exit lasti previous e -> exit lasti previous e result
 Imports         IMPORT_NAME n  level fromlist -> module    IMPORT_FROM n  m -> m attr    IMPORT_STAR  m ->
+                LAZY_IMPORT_NAME n: at the first use; IMPORT_NAME_BY_MODE n: now or then, by the mode of the interpreter
 Matching        GET_LEN, MATCH_MAPPING, MATCH_SEQUENCE  o -> o x    MATCH_KEYS  o keys -> o keys values-or-None
                 MATCH_CLASS n  o cls names -> attrs-or-None
 Other           SETUP_ANNOTATIONS, PRINT_EXPR v ->, INTRINSIC (name, n)  pops n, pushes 1
@@ -73,6 +75,7 @@ NULL_FIRST = "null first"
 NULL_SECOND = "null second"
 
 FROM_STACK = "names from the stack"
+AT_START = "at start"
 
 BRANCHES: FrozenSet[str] = frozenset({"BRANCH_TRUE", "BRANCH_FALSE", "BRANCH_NONE", "BRANCH_NOT_NONE"})
 JUMPS: FrozenSet[str] = BRANCHES | {"JUMP", "FOR_ITER"}
@@ -169,7 +172,8 @@ _FIXED: Dict[str, Tuple[int, int]] = {
     "BRANCH_TRUE": (1, 0), "BRANCH_FALSE": (1, 0), "BRANCH_NONE": (1, 0), "BRANCH_NOT_NONE": (1, 0),
     "PUSH_EXC_INFO": (1, 2), "POP_EXCEPT": (1, 0), "CHECK_EXC_MATCH": (1, 1), "CHECK_EG_MATCH": (2, 2),
     "PREP_RERAISE_STAR": (2, 1), "BEFORE_WITH": (1, 2), "BEFORE_ASYNC_WITH": (1, 2), "WITH_EXCEPT_START": (0, 1),
-    "IMPORT_NAME": (2, 1), "IMPORT_FROM": (0, 1), "IMPORT_STAR": (1, 0),
+    "IMPORT_NAME": (2, 1), "LAZY_IMPORT_NAME": (2, 1), "IMPORT_NAME_BY_MODE": (2, 1), "IMPORT_FROM": (0, 1),
+    "IMPORT_STAR": (1, 0),
     "GET_LEN": (0, 1), "MATCH_MAPPING": (0, 1), "MATCH_SEQUENCE": (0, 1), "MATCH_KEYS": (0, 1), "MATCH_CLASS": (3, 1),
     "BUILD_TEMPLATE": (2, 1),
     "SETUP_ANNOTATIONS": (0, 0), "PRINT_EXPR": (1, 0), "COPY": (0, 1), "SWAP": (0, 0), "RERAISE": (1, 0),

@@ -67,6 +67,7 @@ class PythonFacts:
     # around it: `close()` then ends the generator without running handlers. Objects/genobject.c.
     yield_states_depth: bool
     resume_states_depth: bool
+    resume_depth_bit: int  # 8 since 3.15: Include/internal/pycore_opcode_utils.h
     # LOAD_FAST does not test whether the variable has a value, LOAD_FAST_CHECK does: 3.12, Python/bytecodes.c.
     local_loads_are_unchecked: bool
     # There are loads of a variable that do not own what they push: 3.14, LOAD_FAST_BORROW.
@@ -75,6 +76,13 @@ class PythonFacts:
     function_attributes_are_set_after: bool
     # Annotations are computed when asked for, by a function of their own: 3.14, PEP 649. Python/codegen.c.
     annotations_are_deferred: bool
+    # An iterator on the stack has another entry above it: an index, or NULL. 3.15, GET_ITER, FOR_ITER and SEND.
+    iterators_have_indices: bool
+    # A generator expression is called with what it loops over, and takes the iterator before its generator is made:
+    # 3.15, Python/codegen.c.
+    generator_expressions_iterate_first: bool
+    # IMPORT_NAME's low bits state whether the import is lazy: 3.15, PEP 810.
+    imports_have_modes: bool
     # Whether an operand whose truth is certain is led past a test that leaves it on the stack (jump_thread in
     # Python/flowgraph.c). Before, such a jump was the source's own, and leading it back would change what it tests.
     kept_tests_are_threaded: bool
@@ -126,7 +134,7 @@ _LOOP_ENDS: Dict[Version, Tuple[str, ...]] = {
     (3, 8): (), (3, 9): (), (3, 10): (), (3, 11): (), (3, 12): ("END_FOR",), (3, 13): ("END_FOR", "POP_TOP"),
 }  # fmt: skip
 
-_FIRST_WITH_ARGUMENT: Dict[Version, int] = {(3, 13): 44, (3, 14): 43}
+_FIRST_WITH_ARGUMENT: Dict[Version, int] = {(3, 13): 44, (3, 14): 43, (3, 15): 41}
 
 
 def _facts(version: Version) -> PythonFacts:
@@ -153,15 +161,19 @@ def _facts(version: Version) -> PythonFacts:
         generators_wrapped_in_handler=version >= (3, 12),
         yield_states_depth=(3, 12) <= version < (3, 13),
         resume_states_depth=version >= (3, 13),
+        resume_depth_bit=4 if version < (3, 15) else 8,
         local_loads_are_unchecked=version >= (3, 12),
         loads_may_borrow=version >= (3, 14),
         function_attributes_are_set_after=version >= (3, 13),
         annotations_are_deferred=version >= (3, 14),
+        iterators_have_indices=version >= (3, 15),
+        generator_expressions_iterate_first=version >= (3, 15),
+        imports_have_modes=version >= (3, 15),
         kept_tests_are_threaded=version >= (3, 14),
         subscript_is_operator=version >= (3, 14),
         unpacked_calls_have_both=version >= (3, 14),
         exits_have_receivers=version >= (3, 14),
-        common_constants=0 if version < (3, 14) else 5,
+        common_constants=0 if version < (3, 14) else 5 if version < (3, 15) else 12,
         binary_intrinsics=5 if version < (3, 13) else 6,
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
@@ -177,9 +189,9 @@ def _facts(version: Version) -> PythonFacts:
     )
 
 
-_VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))  # whose code can be decoded
+_VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))  # whose code can be decoded
 _FACTS: Dict[Version, PythonFacts] = {
-    version: _facts(version) for version in ((3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14))
+    version: _facts(version) for version in ((3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 }
 RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
 

@@ -1,7 +1,7 @@
-"""Undo the inlining of `all`, `any` and `tuple` over a generator expression: it becomes the call again.
+"""Undo the inlining of `all`, `any`, `tuple`, `list` and `set` over a generator expression: it becomes the call again.
 
-The compiler (3.14: Python/codegen.c, maybe_optimize_function_call) writes the loop into the function, for the case that
-the name means what it usually does, and the call behind it, for all others:
+The compiler (3.14, of lists and sets 3.15: Python/codegen.c) writes the loop into the function,
+for the case that the name means what it usually does, and the call behind it, for all others:
 
     LOAD_GLOBAL all; COPY 1; CONST all; IS; BRANCH_FALSE ->call
     POP; the generator; a loop over it that ends with True or False; JUMP ->after
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from depyf.decompiler.flow.graph import Block, Branch, Graph, Jump, Simple
 
-_INLINED = (all, any, tuple)
+_INLINED = (all, any, tuple, list, set)
 
 
 def undo_inlined_calls(graph: Graph) -> None:

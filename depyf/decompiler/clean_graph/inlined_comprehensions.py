@@ -15,6 +15,10 @@ One that has no variables of its own, as `[f() for x.y in z]` has none, is writt
 
     iterator of z; BUILD_LIST 0; SWAP 2; the loop
 
+Since 3.15 the iterator is not taken at first but right before the loop, in both forms:
+
+    z; BUILD_LIST 0; SWAP 2; GET_ITER; the loop
+
 Where a graph breaks in a comprehension, Dynamo copies it into a function of its own, without the handlers. That begins
 with what had been put aside, which is NULL for a variable that had no value, and with the iterator:
 
@@ -35,6 +39,7 @@ from depyf.decompiler.flow.graph import Block, Branch, End, ForIter, Graph, Jump
 PUTS_ASIDE = frozenset({"LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL"})
 RESTORES = frozenset({"STORE_LOCAL", "RESTORE_CELL"})
 COLLECTION_AND_ITERATOR = 2  # what is on the stack when the loop begins
+TAKES_ITERATOR = frozenset({"GET_ITER", "GET_AITER"})
 DISPLAYS = {"BUILD_LIST": "<listcomp>", "BUILD_SET": "<setcomp>", "BUILD_MAP": "<dictcomp>"}
 
 
@@ -99,7 +104,7 @@ def fold_comprehensions(graph: Graph, tree_of: Callable[[Graph], Any]) -> None:
 
 
 def _may_open(block: Block) -> bool:
-    return bool(block.ops) and block.ops[-1].kind == "SWAP"
+    return bool(block.ops) and (block.ops[-1].kind == "SWAP" or block.ops[-1].kind in TAKES_ITERATOR)
 
 
 def _opening(graph: Graph, block: Block) -> Optional[_Opening]:
@@ -125,15 +130,16 @@ def _opening(graph: Graph, block: Block) -> Optional[_Opening]:
 
 def _bare_opening(graph: Graph, block: Block) -> Optional[_Opening]:
     """Return the beginning of a comprehension without variables, or without handlers, at the end of a block."""
-    if len(block.ops) < 2 or not isinstance(block.term, Jump):
+    size = len(block.ops) - (bool(block.ops) and block.ops[-1].kind in TAKES_ITERATOR)
+    if size < 2 or not isinstance(block.term, Jump):
         return None
-    display, swap = block.ops[-2:]
+    display, swap = block.ops[size - 2 : size]
     loop = block.term.target
     if display.kind not in DISPLAYS or display.arg or swap.kind != "SWAP" or swap.arg != 2:
         return None
     if not _is_async_head(graph, loop) and (loop.ops or not isinstance(loop.term, ForIter)):
         return None
-    position = len(block.ops) - 2
+    position = size - 2
     names = _put_aside(block.ops[:position])
     given: Tuple[Op, ...] = ()
     if names:
@@ -171,18 +177,20 @@ def _take_out(graph: Graph, opening: _Opening, tree_of: Callable[[Graph], Any]) 
             return set()
     else:
         kept = end.ops
+    block = opening.block
+    taking = opening.first.ops[2:3] if opening.is_protected else block.ops[-1:]
+    taking = [op for op in taking if op.kind in TAKES_ITERATOR]
     if opening.is_protected:
-        del opening.first.ops[:2]
+        del opening.first.ops[: 2 + len(taking)]
     shape, stored = _shape(opening.first, end)
     own = frozenset(opening.names)
-    block = opening.block
     cells = [op.arg for op in block.ops[opening.position :] if op.kind == "RENEW_CELL"]
     found = Comprehension(opening.kind, own, frozenset(stored - own), shape, _uncaptured(cells, inside))
     found.unset = tuple(name for name in opening.names if name not in stored)
     offset = block.ops[opening.position].offset
     del block.ops[opening.position :]
     del block.ops[: len(opening.given)]
-    block.ops.append(Op("COMPREHENSION", found, offset))
+    block.ops += [*taking, Op("COMPREHENSION", found, offset)]
     block.set_term(End())
     part = _part(graph, opening, inside, end)
     if (opening.names or opening.given) and block.handler == end.handler:

@@ -13,11 +13,10 @@ from typing import Dict, List, Optional, Tuple
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE, GENERATORS
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.malformed import Malformed
-from depyf.decompiler.bytecode.microops import BRANCHES, CLOSURE, ENDS, Handler, Op, Program
+from depyf.decompiler.bytecode.microops import AT_START, BRANCHES, CLOSURE, ENDS, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.decode.block_stacks import unstacked
 from depyf.decompiler.decode.constant_sizes import check_constants
-from depyf.decompiler.decode.exit_receivers import fold_exit_receivers
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
 from depyf.decompiler.decode.instructions import (
     ExceptionRange,
@@ -26,6 +25,7 @@ from depyf.decompiler.decode.instructions import (
     raw_instructions,
 )
 from depyf.decompiler.decode.opcodes import NO_CELL_USES, Translator, translated_opnames
+from depyf.decompiler.decode.paired_entries import fold_pairs
 from depyf.decompiler.decode.verifier import verify
 
 __all__ = ["decode", "problem", "translated_opnames", "verified"]
@@ -87,8 +87,8 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
         _drop_generator_start(ops)
         _drop_generator_handler(ops, handlers)
         _fold_send_loops(ops)
-    if facts.exits_have_receivers and any(op.kind == "LOAD_SPECIAL" for op in ops):
-        fold_exit_receivers(ops, handlers, _GONE)
+    if facts.exits_have_receivers and any(op.kind in ("LOAD_SPECIAL", "PUSH_INDEX") for op in ops):
+        fold_pairs(ops, handlers, _GONE, has_indices=facts.iterators_have_indices)
     if not {*map(type, code.co_consts)}.isdisjoint(CODE_TYPES):
         _fold_closure_reads(ops)
     if FunctionType in code.co_consts:
@@ -136,12 +136,18 @@ _GONE = "GONE"  # an op to be removed by _compact
 
 
 def _drop_generator_start(ops: List[Op]) -> None:
-    """Drop a generator's first instructions, which make the generator object and drop the value first sent in."""
+    """Drop a generator's first instructions, which make the generator object and drop the value first sent in.
+
+    Before them, generator expressions take the iterator that they loop over: 3.15.
+    """
     for index, op in enumerate(ops):
         if op.kind == "RETURN_GENERATOR":
             op.kind = _GONE
             if index + 1 < len(ops) and ops[index + 1].kind == "POP":
                 ops[index + 1].kind = _GONE
+            for before in ops[:index]:
+                if before.kind in ("GET_ITER", "GET_AITER"):
+                    before.arg = AT_START
 
 
 def _drop_generator_handler(ops: List[Op], handlers: List[Handler]) -> None:
@@ -173,9 +179,10 @@ def _fold_send_loops(ops: List[Op]) -> None:
             if ops[inside].kind in ("YIELD", "JUMP", "CLEANUP_THROW"):
                 ops[inside].kind = _GONE
         op.kind, op.target = "YIELD_FROM", -1
-        end = ops[target : target + 2]
-        if [o.kind for o in end] == ["SWAP", "POP"] and end[0].offset == end[1].offset:
-            ops[target].kind = ops[target + 1].kind = _GONE
+        end = [o for o in ops[target : target + 3] if o.offset == ops[target].offset]
+        if [o.kind for o in end] in (["SWAP", "POP"], ["SWAP", "POP", "POP"]):  # END_SEND
+            for o in end:
+                o.kind = _GONE
 
 
 def _fold_closure_reads(ops: List[Op]) -> None:

@@ -12,7 +12,7 @@ from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import NULL_SECOND
 from depyf.decompiler.decode.code_layout import Layout, fail
 from depyf.decompiler.decode.instructions import Raw
-from depyf.decompiler.decode.stack_kinds import ANY, NULL, PREVIOUS, in_words
+from depyf.decompiler.decode.stack_kinds import ANY, MOVED, NO_OBJECTS, NULL, OF_LOOP, in_words
 from depyf.decompiler.decode.variable_slots import Slots
 
 Special = Optional[Tuple[int, int, Any]]
@@ -63,8 +63,8 @@ class AbstractFrame:
             self.underflow(raw, count)
         special = self.special
         while special is not None and special[0] >= depth:
-            if special[1] & (NULL | PREVIOUS):
-                fail(raw, f"takes {'NULL' if special[1] & NULL else 'a saved exception'} for an object")
+            if special[1] & NO_OBJECTS:
+                fail(raw, f"takes {'NULL' if special[1] & NULL else in_words(special[1] & NO_OBJECTS)} for an object")
             special = special[2]
         self.special, self.depth = special, depth
 
@@ -96,7 +96,7 @@ class AbstractFrame:
     def swap(self, position: int) -> None:
         """Exchange the top with the entry at a position from the top."""
         place = self.depth - position
-        top, other = self.kind_at(1), self.kind_at(position)
+        top, other = _moved(self.kind_at(1)), _moved(self.kind_at(position))
         if place < self.floor:
             self.has_changed = True
         between, special = [], self.special
@@ -128,6 +128,11 @@ class AbstractFrame:
             found = self.kind_at(position)
             if found & NULL or not found & kind or (is_sure and found & ~kind):
                 fail(raw, f"finds {in_words(found)} where it relies on {in_words(kind)}")
+
+
+def _moved(kind: int) -> int:
+    """Return the kind of an entry in another place: an iterator and its index belong together only side by side."""
+    return kind | MOVED if kind & OF_LOOP else kind
 
 
 def joined(known: Special, other: Special) -> Special:

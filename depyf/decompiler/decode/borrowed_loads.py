@@ -17,7 +17,7 @@ from depyf.decompiler.decode.opcodes import CellUses, Translator
 _LOADS = frozenset({"LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"})
 # What decoding folds into other micro-ops later: (entries popped, entries pushed).
 _EFFECTS: Dict[str, Tuple[int, int]] = {
-    "SEND": (1, 1), "RETURN_GENERATOR": (0, 1), "CLEANUP_THROW": (3, 2), "LOAD_SPECIAL": (1, 2),
+    "SEND": (1, 1), "RETURN_GENERATOR": (0, 1), "CLEANUP_THROW": (3, 2), "LOAD_SPECIAL": (1, 2), "PUSH_INDEX": (0, 1),
 }  # fmt: skip
 _CHANGES = frozenset({"STORE_LOCAL", "DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL"})
 _ASSIGNS = frozenset({"STORE_LOCAL", "RESTORE_CELL"})
@@ -39,7 +39,8 @@ def check_borrowed_loads(layout: Layout, cell_uses: CellUses) -> None:
     kept = 0  # how many entries the last handler keeps: those that keep fewer find nothing new
     for index, raw in enumerate(layout.instructions):
         handler = layout.handler_at(index)
-        if index in layout.landings or (handler is not None and handler.depth > kept):
+        is_kept = handler is not None and handler.depth > kept and not _begins_comprehension(layout, index)
+        if index in layout.landings or is_kept:
             stack.leave(raw.offset)
         kept = kept if handler is None else handler.depth
         while op.offset == raw.offset:
@@ -47,6 +48,16 @@ def check_borrowed_loads(layout: Layout, cell_uses: CellUses) -> None:
             if op.target >= 0:
                 stack.leave(raw.offset)
             op = next(ops)
+
+
+def _begins_comprehension(layout: Layout, index: int) -> bool:
+    """Return whether what a comprehension is over, which may be borrowed, is taken before anything is raised: 3.15.
+
+    The handler that begins at `index` finds it only where there is no memory for an empty list, and drops it.
+    """
+    first = [(raw.opname, raw.arg) for raw in layout.instructions[index : index + 3]]
+    is_empty = first[0] in (("BUILD_LIST", 0), ("BUILD_SET", 0), ("BUILD_MAP", 0))
+    return is_empty and first[1:2] == [("SWAP", 2)] and layout.opname(index + 2) in ("GET_ITER", "GET_AITER")
 
 
 class _Stack:

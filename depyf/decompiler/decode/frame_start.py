@@ -1,6 +1,7 @@
 """The start of a code object: what the interpreter does before the frame counts as begun.
 
-Free variables are copied, every variable of `co_cellvars` gets its cell, a generator is made; then comes RESUME. Before
+Free variables are copied, every variable of `co_cellvars` gets its cell, a generator is made; then comes RESUME. (Since
+3.15 a generator expression takes its iterator before the generator is made, under a RESUME of its own.) Before
 it the frame is in no traceback and its variables are not read, so code without it, or with anything else before it, is
 not as compilers emit it. A cell that is not made there would change what the frame's variables are listed as: whoever
 lists them takes `co_cellvars` for the variables that are cells.
@@ -15,6 +16,7 @@ from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.decode.code_layout import Layout, fail
 
 _BEFORE = ("COPY_FREE_VARS", "MAKE_CELL", "NOP")
+_IN_GENERATOR_EXPRESSION = 4  # argument of RESUME
 
 
 def check_start(layout: Layout, is_generator: bool) -> int:
@@ -32,6 +34,8 @@ def check_start(layout: Layout, is_generator: bool) -> int:
         raise Malformed("the code begins without a copy of its free variables, or with several")
     if sorted(cells) != _cell_slots(layout.code):
         raise Malformed("the code does not begin with making each of its cells once")
+    if is_generator and _takes_iterator(layout, start):
+        start += 3
     if is_generator:
         if layout.opname(start) != "RETURN_GENERATOR" or layout.opname(start + 1) != "POP_TOP":
             raise Malformed("the code is a generator's by its flags and does not begin like one")
@@ -61,6 +65,24 @@ def _check_old_start(layout: Layout, is_generator: bool) -> int:
         if raw.opname in _OF_LOCALS and code.co_varnames[raw.arg : raw.arg + 1] and code.co_varnames[raw.arg] in shared:
             fail(raw, f"uses {code.co_varnames[raw.arg]} as a local, and it is a cell")
     return int(starts_generator)
+
+
+def _takes_iterator(layout: Layout, start: int) -> bool:
+    """Return whether a generator expression takes its iterator at `start`: RESUME, the load of `.0`, GET_ITER."""
+    first = layout.instructions[start : start + 3]
+    if not layout.facts.generator_expressions_iterate_first or len(first) < 3 or layout.code.co_argcount != 1:
+        return False
+    resume, load, take = first
+    return (
+        (resume.opname, resume.arg) == ("RESUME", _IN_GENERATOR_EXPRESSION)
+        and (load.opname, load.arg) in (("LOAD_FAST", 0), ("LOAD_FAST_BORROW", 0))
+        and (take.opname, take.arg) in (("GET_ITER", 0), ("GET_AITER", 0))
+    )
+
+
+def depth_at_start(layout: Layout, start: int) -> int:
+    """Return how many entries are on the stack when the RESUME at `start` begins the frame of a generator."""
+    return {"GET_ITER": 2, "GET_AITER": 1}.get(layout.opname(start - 3), 0)
 
 
 def _cell_slots(code: CodeType) -> List[int]:

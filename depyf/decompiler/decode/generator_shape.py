@@ -11,6 +11,7 @@ from typing import Dict, List, Optional
 from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.decode.code_layout import Handler, Layout, fail
+from depyf.decompiler.decode.frame_start import depth_at_start
 from depyf.decompiler.decode.instructions import Raw
 from depyf.decompiler.decode.opcodes import INTRINSICS_1
 
@@ -19,7 +20,7 @@ _STOPITERATION_ERROR = INTRINSICS_1.index("STOPITERATION_ERROR")
 _ASYNC_GEN_WRAP = INTRINSICS_1.index("ASYNC_GEN_WRAP")
 _CANNOT_RAISE = ("NOP", "NOT_TAKEN", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 # What the argument of the RESUME after a YIELD_VALUE states.
-_AFTER_YIELD, _AFTER_YIELD_FROM, _AFTER_AWAIT, _ONLY_ONE_HANDLER = 1, 2, 3, 4
+_AFTER_YIELD, _AFTER_YIELD_FROM, _AFTER_AWAIT = 1, 2, 3
 
 
 def is_generator(layout: Layout) -> bool:
@@ -53,6 +54,7 @@ class GeneratorShape:
     def __init__(self, layout: Layout, body: int) -> None:
         self.layout = layout
         self.body = body  # index of the first instruction that the generator itself runs
+        self.depth = depth_at_start(layout, body)
         self.sources: Dict[int, List[int]] = {}  # index of an instruction -> the jumps to it
         for jump, target in layout.targets.items():
             self.sources.setdefault(target, []).append(jump)
@@ -77,7 +79,7 @@ class GeneratorShape:
         if (
             not is_whole
             or stop + 1 in layout.landings
-            or any(handler.depth or not handler.lasti for handler in entries)
+            or any(handler.depth != self.depth or not handler.lasti for handler in entries)
         ):
             fail(layout.instructions[stop], "is not in the handler that compilers emit")
         if layout.handler_at(stop) is not None or layout.handler_at(stop + 1) is not None:
@@ -95,11 +97,11 @@ class GeneratorShape:
         if layout.opname(index + 1) != "RESUME" or index + 1 in layout.landings:
             fail(raw, "is not followed by its RESUME")
         resumed = layout.instructions[index + 1].arg
-        states_depth = raw.arg == 1 if facts.yield_states_depth else bool(resumed & _ONLY_ONE_HANDLER)
+        states_depth = raw.arg == 1 if facts.yield_states_depth else bool(resumed & facts.resume_depth_bit)
         if facts.generators_wrapped_in_handler and states_depth is not (self.depth_at(index, stop) == 1):
             fail(raw, "states wrongly whether there is a handler around it")
         if facts.resume_states_depth:
-            resumed &= ~_ONLY_ONE_HANDLER
+            resumed &= ~facts.resume_depth_bit
         in_loop = layout.opname(index - 1) == "SEND"
         if resumed not in ((_AFTER_YIELD_FROM, _AFTER_AWAIT) if in_loop else (_AFTER_YIELD,)):
             fail(raw, f"is followed by RESUME {resumed}")

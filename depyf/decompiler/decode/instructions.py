@@ -16,6 +16,7 @@ from depyf.decompiler.decode import (
     opcode_numbers_312,
     opcode_numbers_313,
     opcode_numbers_314,
+    opcode_numbers_315,
 )
 
 MOST_ARGUMENT = 1 << 31  # arguments are C ints
@@ -27,6 +28,7 @@ OPCODE_TABLES = {
     (3, 12): opcode_numbers_312,
     (3, 13): opcode_numbers_313,
     (3, 14): opcode_numbers_314,
+    (3, 15): opcode_numbers_315,
 }
 
 
@@ -111,7 +113,7 @@ def opcode_number(opname: str, version: Version) -> int:
 
 
 # Opcodes that only the interpreter writes, over others: in a file, they make it follow null pointers.
-_OWN_OPCODES = frozenset({"ENTER_EXECUTOR"})
+_OWN_OPCODES = frozenset({"ENTER_EXECUTOR", "TRACE_RECORD"})
 
 
 def opcode_widths(version: Version) -> Dict[int, int]:

@@ -35,7 +35,7 @@ BINARY_OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "
 CONVERSIONS = ("", "s", "r", "a")
 # Before a call with neither keyword arguments nor a receiver, as Dynamo writes it for 3.14.
 _NULLS_OF_DYNAMO = [("PUSH_NULL", None), ("PUSH_NULL", None), ("SWAP", 3), ("SWAP", 2)]
-COMMON_CONSTANTS = (AssertionError, NotImplementedError, tuple, all, any)
+COMMON_CONSTANTS = (AssertionError, NotImplementedError, tuple, all, any, list, set, None, "", True, False, -1)
 INTRINSICS_1 = (
     "INVALID", "PRINT", "IMPORT_STAR", "STOPITERATION_ERROR", "ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE",
     "TYPEVAR", "PARAMSPEC", "TYPEVARTUPLE", "SUBSCRIPT_GENERIC", "TYPEALIAS",
@@ -48,12 +48,12 @@ INTRINSICS_2 = (
 # Instructions without a meaning of their own at this level.
 DROPPED = frozenset({
     "CACHE", "NOP", "NOT_TAKEN", "GEN_START", "RESUME", "PRECALL", "COPY_FREE_VARS", "ASYNC_GEN_WRAP",
-    "RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR",
+    "RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR", "TRACE_RECORD",
 })  # fmt: skip
 
 # opcode -> (micro-op, how its argument is resolved)
 _SIMPLE: Dict[str, Tuple[str, str]] = {
-    "POP_TOP": ("POP", ""), "POP_ITER": ("POP", ""),
+    "POP_TOP": ("POP", ""),
     "PUSH_NULL": ("PUSH_NULL", ""), "COPY": ("COPY", "int"), "SWAP": ("SWAP", "int"),
     "LOAD_CONST": ("CONST", "const"), "LOAD_SMALL_INT": ("CONST", "int"),
     "LOAD_FAST": ("LOAD_LOCAL", "local"), "LOAD_FAST_CHECK": ("LOAD_LOCAL", "local"),
@@ -79,7 +79,7 @@ _SIMPLE: Dict[str, Tuple[str, str]] = {
     "DICT_UPDATE": ("DICT_UPDATE", "int"), "DICT_MERGE": ("DICT_MERGE", "int"),
     "UNPACK_SEQUENCE": ("UNPACK", "int"), "LOAD_BUILD_CLASS": ("LOAD_BUILD_CLASS", ""),
     "LOAD_ASSERTION_ERROR": ("LOAD_ASSERTION_ERROR", ""),
-    "GET_ITER": ("GET_ITER", ""), "GET_YIELD_FROM_ITER": ("GET_YIELD_FROM_ITER", ""),
+    "GET_YIELD_FROM_ITER": ("GET_YIELD_FROM_ITER", ""),
     "GET_AITER": ("GET_AITER", ""), "GET_ANEXT": ("GET_ANEXT", ""), "END_ASYNC_FOR": ("END_ASYNC_FOR", ""),
     "GET_AWAITABLE": ("GET_AWAITABLE", ""), "YIELD_VALUE": ("YIELD", ""), "YIELD_FROM": ("YIELD_FROM", ""),
     "RETURN_VALUE": ("RETURN", ""),
@@ -88,11 +88,11 @@ _SIMPLE: Dict[str, Tuple[str, str]] = {
     "CHECK_EXC_MATCH": ("CHECK_EXC_MATCH", ""), "CHECK_EG_MATCH": ("CHECK_EG_MATCH", ""),
     "PREP_RERAISE_STAR": ("PREP_RERAISE_STAR", ""), "BEFORE_WITH": ("BEFORE_WITH", ""),
     "BEFORE_ASYNC_WITH": ("BEFORE_ASYNC_WITH", ""), "WITH_EXCEPT_START": ("WITH_EXCEPT_START", ""),
-    "IMPORT_NAME": ("IMPORT_NAME", "name"), "IMPORT_FROM": ("IMPORT_FROM", "name"), "IMPORT_STAR": ("IMPORT_STAR", ""),
+    "IMPORT_FROM": ("IMPORT_FROM", "name"), "IMPORT_STAR": ("IMPORT_STAR", ""),
     "GET_LEN": ("GET_LEN", ""), "MATCH_MAPPING": ("MATCH_MAPPING", ""), "MATCH_SEQUENCE": ("MATCH_SEQUENCE", ""),
     "BUILD_TEMPLATE": ("BUILD_TEMPLATE", ""),
     "SETUP_ANNOTATIONS": ("SETUP_ANNOTATIONS", ""), "PRINT_EXPR": ("PRINT_EXPR", ""),
-    "CLEANUP_THROW": ("CLEANUP_THROW", ""), "SEND": ("SEND", "jump"),
+    "CLEANUP_THROW": ("CLEANUP_THROW", ""),
 }  # fmt: skip
 _BINARY = {
     "POWER": "**", "MULTIPLY": "*", "MATRIX_MULTIPLY": "@", "MODULO": "%", "ADD": "+", "SUBTRACT": "-",
@@ -157,8 +157,6 @@ class Translator:
                 self.ops.append(Op(kind, self.consts[arg], raw.offset))
             elif how == "name":
                 self.ops.append(Op(kind, self.names[arg], raw.offset))
-            elif how == "jump":
-                self.jump(kind, jump_target(raw, self.facts))
             elif how == "bit" and arg > 1:
                 raise Malformed(f"{opname} at {raw.offset} has no meaning with the argument {arg}")
             else:
@@ -279,7 +277,30 @@ def _jump_or_pop(t: Translator, raw: Raw) -> None:
     t.emit("POP")
 
 
+def _get_iter(t: Translator, raw: Raw) -> None:
+    t.emit("GET_YIELD_FROM_ITER" if raw.arg and t.facts.iterators_have_indices else "GET_ITER")
+    if t.facts.iterators_have_indices:
+        t.emit("PUSH_INDEX")
+
+
+def _pop_iter(t: Translator, raw: Raw) -> None:
+    for _ in range(1 + t.facts.iterators_have_indices):
+        t.emit("POP")
+
+
+def _name_index(t: Translator, position: int) -> None:
+    """Give the NULL that was pushed in the place of an index its own name; `position` is that of its op."""
+    if t.facts.iterators_have_indices and len(t.ops) >= -position and t.ops[position].kind == "PUSH_NULL":
+        t.ops[position].kind = "PUSH_INDEX"
+
+
+def _send(t: Translator, raw: Raw) -> None:
+    _name_index(t, -2)
+    t.jump("SEND", jump_target(raw, t.facts))
+
+
 def _for_iter(t: Translator, raw: Raw) -> None:
+    _name_index(t, -1)
     t.jump("FOR_ITER", jump_target(raw, t.facts) + 2 * len(t.facts.loop_ends))
 
 
@@ -290,8 +311,21 @@ def _end_for(t: Translator, raw: Raw) -> None:
 
 
 def _end_send(t: Translator, raw: Raw) -> None:
-    t.emit("SWAP", 2)
-    t.emit("POP")
+    t.emit("SWAP", 2 + t.facts.iterators_have_indices)
+    for _ in range(1 + t.facts.iterators_have_indices):
+        t.emit("POP")
+
+
+def _import_name(t: Translator, raw: Raw) -> None:
+    if not t.facts.imports_have_modes:
+        t.emit("IMPORT_NAME", t.names[raw.arg])
+        return
+    if raw.arg & 3 >= len(_IMPORTS):
+        raise Malformed(f"IMPORT_NAME at {raw.offset} has no meaning with the argument {raw.arg}")
+    t.emit(_IMPORTS[raw.arg & 3], t.names[raw.arg >> 2])
+
+
+_IMPORTS = ("IMPORT_NAME_BY_MODE", "LAZY_IMPORT_NAME", "IMPORT_NAME")  # by the low bits of the argument
 
 
 def _return_const(t: Translator, raw: Raw) -> None:
@@ -476,6 +510,7 @@ _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
     "LOAD_GLOBAL": _load_global, "LOAD_ATTR": _load_attr, "LOAD_METHOD": _load_method,
     "LOAD_SUPER_ATTR": _load_super_attr, "COMPARE_OP": _compare, "BINARY_OP": _binary_op,
     "JUMP_IF_FALSE_OR_POP": _jump_or_pop, "JUMP_IF_TRUE_OR_POP": _jump_or_pop,
+    "GET_ITER": _get_iter, "POP_ITER": _pop_iter, "SEND": _send, "IMPORT_NAME": _import_name,
     "FOR_ITER": _for_iter, "END_FOR": _end_for, "END_SEND": _end_send, "RETURN_CONST": _return_const,
     "KW_NAMES": _kw_names, "CALL": _call, "CALL_KW": _call_kw, "CALL_FUNCTION_EX": _call_ex,
     "MAKE_FUNCTION": _make_function, "SET_FUNCTION_ATTRIBUTE": _set_function_attribute,

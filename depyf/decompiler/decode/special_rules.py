@@ -11,7 +11,7 @@ from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
 from depyf.decompiler.decode.code_layout import fail
 from depyf.decompiler.decode.generator_shape import is_generator
 from depyf.decompiler.decode.instructions import Raw
-from depyf.decompiler.decode.opcodes import INTRINSICS_1, INTRINSICS_2
+from depyf.decompiler.decode.opcodes import COMMON_CONSTANTS, INTRINSICS_1, INTRINSICS_2
 from depyf.decompiler.decode.stack_kinds import (
     ANY,
     BOOL,
@@ -25,11 +25,14 @@ from depyf.decompiler.decode.stack_kinds import (
     LIST,
     MAYBE_NULL,
     NO_CELL,
+    NO_OBJECTS,
     NONE,
     NULL,
+    OF_LOOP,
     PREVIOUS,
     RECEIVER,
     SET,
+    in_words,
 )
 
 Rule = Callable[[AbstractFrame, int, Raw], None]
@@ -38,11 +41,13 @@ Rule = Callable[[AbstractFrame, int, Raw], None]
 def pushed_constant(frame: AbstractFrame, index: int) -> Any:
     """Return the constant that the instruction at `index` is sure to have pushed; None if there is none."""
     layout = frame.layout
-    if layout.opname(index) == "LOAD_SMALL_INT" and index + 1 not in layout.landings:
-        return layout.instructions[index].arg
-    if layout.opname(index) != "LOAD_CONST" or index + 1 in layout.landings:
+    opname = layout.opname(index)
+    if opname not in ("LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT") or index + 1 in layout.landings:
         return None
-    consts, argument = layout.code.co_consts, layout.instructions[index].arg
+    argument = layout.instructions[index].arg
+    if opname == "LOAD_SMALL_INT":
+        return argument
+    consts = layout.code.co_consts if opname == "LOAD_CONST" else COMMON_CONSTANTS
     return consts[argument] if argument < len(consts) else None
 
 
@@ -66,8 +71,8 @@ def _store(frame: AbstractFrame, raw: Raw, slot: int) -> None:
     if frame.depth <= frame.floor:
         frame.underflow(raw, 1)
     before, kind = frame.held, frame.kind_at(1)
-    if kind & PREVIOUS:
-        fail(raw, "takes a saved exception for an object")
+    if kind & NO_OBJECTS & ~NULL:
+        fail(raw, f"takes {in_words(kind & NO_OBJECTS)} for an object")
     frame.held = frame.slots.stored(before, slot, kind)
     if slot in frame.slots.cells:
         frame.slots.note(raw, slot, "STORE_LOCAL", kind == CELL)
@@ -141,7 +146,7 @@ def _cell(pops: int, pushes: Tuple[int, ...]) -> Rule:
 def _copy(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg < 1:
         no_meaning(raw)
-    frame.check(raw, (Operand(raw.arg, ~NULL, False),))
+    frame.check(raw, (Operand(raw.arg, ~(NULL | OF_LOOP), False),))
     frame.push(frame.kind_at(raw.arg))
 
 
@@ -458,8 +463,13 @@ _NO_ITERATORS = frozenset({
 
 def _for_iter(frame: AbstractFrame, index: int, raw: Raw) -> None:
     frame.check(raw, (Operand(1, ITERATOR, False),))
+    check_iterator(frame, index, raw)
+
+
+def check_iterator(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Raise Malformed where FOR_ITER at `index` loops over what is no iterator for sure."""
     index -= 1
-    while frame.layout.opname(index) == "NOP":
+    while frame.layout.opname(index) in ("NOP", "PUSH_NULL"):  # the second in the place of an index: 3.15
         index -= 1
     before = frame.layout.instructions[index]
     if before.opname in _NO_ITERATORS:
@@ -497,7 +507,8 @@ def make_yield(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 def _resume(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    if raw.arg and frame.layout.opname(index - 1) != "YIELD_VALUE":
+    layout = frame.layout
+    if raw.arg and layout.opname(index - 1) != "YIELD_VALUE" and layout.opname(index + 3) != "RETURN_GENERATOR":
         no_meaning(raw)
 
 
@@ -517,8 +528,9 @@ def _load_special(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 def pop_top(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    """Drop an object, or what is above the exit method of a `with` statement."""
-    if frame.kind_at(1) & RECEIVER == RECEIVER and frame.depth > frame.floor:
+    """Drop an object, what is above the exit method of a `with` statement, or a part of what a loop is over."""
+    kind = frame.kind_at(1)
+    if (kind & RECEIVER == RECEIVER or kind & OF_LOOP) and frame.depth > frame.floor:
         frame.drop(1)
     else:
         frame.pop(raw, 1)

@@ -14,6 +14,7 @@ from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
 from depyf.decompiler.decode.block_rules import OLD_FIXED, OLD_OPERANDS, OLD_SPECIAL
 from depyf.decompiler.decode.code_layout import CONTROL, JUMPS, fail
 from depyf.decompiler.decode.instructions import Raw
+from depyf.decompiler.decode.loop_rules import WITH_INDICES
 from depyf.decompiler.decode.special_rules import SPECIAL, Rule, pop_top, pushed_constant
 from depyf.decompiler.decode.stack_kinds import (
     ANY,
@@ -138,6 +139,8 @@ def rules_for(version: Version, locals_are_plain: bool) -> Dict[str, Tuple[int, 
         are_tracked = any(kind != ANY and (kind != BOOL or facts.branches_need_bool) for kind in pushes)
         if not are_tracked and name not in operands and name not in CONTROL:
             found[name] = (pops, len(pushes) - pops, functions[name])
+    if facts.iterators_have_indices:
+        found.update({name: (NEVER, 0, function) for name, function in WITH_INDICES.items()})
     if not facts.load_attr_has_method_bit:
         found["LOAD_ATTR"] = (1, 0, _fixed(1, (ANY,), ()))
     if not facts.branches_need_bool:

@@ -49,6 +49,7 @@ def verify(
 _CANNOT_RAISE = frozenset({
     "PUSH_EXC_INFO", "POP_EXCEPT", "POP_TOP", "SWAP", "COPY", "STORE_FAST", "NOP", "LOAD_FAST_AND_CLEAR", "MAKE_CELL",
     "LOAD_CONST", "END_FOR", "JUMP_FORWARD", "STORE_FAST_STORE_FAST", "NOT_TAKEN", "POP_ITER", "LOAD_SMALL_INT",
+    "LOAD_COMMON_CONSTANT", "PUSH_NULL", "RETURN_VALUE",
 })  # fmt: skip
 _LOADS = ("LOAD_FAST_BORROW", "LOAD_FAST")
 
@@ -124,7 +125,10 @@ class Verifier:
             return False
         depth, special = frame.depth, frame.special
         if opname == "FOR_ITER":
-            frame.pop(raw, 1)
+            if self.layout.facts.iterators_have_indices:
+                frame.drop(2)  # the instruction behind it does so, which cannot raise
+            else:
+                frame.pop(raw, 1)
         elif opname == "SEND":
             frame.change(raw, 1, (ANY,))
             depth, special = frame.depth, frame.special

@@ -127,7 +127,9 @@ def _bits_below_name(opname: str, facts: PythonFacts) -> int:
     """Return how many bits of an argument are not part of the index of its name."""
     if opname == "LOAD_GLOBAL":
         return int(facts.load_global_has_null_bit)
-    return {"LOAD_ATTR": int(facts.load_attr_has_method_bit), "LOAD_SUPER_ATTR": 2}.get(opname, 0)
+    imports = 2 if facts.imports_have_modes else 0
+    attributes = int(facts.load_attr_has_method_bit)
+    return {"LOAD_ATTR": attributes, "LOAD_SUPER_ATTR": 2, "IMPORT_NAME": imports}.get(opname, 0)
 
 
 def _meaning(opname: str, arg: int, facts: PythonFacts) -> str:
@@ -141,7 +143,8 @@ def _meaning(opname: str, arg: int, facts: PythonFacts) -> str:
     elif opname == "LOAD_SPECIAL":
         words = _SPECIAL_METHODS
     elif opname == "LOAD_COMMON_CONSTANT":
-        words = [constant.__name__ for constant in COMMON_CONSTANTS[: facts.common_constants]]
+        constants = COMMON_CONSTANTS[: facts.common_constants]
+        words = [getattr(constant, "__name__", repr(constant)) for constant in constants]
     elif opname == "CALL_INTRINSIC_1":
         words = INTRINSICS_1
     elif opname == "CALL_INTRINSIC_2":

@@ -53,6 +53,7 @@ FIELD_ORDERS: Dict[Version, Tuple[Field, ...]] = {
     (3, 12): WITH_KINDS,
     (3, 13): WITH_KINDS,
     (3, 14): WITH_KINDS,
+    (3, 15): WITH_KINDS,
 }
 
 # Bits of localspluskinds: Include/internal/pycore_code.h. The others, since 3.14, repeat which kind of parameter it is.

@@ -14,6 +14,7 @@ from depyf.decompiler.bytecode.code_flags import FUTURE_FLAGS
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.constant_equality import constant_key
 from depyf.decompiler.decode.instructions import Raw, opcode_number, raw_instructions
+from depyf.decompiler.decode.opcodes import COMMON_CONSTANTS
 from depyf.decompiler.recompile.qualnames import (
     class_qualname,
     with_class_qualname,
@@ -131,11 +132,12 @@ def nested_by_name(code: Optional[CodeType]) -> Dict[str, List[CodeType]]:
 
 def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
     """Return the code with `()` as fromlist of imports that have it in the original, as Dynamo's own imports do."""
-    version = facts_of(original).version
+    facts = facts_of(original)
+    version, shift = facts.version, 2 if facts.imports_have_modes else 0
     imports = opcode_number("IMPORT_NAME", version) in original.co_code[::2]
     theirs = raw_instructions(original, version) if imports else ()
     modules = {
-        original.co_names[raw.arg]
+        original.co_names[raw.arg >> shift]
         for names, raw in zip(theirs, theirs[1:])
         if raw.opname == "IMPORT_NAME" and _makes_empty_tuple(names, original)
     }
@@ -144,11 +146,17 @@ def with_empty_fromlists(code: CodeType, original: CodeType) -> CodeType:
     data, consts = bytearray(code.co_code), (*code.co_consts, ())
     raws = raw_instructions(code, version)
     for names, raw in zip(raws, raws[1:]):
-        if raw.opname == "IMPORT_NAME" and code.co_names[raw.arg] in modules and consts[names.arg] is None:
-            if names.opname != "LOAD_CONST" or names.start != names.offset or len(consts) > 256:
+        if raw.opname == "IMPORT_NAME" and code.co_names[raw.arg >> shift] in modules and _loads_none(names, code):
+            if names.start != names.offset or len(consts) > 256:
                 raise CannotRecompile("an import among too many constants")
-            data[names.offset + 1] = len(consts) - 1
+            data[names.offset : names.offset + 2] = opcode_number("LOAD_CONST", version), len(consts) - 1
     return code.replace(co_code=bytes(data), co_consts=consts)
+
+
+def _loads_none(raw: Raw, code: CodeType) -> bool:
+    if raw.opname == "LOAD_COMMON_CONSTANT":
+        return COMMON_CONSTANTS[raw.arg] is None
+    return raw.opname == "LOAD_CONST" and code.co_consts[raw.arg] is None
 
 
 def _makes_empty_tuple(raw: Raw, code: CodeType) -> bool:

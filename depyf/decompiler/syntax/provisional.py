@@ -57,8 +57,13 @@ class Converted(Expression):
 
 
 @node
+class LoopItem(Expression):
+    """The item of a loop that has no variable: `(*x for x in y)` yields the items of each `x`."""
+
+
+@node
 class Element(Expression):
-    """What a comprehension collects: `key` only for dicts."""
+    """What a comprehension collects: `key` only for dicts; the value is Starred where its items are collected."""
 
     key: Expression | None
     value: Expression

@@ -18,7 +18,7 @@ from depyf.decompiler.decode import opcodes
 DECODE = ROOT / "depyf" / "decompiler" / "decode"
 # The decoder folds these into other ops before it returns the program.
 FOLDED = {
-    "SEND", "CLEANUP_THROW", "RETURN_GENERATOR", "LOAD_SPECIAL",
+    "SEND", "CLEANUP_THROW", "RETURN_GENERATOR", "LOAD_SPECIAL", "PUSH_INDEX",
     "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "POP_BLOCK", "EXC_MATCH", "ROTATE", "REST_OF_MAPPING",
 }  # fmt: skip
 EMITTING = {"emit", "jump", "local", "_pair", "Op"}
@@ -76,4 +76,5 @@ def test_the_builder_has_no_handler_for_an_op_that_does_not_exist() -> None:
         "SAVE_CELL",
         "RENEW_CELL",
         "RESTORE_CELL",  # these three of LOAD_FAST_AND_CLEAR on a cell
+        *opcodes._IMPORTS,
     }

@@ -217,8 +217,8 @@ def with_code(data: bytes, old: bytes, new: bytes) -> bytes:
 def test_an_opcode_of_the_interpreters_own_is_refused(opcode):
     """INSTRUMENTED_LINE and ENTER_EXECUTOR make `co_code` follow a null pointer: a crash, before anything runs."""
     code = compile("x = 1", "source.py", "exec")
-    data = with_code(pyc(code), code.co_code, code.co_code[:2] + bytes([opcode]) + code.co_code[3:])
-    assert f"opcode {opcode} at its byte 2" in what_is_wrong(data)
+    data = with_code(pyc(code), code.co_code, bytes([opcode]) + code.co_code[1:])
+    assert f"opcode {opcode} at its byte 0" in what_is_wrong(data)
 
 
 @pytest.mark.skipif(not hasattr(types.CodeType, "co_positions"), reason="there are no inline caches")

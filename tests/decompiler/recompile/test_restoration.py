@@ -54,8 +54,9 @@ def test_an_import_hands_over_the_empty_tuple_that_dynamo_hands_over() -> None:
     consts = (*ours.co_consts, ())
     data = bytearray(ours.co_code)
     # The level, LOAD_CONST fromlist, IMPORT_NAME: that load is of None in what Python compiles.
-    names = next(one for one in dis.get_instructions(ours) if one.opname == "LOAD_CONST" and one.argval is None)
-    data[names.offset + 1] = len(consts) - 1
+    loads = ("LOAD_CONST", "LOAD_COMMON_CONSTANT")
+    names = next(one for one in dis.get_instructions(ours) if one.opname in loads and one.argval is None)
+    data[names.offset : names.offset + 2] = dis.opmap["LOAD_CONST"], len(consts) - 1
     original = ours.replace(co_code=bytes(data), co_consts=consts)
     seen = []
 

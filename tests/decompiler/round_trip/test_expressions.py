@@ -12,6 +12,7 @@ from decompile_tools import assert_proved, assert_same_text, function_code
 
 import depyf
 from depyf.decompiler import DecompilationError, decompile_frame
+from depyf.decompiler.bytecode.python_facts import RUNNING
 
 SAME_TEXT = {
     "a list as the key of an augmented assignment": """
@@ -247,7 +248,11 @@ SAME_TEXT = {
                 g(x)
             for x in {*(1, 2)}:
                 g(x)
-            return [x for x in [*(n, 1)]], (x for x in [*(1, 2)])
+            return [x for x in [*(n, 1)]]
+    """,
+    "a display that a generator expression iterates over": f"""
+        def f():
+            return (x for x in {"[1, 2]" if RUNNING.generator_expressions_iterate_first else "[*(1, 2)]"})
     """,
     "a generator that only dropped code makes a closure": """
         def f(c, y):

@@ -271,7 +271,8 @@ def test_a_class_is_decompiled_with_its_bases():
 
     import depyf
 
-    assert depyf.decompile(string.Formatter).startswith("class Formatter:\n    def format(self, format_string, /,")
+    found = depyf.decompile(string.Formatter)
+    assert found.startswith("class Formatter:\n") and "    def format(self, format_string, /," in found
     assert depyf.decompile(string).startswith('"""A collection of string constants.')
     with pytest.raises(TypeError, match="the class int"):
         depyf.decompile(int)
