@@ -1,13 +1,15 @@
 """Damage .pyc files and decompile each at the command line: proved text and exit 0, or one line and another status.
 
-    python bench/damaged_pyc.py [--files N] [--seed S] [--first I] [--jobs J] [--cpu SECONDS] [--keep FOLDER]
+    python bench/damaged_pyc.py [--pythons 3.9,3.12] [--files N] [--seed S] [--first I] [--jobs J] [--cpu SECONDS]
+        [--keep FOLDER]
 
-Takes modules of the standard library, compiles them, and damages the files: cut, flipped, spliced, lengths and
+Takes modules of the standard library, of this Python or of those that --pythons names, compiles them, and damages the
+files: cut, flipped, spliced, lengths and
 references changed, objects nested, bytes of the instructions and of the tables replaced, random bytes. Each file is
 read by `depyf.__main__.main` in a child process of its own, with 1 GB of memory and a limit of CPU. File number I of a
 seed is always the same, so a run can be resumed by --first. Prints how many files ended in each way, and the first
-lines of what went wrong; exits 1 if there was a traceback, a crash, a hang or another output than is promised. Files
-that went wrong are written to --keep.
+lines of what went wrong; exits 1 if there was a traceback, a crash, a hang, code of the file that was executed, or
+another output than is promised. Files that went wrong are written to --keep.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from __future__ import annotations
 import argparse
 import collections
 import importlib.util
-import marshal
 import multiprocessing
 import os
 import random
@@ -23,34 +24,43 @@ import resource
 import signal
 import struct
 import sys
-import sysconfig
 import tempfile
 import time
 import traceback
+from pathlib import Path
 from types import CodeType
-from typing import Callable, Dict, Iterator, List, NamedTuple, NoReturn, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Tuple
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
-from tree import modules
+import interpreters
+from foreign import compile_files, sources
 
 from depyf.__main__ import main as command_line
+from depyf.decompiler.bytecode.code_objects import CODE_TYPES
+from depyf.decompiler.pyc import OtherVersion, read_code
 
 MEMORY = 1 << 30
 SMALL, LARGE = 6_000, 40_000  # bytes of the files that are damaged; one in LARGE_ONES is larger than SMALL
 LARGE_ONES = 20
+LARGEST_SOURCE, MOST_SOURCES = 60_000, 150  # of each version
+EXECUTED = 98  # exit status of a process that executed code of a file
 HEADER = importlib.util.MAGIC_NUMBER + bytes(12)
 GOOD = ("proved", "one line")
+BAD = ("executed", "traceback", "crash", "hang", "other output")
 EXTREMES = (0, 1, -1, 2, 255, 256, 65535, 1 << 24, 0x7FFFFFFF, -0x80000000)
 
 
 class Outcome(NamedTuple):
     """How the command line ended on one file."""
 
-    kind: str  # one of GOOD, "traceback", "crash", "hang", "other output"
+    kind: str  # one of GOOD or BAD
     what: str  # the line that it wrote, or what went wrong
     seconds: float
 
+
+Samples = Tuple[List["Sample"], List["Sample"]]  # small files, and larger ones
 
 # ---------------------------------------------------------------- damages
 
@@ -139,7 +149,7 @@ def _aimed(part: str, most: int) -> Callable[[random.Random, Sample, Sample], by
     """Return a damage of the bytes of one field of one code object; the file stays whole."""
 
     def damage(chosen: random.Random, sample: Sample, other: Sample) -> bytes:
-        fields = [getattr(code, part) for code in sample.codes]
+        fields = [getattr(code, part, b"") for code in sample.codes]
         fields = [field for field in fields if len(field) > 3 and sample.data.count(field) == 1]
         if not fields:
             return flipped(chosen, sample, other)
@@ -175,21 +185,33 @@ DAMAGES: Dict[str, Callable[[random.Random, Sample, Sample], bytes]] = {
 
 # ---------------------------------------------------------------- running
 
+KNOWN: List[Samples] = []  # of each version; the processes are forked from this one
 
-def samples() -> Tuple[List[Sample], List[Sample]]:
-    """Return whole files of the standard library: small ones, and larger ones."""
+
+def samples(interpreter: str) -> Samples:
+    """Return whole files of an interpreter's standard library: small ones, and larger ones."""
+    chosen = [path for path in sources(interpreter) if os.path.getsize(path) < LARGEST_SOURCE]
+    chosen = random.Random(0).sample(chosen, min(len(chosen), MOST_SOURCES))
     small, large = [], []
-    for name, code in modules(sysconfig.get_paths()["stdlib"]):
-        data = HEADER + marshal.dumps(code)
-        if len(data) <= LARGE:
-            (small if len(data) <= SMALL else large).append(Sample(name, data, tuple(_codes(code))))
+    with tempfile.TemporaryDirectory() as folder:
+        for path in compile_files(interpreter, chosen, Path(folder)):
+            data = path.read_bytes()
+            if len(data) <= LARGE:
+                (small if len(data) <= SMALL else large).append(Sample(path.stem, data, _codes_in(data)))
     return small, large
+
+
+def _codes_in(data: bytes) -> Tuple[CodeType, ...]:
+    try:
+        return tuple(_codes(read_code(data)))
+    except OtherVersion:
+        return ()
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for const in code.co_consts:
-        if isinstance(const, CodeType):
+        if isinstance(const, CODE_TYPES):
             yield from _codes(const)
 
 
@@ -219,6 +241,8 @@ def tried(path: str, folder: str, cpu: int) -> Outcome:
     code = os.WEXITSTATUS(status)
     if "Traceback" in text:
         return Outcome("traceback", text[-1500:], seconds)
+    if code == EXECUTED:
+        return Outcome("executed", "code of the file was executed", seconds)
     if code == 0 and not text:
         return Outcome("proved", "", seconds)
     if code in (1, 2) and text.count("\n") == 1 and text.endswith("\n"):
@@ -236,6 +260,7 @@ def _decompile(path: str, out: str, err: str, cpu: int) -> NoReturn:
         resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.alarm(10 * cpu)  # waiting for something is a hang, too
+        sys.addaudithook(_refuse_execution)
         status = command_line(["decompile", path])
         sys.stdout.flush()
         sys.stderr.flush()
@@ -244,12 +269,17 @@ def _decompile(path: str, out: str, err: str, cpu: int) -> NoReturn:
     os._exit(status)
 
 
+def _refuse_execution(event: str, arguments: Tuple[Any, ...]) -> None:
+    """End the process where code of a sample is executed."""
+    if event == "exec" and getattr(arguments[0], "co_filename", "").startswith("sample/"):
+        os._exit(EXECUTED)
+
+
 def work(
     task: Tuple[str, int, int, int, int, str],
 ) -> Tuple[Dict[str, int], Dict[str, int], List[str], Tuple[float, str]]:
     """Run every `jobs`-th file; return the outcomes, those of each damage, what went wrong, and the slowest."""
     seed, first, last, jobs, cpu, keep = task
-    small, large = samples()
     counts: collections.Counter[str] = collections.Counter()
     by_damage: collections.Counter[str] = collections.Counter()
     wrong: List[str] = []
@@ -259,7 +289,7 @@ def work(
         for number in range(first, last, jobs):
             if (number - first) % (1000 * jobs) == 0 and number > first:
                 print(f"files from {first} up to {number}: {dict(counts)}", file=sys.stderr, flush=True)
-            how, data = damaged(seed, number, small, large)
+            how, data = damaged(seed, number, *KNOWN[number % len(KNOWN)])
             with open(path, "wb") as file:
                 file.write(data)
             outcome = tried(path, folder, cpu)
@@ -278,6 +308,7 @@ def work(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pythons", default=sys.executable, help="versions or paths, with commas between them")
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--first", type=int, default=0, help="number of the first file")
@@ -287,8 +318,14 @@ def main() -> int:
     options = parser.parse_args()
     if options.keep:
         os.makedirs(options.keep, exist_ok=True)
+    found = {wanted: interpreters.find(wanted) for wanted in options.pythons.split(",")}
+    KNOWN.extend([samples(path) for path in found.values() if path is not None])
+    missing = [wanted for wanted, path in found.items() if path is None]
+    if missing:
+        print(f"not found: {', '.join(missing)}")
+    last = options.first + options.files
     tasks = [
-        (options.seed, options.first + job, options.first + options.files, options.jobs, options.cpu, options.keep)
+        (options.seed, options.first + job, last, options.jobs, options.cpu, options.keep)
         for job in range(options.jobs)
     ]
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
@@ -300,9 +337,7 @@ def main() -> int:
         by_damage.update(each)
     for name, count in sorted(by_damage.items()):
         print(f"{count:7}  {name}")
-    print(
-        ", ".join([f"{name} {counts[name]}" for name in (*GOOD, "traceback", "crash", "hang", "other output")]), end=""
-    )
+    print(", ".join([f"{name} {counts[name]}" for name in (*GOOD, *BAD)]), end="")
     print(
         "".join(
             [f", of the lines{name[8:]} {count}" for name, count in counts.items() if name[8:] and name[:8] == GOOD[1]]

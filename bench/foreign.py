@@ -34,7 +34,7 @@ warnings.simplefilter("ignore")
 for line in sys.stdin:
     source, target = line.rstrip("\\n").split("\\t")
     try:
-        py_compile.compile(source, cfile=target, dfile=source, doraise=True)
+        py_compile.compile(source, cfile=target, dfile="sample/" + target.rpartition("/")[2], doraise=True)
     except Exception:
         pass
 """

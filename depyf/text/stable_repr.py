@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from types import BuiltinFunctionType, CodeType, ModuleType
-from typing import Dict, List, Tuple
+from typing import Any, Dict, Iterable, List, Tuple, cast
 
 DEEPEST = 50  # levels of containers that are shown
 LONGEST_CONTAINER = 2000  # characters
@@ -40,7 +40,7 @@ def _container(value: object, levels: int) -> str:
         return f"{before}...{after}"
     parts: List[str] = []
     length = 0
-    for item in value:  # type: ignore[attr-defined]
+    for item in _in_order(value):
         parts.append(_container(item, levels - 1) if type(item) in _BRACKETS else _repr(item))
         length += len(parts[-1])
         if length > LONGEST_CONTAINER:
@@ -48,6 +48,13 @@ def _container(value: object, levels: int) -> str:
     if not parts and type(value) is frozenset:
         return "frozenset()"
     return f"{before}{', '.join(parts)}{',' if len(parts) == 1 and type(value) is tuple else ''}{after}"
+
+
+def _in_order(value: Any) -> Iterable[object]:
+    """Return the elements of a container; those of a set by their texts, as its own order differs from run to run."""
+    if type(value) is not frozenset or len(value) > LONGEST_CONTAINER or any(type(item) in _BRACKETS for item in value):
+        return cast("Iterable[object]", value)
+    return sorted(value, key=_repr)
 
 
 def describe(value: object) -> str:

@@ -22,6 +22,7 @@ def raises(arguments): raise KeyError("of depyf")
 def crashes(arguments): os.abort()
 def hangs(arguments):
     while True: pass
+def executes(arguments): exec(compile("x = 1", "sample/x.py", "exec")); return 0
 def takes_all_memory(arguments): return len(bytes(2 << 30))
 
 damaged_pyc.command_line = globals()[sys.argv[1]]
@@ -33,7 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
 @pytest.mark.parametrize(
     "does, kind",
     [("proved", "proved"), ("one_line", "one line"), ("two_lines", "other output"), ("silent", "other output"),
-     ("warned", "other output"), ("raises", "traceback"), ("crashes", "crash"), ("hangs", "hang"),
+     ("warned", "other output"), ("raises", "traceback"), ("crashes", "crash"), ("hangs", "hang"), ("executes", "executed"),
      ("takes_all_memory", "traceback")],
 )  # fmt: skip
 def test_an_outcome_is_recognised(does: str, kind: str) -> None:
