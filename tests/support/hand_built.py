@@ -55,6 +55,7 @@ def program(
         co_names=(),
         co_consts=(),
         co_code=bytes(2 * len(rows)),
+        co_exceptiontable=b"",
         co_linetable=b"",  # whole, as far as `location_table` can check
         co_lines=lambda: iter([(2 * i, 2 * i + 2, row[3] if row[3] >= 0 else None) for i, row in enumerate(rows)]),
         # Only ops with a line have columns: the same for all of one line.
