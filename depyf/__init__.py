@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from depyf.torch_hooks.entry_points.debug import debug
     from depyf.torch_hooks.entry_points.inspection import inspect
     from depyf.torch_hooks.entry_points.prepare_debug import prepare_debug
+    from depyf.torch_hooks.numerics.eager_comparison import compare
     from depyf.torch_hooks.numerics.numeric_report import NumericError
 
 __all__ = [
     "Decompiler",
     "NumericError",
     "__version__",
+    "compare",
     "debug",
     "decompile",
     "inspect",
@@ -47,6 +49,7 @@ _HOMES = {
     "prepare_debug": "depyf.torch_hooks.entry_points.prepare_debug",
     "debug": "depyf.torch_hooks.entry_points.debug",
     "inspect": "depyf.torch_hooks.entry_points.inspection",
+    "compare": "depyf.torch_hooks.numerics.eager_comparison",
     "NumericError": "depyf.torch_hooks.numerics.numeric_report",
     "install": "depyf.torch_hooks.entry_points.bytecode_log",
     "uninstall": "depyf.torch_hooks.entry_points.bytecode_log",

@@ -130,6 +130,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.line_table",
         "depyf.torch_hooks.internals",
         "depyf.torch_hooks.graphs",
+        "depyf.torch_hooks.frames",
     ),
     "depyf.torch_hooks.entry_points": (*_BOTTOM, *_DATA, "depyf.decompiler.*", "depyf.torch_hooks.*"),
     "depyf.explain": ("depyf.errors", "depyf.torch_hooks.*"),

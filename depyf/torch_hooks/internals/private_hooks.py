@@ -350,6 +350,38 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "2.9 and newer (2.9, 2.13, 2.15 checked)",
         "no lists of what was tried; choices that are graphs of their own are still in the structured trace",
     ),
+    PrivateHook(
+        "reset_code",
+        "torch._dynamo",
+        "reset_code",
+        "take out of Dynamo's caches what a comparison compiled",
+        "2.0 and newer (2.13 checked)",
+        "what `compare` compiled stays in the caches",
+    ),
+    PrivateHook(
+        "disabled_modes",
+        "torch.utils._python_dispatch",
+        "_disable_current_modes",
+        "to read values unseen by dispatch modes, the program's and depyf's own",
+        "2.0 and newer (2.13 checked)",
+        "the program's dispatch modes see how `debug(stop_on_nan=True)` reads values",
+    ),
+    PrivateHook(
+        "current_autograd_node",
+        "torch._C",
+        "_current_autograd_node",
+        "which operation's gradient is computed now",
+        "2.1 and newer (2.13 checked)",
+        "a NaN in a backward that runs operator by operator has no line",
+    ),
+    PrivateHook(
+        "autograd_number",
+        "torch.autograd",
+        "_get_sequence_nr",
+        "which node of autograd's belongs to the operation that runs now",
+        "2.1 and newer (2.13 checked)",
+        "a NaN in a backward that runs operator by operator has no line",
+    ),
 )
 
 # Events of the structured trace that torch has renamed: old name -> new name.  The graph after the post-grad passes:

@@ -32,7 +32,7 @@ def keep_inputs(args: Sequence[Any]) -> KeptInputs:
     """Copy the inputs of a graph: it may change them in place."""
     import torch
 
-    return KeptInputs(copy_inputs(args), _random_states(), torch.is_grad_enabled())
+    return KeptInputs(copy_inputs(args), random_states(), torch.is_grad_enabled())
 
 
 def copy_inputs(args: Sequence[Any]) -> Tuple[Any, ...]:
@@ -107,7 +107,8 @@ def _interpreter_class() -> Any:
     return NodeByNode
 
 
-def _random_states() -> Tuple[Any, ...]:
+def random_states() -> Tuple[Any, ...]:
+    """Return the random state of each device."""
     import torch
 
     states: Dict[str, Any] = {"cpu": torch.get_rng_state()}
@@ -119,15 +120,16 @@ def _random_states() -> Tuple[Any, ...]:
 @contextlib.contextmanager
 def _random_state(states: Tuple[Any, ...]) -> Iterator[None]:
     """Give the context the random state of then, and the program back its own."""
-    now = _random_states()
-    _set_random_states(states)
+    now = random_states()
+    set_random_states(states)
     try:
         yield
     finally:
-        _set_random_states(now)
+        set_random_states(now)
 
 
-def _set_random_states(states: Tuple[Any, ...]) -> None:
+def set_random_states(states: Tuple[Any, ...]) -> None:
+    """Put a random state back that `random_states` returned."""
     import torch
 
     for device, state in states:

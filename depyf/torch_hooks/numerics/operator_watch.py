@@ -11,6 +11,7 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any, Callable, ContextManager, Dict, Iterator, List, Tuple
 
+from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, tensors_in
 from depyf.torch_hooks.numerics.numeric_report import BACKWARD, FORWARD
 from depyf.torch_hooks.numerics.operation_sites import Site, current_site
@@ -119,15 +120,13 @@ def _written(operator: Any, args: Any, kwargs: Any) -> List[Any]:
 
 
 def _next_number() -> int:
-    import torch
-
-    return int(torch.autograd._get_sequence_nr())
+    number = private_hooks.find("autograd_number")
+    return 0 if number is None else int(number())
 
 
 def _current_node() -> Any:
-    import torch
-
-    return torch._C._current_autograd_node()
+    current = private_hooks.find("current_autograd_node")
+    return None if current is None else current()
 
 
 @functools.lru_cache(maxsize=None)
