@@ -1,7 +1,7 @@
 """Damage .pyc files and decompile each at the command line: proved text and exit 0, or one line and another status.
 
-    python bench/damaged_pyc.py [--pythons 3.9,3.12] [--files N] [--seed S] [--first I] [--jobs J] [--cpu SECONDS]
-        [--keep FOLDER]
+    python bench/damaged_pyc.py [--pythons 3.9,3.12] [--samples FOLDER,FOLDER] [--files N] [--seed S] [--first I]
+        [--jobs J] [--cpu SECONDS] [--keep FOLDER]
 
 Takes modules of the standard library, of this Python or of those that --pythons names, compiles them, and damages the
 files: cut, flipped, spliced, lengths and
@@ -192,12 +192,19 @@ def samples(interpreter: str) -> Samples:
     """Return whole files of an interpreter's standard library: small ones, and larger ones."""
     chosen = [path for path in sources(interpreter) if os.path.getsize(path) < LARGEST_SOURCE]
     chosen = random.Random(0).sample(chosen, min(len(chosen), MOST_SOURCES))
-    small, large = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for path in compile_files(interpreter, chosen, Path(folder)):
-            data = path.read_bytes()
-            if len(data) <= LARGE:
-                (small if len(data) <= SMALL else large).append(Sample(path.stem, data, _codes_in(data)))
+        compile_files(interpreter, chosen, Path(folder))
+        return samples_in(folder)
+
+
+def samples_in(folder: str) -> Samples:
+    """Return the `.pyc` files of a folder: small ones, and larger ones."""
+    small: List[Sample] = []
+    large: List[Sample] = []
+    for path in sorted(Path(folder).glob("*.pyc")):
+        data = path.read_bytes()
+        if len(data) <= LARGE:
+            (small if len(data) <= SMALL else large).append(Sample(path.stem, data, _codes_in(data)))
     return small, large
 
 
@@ -309,6 +316,7 @@ def work(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pythons", default=sys.executable, help="versions or paths, with commas between them")
+    parser.add_argument("--samples", default="", help="folders of .pyc files to damage instead, with commas between")
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--first", type=int, default=0, help="number of the first file")
@@ -318,8 +326,9 @@ def main() -> int:
     options = parser.parse_args()
     if options.keep:
         os.makedirs(options.keep, exist_ok=True)
-    found = {wanted: interpreters.find(wanted) for wanted in options.pythons.split(",")}
+    found = {wanted: interpreters.find(wanted) for wanted in ([] if options.samples else options.pythons.split(","))}
     KNOWN.extend([samples(path) for path in found.values() if path is not None])
+    KNOWN.extend([samples_in(folder) for folder in options.samples.split(",") if folder])
     missing = [wanted for wanted, path in found.items() if path is None]
     if missing:
         print(f"not found: {', '.join(missing)}")
