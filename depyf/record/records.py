@@ -116,6 +116,7 @@ class FailedGuard:
     about: str = ""  # what is tested, without the value: n, x.size(0); the same for each version that differs in it
     kind: str = ""  # empty: `condition` is what the version needs; else a word of the vocabulary
     stack: Tuple[Location, ...] = ()  # the calls that led to the line that asked for it, outermost first
+    advice: str = field(default="", metadata=PROSE)  # torch's, on how to avoid the recompile
 
     def __str__(self) -> str:
         return "".join([self.need, f", {self.instead}" * bool(self.instead), f"; {self.likewise}" * bool(self.others)])

@@ -23,9 +23,27 @@ import os
 import re
 from typing import Callable, Dict, List, Mapping, Sequence, Tuple
 
-from depyf.record.records import SKIP_KINDS, FailedGuard, FrameRecord, FunctionRecord, GraphBreak, SessionRecord
+from depyf.record.records import (
+    SKIP_KINDS,
+    FailedGuard,
+    FrameRecord,
+    FunctionRecord,
+    GraphBreak,
+    Location,
+    SessionRecord,
+)
 from depyf.record.vocabulary import FAILED, INTERRUPTED, PROVED_GRADES, RECOMPILE_LIMIT, SUPPRESSED_ERROR
-from depyf.report.call_chains import calls_to, has_library_path, place_of, reached_lines, shown_path, ways_to
+from depyf.report.call_chains import (
+    calls_to,
+    first_own_line,
+    has_library_path,
+    is_own,
+    line_inside,
+    place_of,
+    reached_lines,
+    shown_path,
+    ways_to,
+)
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of, stories_by_worth
 from depyf.report.wrapper_notes import title_apart
@@ -57,9 +75,10 @@ def render(
     """
     lines = [f"depyf: {numbers(record)}{f' in {folder}' if folder else ''}", *_end(record)]
     lines += [f"  {line}" for line in called(record)]
-    for blocks in blocks_of(record):
+    kinds = blocks_of(record)
+    for blocks in kinds:
         lines += [f"  {line}" for line in shown(blocks, whole)]
-    lines += _left_to_python(record, kept.get("manifest.json", "manifest.json"))
+    lines += _left_to_python(len(record.skipped), len(kinds[-1]), kept.get("manifest.json", "manifest.json"))
     if is_alone and not record.frames and not record.graphs and not record.lone_breaks and not record.skipped:
         lines.append("  nothing was compiled: is a compiled function called inside the context? (torch.export compiles")
         lines.append("  nothing unless strict=True)")
@@ -195,11 +214,20 @@ def _recompiled(record: SessionRecord) -> List[Block]:
         frames = record.frames_of(function.key)
         often = f"compiled {len(frames)} times" if len(frames) > 1 else "compiled again"  # before that, elsewhere
         lines = [f"{often}: {title_of(record, function)} ({_place(function)})"]
+        calls = {frame.called_from for frame in frames if frame.failed_guards}
         for same in _alike(frames):
-            lines += _reasons(same)
+            lines += _reasons(record, same)
+            lines += _call(same[-1].called_from) if len(calls) > 1 else []
+        lines += _call(calls.pop()) if len(calls) == 1 else []
+        advice = dict.fromkeys(one.advice for frame in frames for one in frame.failed_guards if one.advice)
+        lines += [f"{_INDENT}hint: {one}" for one in advice]
         root = root_of(record, function.key)
         blocks.append(lines + _story(None if root is None else root.full_code_file))
     return blocks
+
+
+def _call(place: Location | None) -> List[str]:
+    return [] if place is None else [f"{_INDENT}in the call at {place_of(place)}"]
 
 
 def _alike(frames: Sequence[FrameRecord]) -> List[List[FrameRecord]]:
@@ -211,33 +239,35 @@ def _alike(frames: Sequence[FrameRecord]) -> List[List[FrameRecord]]:
     return list(found.values())
 
 
-def _reasons(same: Sequence[FrameRecord]) -> List[str]:
+def _reasons(record: SessionRecord, same: Sequence[FrameRecord]) -> List[str]:
     """Return the reasons of the last of these versions, and how many others there were."""
     last = same[-1]
     lines: List[str] = []
     for number, failed in enumerate(last.failed_guards[:_MOST_REASONS]):
         start = f"{last.compile_id} because" if not number else " " * len(last.compile_id) + " and"
-        lines.append(f"{_INDENT}{start} {failed}{_asked(failed)}")
-    if last.called_from is not None:
-        lines.append(f"{_INDENT}in the call at {place_of(last.called_from)}")
+        lines.append(f"{_INDENT}{start} {failed}{_asked(record, failed)}")
     if len(same) > 1:
         others = ", ".join(frame.compile_id for frame in same[:-1][-_MOST_REASONS:])
         lines.append(f"{_INDENT}likewise {'...' if len(same) > _MOST_REASONS + 1 else ''}{others}")
     return lines
 
 
-def _asked(failed: FailedGuard) -> str:
-    """Return the line that asked for the guard, and the program's own that led there."""
-    if failed.location is None:
+def _asked(record: SessionRecord, failed: FailedGuard) -> str:
+    """Return the line that asked for the guard, and the program's own that led there, or that came next."""
+    place = failed.location
+    if place is None:
         return ""
-    asked = f"; asked for by {place_of(failed.location)}"
-    own = [call for call in failed.stack if _is_own(call.file)]
-    return f"{asked}, reached from {place_of(own[-1])}" if own else asked
-
-
-def _is_own(file: str) -> bool:
-    """Return whether a file is one of the program's that a person can open."""
-    return not has_library_path(file) and not file.startswith("<")
+    own = [call for call in failed.stack if is_own(call.file)]
+    can_be_shown = bool(place.code) or not place.file.startswith("<")
+    lines = [f"asked for by {place_of(place)}"] if can_be_shown else []
+    # Torch cuts the paths of libraries; the calls have them whole.
+    files = [place.file, *[call.file for call in failed.stack if call.file.endswith("/" + place.file)]]
+    after = None if own or all(map(is_own, files)) else first_own_line(record, failed.version)
+    if own:
+        lines.append(f"reached from {place_of(own[-1])}")
+    elif can_be_shown and after is not None:
+        lines.append(f"before {place_of(after)}")
+    return f"; {', '.join(lines)}" if lines else ""
 
 
 def _place(function: FunctionRecord) -> str:
@@ -274,6 +304,9 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
             lines += _story(function.full_code_file)
         elif skip.kind == RECOMPILE_LIMIT:
             lines += [_INDENT + skip.reason, *_story(function.full_code_file)]
+        elif skip.graph_breaks:
+            line = line_inside(skip.graph_breaks[0].stack, function)
+            lines += [f"{_INDENT}at {place_of(line)}"] * (line is not None) + _story(function.full_code_file)
         blocks.append(lines)
     return blocks
 
@@ -287,10 +320,9 @@ def _named(record: SessionRecord) -> List[FunctionRecord]:
     return [one for one in worthy if one.original is None or one.display_name not in inside]
 
 
-def _left_to_python(record: SessionRecord, manifest: str) -> List[str]:
-    """Return the number of the other functions that were left to Python."""
-    named = _named(record)
-    rest = len(record.skipped) - len(named)
+def _left_to_python(number: int, named: int, manifest: str) -> List[str]:
+    """Return how many of the functions that were left to Python are not named above."""
+    rest = number - named
     which = "no graph, disabled, of a library ..."
     what = f"{_count(rest, 'function')} {'more ' if named else ''}left to Python ({which})"
     return [f"  {what}: why is in {manifest}"] if rest else []

@@ -31,7 +31,7 @@ from depyf.report.skip_reasons import skip_lines
 from depyf.report.statement_folds import CodeLine, differences, filled_lists, fold_statements
 from depyf.report.version_headings import Facts, graph_lines
 from depyf.report.version_table import version_table
-from depyf.report.wrapper_notes import shows_wrapper, title_apart, wrapper_lines
+from depyf.report.wrapper_notes import is_generated, shows_wrapper, title_apart, wrapper_lines
 from depyf.text import python_source
 
 
@@ -82,7 +82,7 @@ def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
         return []
     others = [one for one in session.stories if one.key != function.key]
     files = [f"  {one.full_code_file}: {title_apart(session, one)}{_left(session, one)}" for one in others]
-    return ["", "Beside this file, and told there:", *files]
+    return ["", "Functions with stories of their own:", *files]
 
 
 _MOST_STORIES = 12
@@ -205,7 +205,9 @@ def _text(source: str, origin: str) -> list[str]:
 
 def _compiled_wrapper(function: FunctionRecord) -> list[str]:
     """Return the text that Dynamo compiled, where it is that of a wrapper around the original."""
-    title = f"What Dynamo compiled: the wrapper of {function.decorators[0].function} around {function.display_name}"
+    title = f"What Dynamo compiled: {function.display_name}, as Python generated it"
+    if not is_generated(function):
+        title = f"What Dynamo compiled: the wrapper of {function.decorators[0].function} around {function.display_name}"
     heading = python_source.heading(f"{title}   ({function.file}:{function.first_line})", "-")
     return ["", "", *heading, "", *_text(function.source, function.source_origin)]
 

@@ -14,6 +14,7 @@ from depyf.record.records import (
     SessionRecord,
     SkipRecord,
 )
+from depyf.report.call_chains import is_own
 from depyf.text import short_paths
 
 
@@ -49,7 +50,10 @@ class ShortPaths(short_paths.ShortPaths):
         return replace(frame, graph_breaks=self._breaks(frame.graph_breaks), failed_guards=failed, called_from=called)
 
     def _failed(self, failed: FailedGuard) -> FailedGuard:
-        return replace(failed, location=self.location(failed.location))
+        """Return the guard with short paths; of the calls that led to it, those of the program."""
+        own = [call for call in failed.stack if is_own(call.file)]
+        stack = tuple([replace(call, file=self.of(call.file)) for call in own])
+        return replace(failed, location=self.location(failed.location), stack=stack)
 
     def _skip(self, skip: SkipRecord) -> SkipRecord:
         return replace(skip, location=self.location(skip.location), graph_breaks=self._breaks(skip.graph_breaks))

@@ -22,7 +22,10 @@ _MOST_CALLS = 6
 
 
 def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
-    """Return why no earlier version fits: the guard that failed, the values then and now, and who asked for it."""
+    """Return why no earlier version fits: the guard that failed, the values then and now, and who asked for it.
+
+    Of the calls that led there the records have those of the program: the last one is named.
+    """
     if not frame.failed_guards:
         reasons = [_wrapped(f"why:    {reason}", "  ", "          ") for reason in frame.recompile_reasons]
         return [line for reason in reasons for line in reason]
@@ -35,7 +38,11 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
             lines += _wrapped(f"asked for by torch, which {OF_SIZES}; first used in {asked}", "            ")
         elif asked:
             lines.append(f"            asked for by {asked}")
+        if asked and failed.stack:
+            lines.append(f"            reached from {asked_by(failed.stack[-1])}")
         lines += _wrapped(failed.likewise, "            ") if failed.others else []
+    for advice in dict.fromkeys(failed.advice for failed in frame.failed_guards if failed.advice):
+        lines += _wrapped(f"hint: {advice}", "            ", "                  ")
     called = asked_by(frame.called_from)
     return [*lines, f"          in the call at {called}"] if called else lines
 

@@ -15,6 +15,8 @@ def wrapper_lines(function: FunctionRecord) -> list[str]:
     """Return the decorators around the original that Dynamo compiled with it; none for a function without."""
     own = _own(function)
     lines = []
+    if is_generated(function):
+        lines.append("Python generated it for this dataclass.")
     if own:
         names = ", ".join(f"{one.function} ({one.file}:{one.line})" for one in own)
         what = "its decorator" if len(own) == 1 else "its decorators, outermost first"
@@ -26,15 +28,20 @@ def wrapper_lines(function: FunctionRecord) -> list[str]:
     return lines
 
 
+def is_generated(function: FunctionRecord) -> bool:
+    """Return whether this is a method that Python generated for the class that is shown as the original."""
+    return function.original is not None and not function.decorators
+
+
 def shows_wrapper(function: FunctionRecord) -> bool:
     """Return whether the code that was compiled is shown beside the original."""
-    return bool(function.decorators) and not _is_of_torch(function.decorators[0])
+    return is_generated(function) or (bool(function.decorators) and not _is_of_torch(function.decorators[0]))
 
 
 def title_apart(session: SessionRecord, function: FunctionRecord) -> str:
     """Return the title of a function; a wrapper is named as one where the function inside has a story, too."""
     title = function.display_name
-    if function.original is None or not any(one.display_name == title for one in session.functions if one != function):
+    if not function.decorators or not any(one.display_name == title for one in session.functions if one != function):
         return title
     own = _own(function)
     return f"the wrapper of {own[0].function} around {title}" if own else f"the call of {title}, which torch wraps"

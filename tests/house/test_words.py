@@ -32,7 +32,6 @@ ALLOWED: Dict[str, str] = {
     "what a loop goes on with is an iterator, and its `__iter__` gives itself": SAVED,
     "the frame looks at its local names, and they are": SAVED,
     "has let go of": SAVED,
-    "Beside this file, and told there:": PRINTED,
     "compiled before anyone looked": PRINTED,
     "torch tells it only while it compiles": PRINTED,
     "goes on in": PRINTED,

@@ -471,11 +471,11 @@ def test_a_full_code_file_names_its_neighbours_while_they_are_few():
     others = tuple(function_named(f"other_{number}") for number in range(3))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, *others))
     text = render(session, TOY.key)
-    assert "# Beside this file, and told there:\n#   full_code_for_other_0.py: other_0 (not compiled)\n" in text
-    assert "full_code_for_toy_example_0.py" not in text.split("Beside")[1]
+    assert "# Functions with stories of their own:\n#   full_code_for_other_0.py: other_0 (not compiled)\n" in text
+    assert "full_code_for_toy_example_0.py" not in text.split("stories of their own")[1]
     many = tuple(function_named(f"other_{number}") for number in range(30))
-    assert "Beside this file" not in render(dataclasses.replace(SESSION, functions=(TOY, *many)), TOY.key)
-    assert "Beside this file" not in render(SESSION, TOY.key)
+    assert "stories of their own" not in render(dataclasses.replace(SESSION, functions=(TOY, *many)), TOY.key)
+    assert "stories of their own" not in render(SESSION, TOY.key)
 
 
 # ---------------------------------------------------------------- the summary at the end of a session

@@ -180,6 +180,10 @@ def applied(x, function):
     return x + 1 if function is None else function(x)
 
 
+def scaled(x, weight):
+    return x * weight
+
+
 def untouched_by_tensors():
     return [number for number in range(3)]
 
@@ -210,6 +214,9 @@ def layers_and_sizes():
     either = torch.compile(applied, backend="eager")
     for function in (None, torch.sin, sizes):
         either(torch.ones(3), function)
+    scales = torch.compile(scaled, backend="eager")
+    for size in (2, 3):
+        scales(torch.ones(1), torch.nn.Parameter(torch.ones(size)))
 
 
 def frames_that_are_skipped():

@@ -209,7 +209,7 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
         written_in=written,
         title=_RESUMED.sub(r"\g<name> resumed at line \g<line>", identity.title),
         decorators=identity.decorators,
-        original=None if identity.original is None else _original(identity.original, problems),
+        original=_class_text(identity) if identity.original is None else _original(identity.original, problems),
     )
 
 
@@ -220,6 +220,12 @@ def _qualified_name(code: CodeType, identity: Identity) -> str:
 
 
 _RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+)_at_(?P<line>\d+)$")
+
+
+def _class_text(identity: Identity) -> OriginalFunction | None:
+    """Return the text of the dataclass for which Python generated a method; None for any other function."""
+    found = None if identity.made_for is None else source_files.class_of(identity.made_for)
+    return None if found is None else OriginalFunction(*found, FROM_FILE)
 
 
 def _original(code: CodeType, problems: Problems) -> OriginalFunction:

@@ -20,12 +20,15 @@ from depyf.torch_hooks.frames.wrappers import (
     Layer,
     cell_values,
     class_name,
+    classes_of,
     layers,
     methods_of,
     scopes_of,
     without_scope,
     wrapped_by,
 )
+
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,15 @@ class Identity:
     title: str  # "LlamaForCausalLM.forward"
     decorators: Tuple[Location, ...] = ()  # what the compiled code puts around the original, outermost first
     original: CodeType | None = None  # code of the function that the user calls; None: the compiled code is its own
+    made_for: type | None = None  # the dataclass whose method it is, where Python generated that
 
 
 def of_code(code: CodeType) -> Identity:
-    """Return the identity of a code object of which nothing else is known."""
-    return Identity(without_scope(_qualified_name(code)))
+    """Return the identity of a code object of which nothing else is known; a comprehension is one of its function."""
+    name = _qualified_name(code)
+    if name.endswith(_COMPREHENSIONS):
+        return Identity(name.replace(".<locals>.", ".").replace("<", "").replace(">", ""))
+    return Identity(without_scope(name))
 
 
 def of_frame(
@@ -127,8 +134,17 @@ def _identity(found: Sequence[Layer], owner: type | None = None) -> Identity:
     decorators = tuple([_decorator(layer, written) for layer in found[:-1]])
     if last.receiver is not None:
         name = last.attribute or last.function.__name__
-        return Identity(f"{class_name(last.receiver if owner is None else owner)}.{name}", decorators, original)
+        title = f"{class_name(last.receiver if owner is None else owner)}.{name}"
+        return Identity(title, decorators, original, _dataclass_of(last, name))
     return Identity(_title(last.function), decorators, original)
+
+
+def _dataclass_of(layer: Layer, name: str) -> type | None:
+    """Return the dataclass for which Python generated a method; None for what has a source of its own."""
+    if not isinstance(layer.function, FunctionType) or not layer.function.__code__.co_filename.startswith("<"):
+        return None
+    owners = [one for one in classes_of(layer.receiver) if vars(one).get(name) is layer.function]
+    return owners[0] if owners and "__dataclass_fields__" in vars(owners[0]) else None
 
 
 def _title(thing: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
+import sys
 import textwrap
 import tokenize
 from types import CodeType
@@ -85,6 +86,17 @@ def _without_indentation(lines: List[str], indentation: str) -> str:
         return ""
     text = "".join([line[len(indentation) :] if line.strip() else "\n" for line in lines])
     return "" if '"""' in text or "'''" in text or "\f" in text else text
+
+
+def class_of(owner: type) -> Tuple[str, int, str] | None:
+    """Return the file, the line and the text of a class that is defined once in its module; None for others."""
+    file = getattr(sys.modules.get(owner.__module__), "__file__", None)
+    if not isinstance(file, str):
+        return None
+    head = re.compile(rf"[ \t]*class[ \t]+{re.escape(owner.__name__)}\b")
+    found = [number for number, line in enumerate(lines_of_file(file), 1) if head.match(line) is not None]
+    text = text_at(file, found[0]) if len(found) == 1 else ""
+    return (file, found[0], text) if text else None
 
 
 def text_of(code: CodeType) -> str:

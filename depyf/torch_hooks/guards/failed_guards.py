@@ -49,6 +49,7 @@ class Failure:
     others: str = ""  # the other versions: "0/0 to 0/57"
     expected_of_others: str = ""  # the values that those were compiled for, where they are others
     calls: Tuple[Location, ...] = ()  # that led to the line that asked for the guard, outermost first
+    advice: str = ""  # torch's, on how to avoid the recompile
 
     def record(self) -> FailedGuard:
         """Return what the record of the session holds of it."""
@@ -64,6 +65,7 @@ class Failure:
             shortened(scrub(self.mismatch.about)),
             self.mismatch.aspect if self.mismatch.aspect in (FITS_NOW, TORCH_WORDS) else "",
             self.calls,
+            self.advice,
         )
 
 
@@ -73,7 +75,7 @@ def failures(reasons: Sequence[Reason], variables: Variables) -> Tuple[Failure, 
 
 
 def _of_all(reason: Reason, variables: Variables) -> Failure:
-    failure = _of_one(reason.version, reason.cause, variables)
+    failure = replace(_of_one(reason.version, reason.cause, variables), advice=reason.cause.advice)
     if not reason.some:
         return failure
     values = [_of_one(reason.version, cause, variables).mismatch.expected for cause in reason.some]
@@ -142,7 +144,16 @@ def _with_calls(failure: Failure, guards: Sequence[GuardRecord], values: Compile
         return failure
     names = [guard.expression for guard in guards if readable(guard.expression) == failure.mismatch.subject]
     calls = read_stack(values.uses.get(_placeholder(names[0]), "")) if names else ()
-    return replace(failure, calls=tuple(call for call in calls if (call.file, call.line) != (place.file, place.line)))
+    return replace(failure, calls=_before(place, calls))
+
+
+def _before(place: Location, calls: Tuple[Location, ...]) -> Tuple[Location, ...]:
+    """Return the calls before the first that is `place` itself; of generated code, before that of its function."""
+    for number, call in enumerate(calls):
+        is_same = call.line == place.line or (place.file.startswith("<") and call.function == place.function)
+        if is_same and call.file == place.file:
+            return calls[:number]
+    return calls
 
 
 def _placeholder(name: str) -> str:

@@ -22,6 +22,7 @@ from depyf.torch_hooks.internals.stable_names import stable_text
 from depyf.torch_hooks.internals.torch_text import is_expression, scrub
 
 _STACK = "\nUser stack trace:"
+_ADVICE = ". Guard failed on "  # a parameter, or an attribute of a module: the sentence names an option of torch's
 # The value that a version was compiled for, in the forms in which torch prints it; an object is printed as its id.
 _EXPECTED = re.compile(
     r" [=!]= (?:-?\d[\w.]*|'[^'\\\n]*'|True|False|None)(?=\s|$)"
@@ -51,6 +52,7 @@ class Cause(NamedTuple):
     condition: str  # what failed, in torch's words, the same in every run
     comment: str  # torch's comment on where the guard comes from
     calls: Tuple[Location, ...] = ()  # that led to that line, outermost first; the last one is the line
+    advice: str = ""  # torch's, on how to avoid the recompile
 
 
 class Reason(NamedTuple):
@@ -104,8 +106,11 @@ def _together(group: List[Tuple[str, str, str]]) -> Reason:
 
 
 def _cause(text: str, stack: str = "") -> Cause:
-    condition, comment = split_origin(text)
-    return Cause(stable_text(condition), comment, read_stack(stack) if stack else ())
+    whole, comment = split_origin(text)
+    condition, _, advice = whole.partition(_ADVICE)
+    return Cause(
+        stable_text(condition), comment, read_stack(stack) if stack else (), (_ADVICE + advice)[2:] if advice else ""
+    )
 
 
 def _runs(versions: Sequence[str]) -> str:

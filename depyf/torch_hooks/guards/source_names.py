@@ -31,6 +31,8 @@ _TOKEN = re.compile(
     r"|(?P<open>['\"])"
 )
 _IMPORT = re.compile(r"\b__import__\('(?P<module>[^\W\d]\w*)'\)")
+# torch itself, as a global that Dynamo installs for each version: install_global_by_id("", torch), variables/builtin.py
+_TORCH = re.compile(r"_(?:\d{9,}|\.\.\.)_c\d")
 A_SOURCE = re.compile(r"\b[LG]\[")  # where a value of the frame or its module begins
 
 
@@ -76,6 +78,8 @@ def _reading(token: re.Match[str]) -> str:
     if token["root"] == "G" and key.startswith("___unnamed_scope"):  # globals of code without a module, as of exec
         name = _value(token["second"]) if second else ""
         return name if name.isidentifier() else f"globals(){second}"
+    if token["root"] == "G" and _TORCH.match(key) is not None:
+        return f"torch{second}"
     if token["root"] == "G" and key.startswith("__import_"):
         return key[len("__import_") :].replace("_dot_", ".") + second
     if key.isidentifier() and not keyword.iskeyword(key):

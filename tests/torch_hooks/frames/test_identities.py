@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
+from depyf.torch_hooks.frames import identities  # noqa: E402
 
 X = torch.ones(2, 2)
 
@@ -227,6 +230,39 @@ def test_a_resume_function_is_called_by_what_it_continues(tmp_path):
     record = compiled(tmp_path, CallsItsBase())
     resume = next(function for function in record.functions if function.resume_of is not None)
     assert resume.display_name == f"CallsItsBase.forward resumed at line {resume.first_line}"
+
+
+@dataclasses.dataclass
+class Pair:
+    left: torch.Tensor
+
+    def __post_init__(self):
+        self.right = self.left + 1
+
+
+def makes_a_pair(x):
+    for _ in range(2):
+        torch._dynamo.graph_break()
+    return Pair(x)
+
+
+def test_a_method_that_python_generated_is_shown_with_its_dataclass(tmp_path):
+    record = compiled(tmp_path, makes_a_pair)
+    made = next(function for function in record.functions if function.display_name == "Pair.__init__")
+    assert made.file == "<string>" and made.shown_file == __file__
+    assert made.original.source.startswith("class Pair:") and made.shown_line > 1
+    story = (tmp_path / "full_code_for_Pair.__init___0.py").read_text()
+    assert "# Python generated it for this dataclass.\n" in story
+    assert "# What Dynamo compiled: Pair.__init__, as Python generated it" in story
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="a comprehension has a frame, and a qualified name, there")
+def test_a_comprehension_is_called_by_the_function_that_holds_it():
+    def holder(x):
+        return [x + number for number in range(1)]
+
+    code = next(one for one in holder.__code__.co_consts if hasattr(one, "co_name"))
+    assert identities.of_code(code).title.endswith("_that_holds_it.holder.listcomp")
 
 
 def test_the_first_line_of_transformed_code_names_the_class(tmp_path):

@@ -308,3 +308,27 @@ def test_reading_shapes_does_not_trigger_a_torch_function_mode_of_the_program():
         assert read("x.size()[0]", {"x": x}, {}) == 3
         assert describe(x) == "a tensor of torch.float32 (3,) on cpu"
     assert not called
+
+
+def test_advice_of_torch_is_no_part_of_the_value(tmp_path, capsys):
+    class Scaled(torch.nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(size))
+
+        def forward(self, x):
+            return x * self.weight
+
+    def scale(module, x):
+        return module(x)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(scale, backend="eager")
+    with depyf.prepare_debug(tmp_path):
+        for size in (2, 3, 4):
+            compiled(Scaled(size), torch.ones(1))
+    summary = capsys.readouterr().err
+    assert "needs module.weight.size(0) == 3, now 4; 0/0: needs 2; asked for by" in summary
+    assert summary.count("hint: Guard failed on a parameter, consider using torch._dynamo.config.force") == 1
+    assert summary.count("in the call at") == 1, "all of them were compiled again in one line of the program"
+    assert "#             hint: Guard failed on a parameter" in (tmp_path / "full_code_for_scale_0.py").read_text()

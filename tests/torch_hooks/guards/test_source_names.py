@@ -1,0 +1,12 @@
+"""The values that guards test, in the user's spelling."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.torch_hooks.guards.source_names import readable
+
+
+@pytest.mark.parametrize("name", ["_140525308614976_c0", "_140525308614976_c1", "_..._c1/2"])
+def test_torch_has_one_name_in_all_versions(name: str) -> None:
+    assert readable(f"G['torch'].Tensor is G['{name}'].Tensor") == "torch.Tensor is torch.Tensor"
