@@ -319,7 +319,7 @@ def main() -> None:
                 if why:
                     reasons[NAMED.sub("<name>", why)] += 1
                 else:
-                    where = f"{pathlib.Path(code.co_filename).name}:{code.co_qualname}, {name} at op {at}"
+                    where = f"{pathlib.Path(code.co_filename).name}:{code.co_name}, {name} at op {at}"
                     unexplained.append("\n".join([where, *around(program, mutant, at)]))
             elif verdict.reason:
                 unproved[verdict.reason] += 1

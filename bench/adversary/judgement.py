@@ -77,7 +77,7 @@ def judged(number: int, source: str, count: int = SCHEDULES) -> Judgement:
         judgement = compared(base, subject, None, result.code, count)
     if judgement.kinds or result.stand_ins:
         return judgement
-    if subject.code.co_qualname != "f":
+    if subject.code.co_name != "f" or all(const is not subject.code for const in subject.module.co_consts):
         wrong = failure_of_text(subject, schedules(number, 2, acts=False)) if not base.assumptions else None
         return with_(judgement, kinds=(wrong,), is_named=False, shown=wrong) if wrong else judgement
     return with_text(judgement, subject, result, count)
@@ -173,7 +173,7 @@ def frozen(value: Any) -> Any:
             "co_code", "co_names", "co_varnames", "co_cellvars", "co_freevars", "co_flags", "co_argcount",
             "co_kwonlyargcount", "co_posonlyargcount", "co_exceptiontable", "co_name", "co_qualname", "co_stacksize",
         ):  # fmt: skip
-            parts.append(getattr(value, name))
+            parts.append(getattr(value, name, None))
         return tuple(parts)
     if isinstance(value, tuple):
         return tuple([frozen(item) for item in value])

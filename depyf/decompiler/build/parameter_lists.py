@@ -76,11 +76,18 @@ def keyword_default(node: Optional[s.Expression], name: str) -> Optional[s.Expre
 
 
 def annotation(node: Optional[s.Expression], name: str, write: Written = lambda node: node) -> Optional[s.Expression]:
-    """Return the annotation of a parameter, from the tuple of names and values that MAKE_FUNCTION takes."""
+    """Return the annotation of a parameter, from the names and values that MAKE_FUNCTION takes.
+
+    They are a tuple, or a dict (before 3.10).
+    """
     if node is None:
         return None
-    flat = elements(node)
-    for key, value in zip(flat[0::2], flat[1::2]):
+    if isinstance(node, s.Dict):
+        pairs = zip(node.keys, node.values)
+    else:
+        flat = elements(node)
+        pairs = zip(flat[0::2], flat[1::2])
+    for key, value in pairs:
         if isinstance(key, s.Constant) and key.value == name:
             return write(value)
     return None

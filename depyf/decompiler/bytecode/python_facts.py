@@ -125,6 +125,11 @@ class PythonFacts:
         return self.call_layout == NULL_FIRST
 
     @property
+    def line_tables_have_columns(self) -> bool:
+        """Whether the table of lines has the columns of instructions, too."""
+        return self.line_table == LOCATIONS
+
+    @property
     def supported(self) -> bool:
         """Whether code of this version can be decoded."""
         return self.version in _FACTS

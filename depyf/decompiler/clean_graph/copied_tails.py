@@ -3,6 +3,7 @@
 A jump to a block of a few instructions that returns or raises is replaced by a copy of that block; the test of
 a `while` loop is written before the loop and again at its end. Copies have the source positions of the one
 expression or statement that they come from, to the column: that distinguishes them from code that was written twice.
+Where there are no columns (before 3.11), what is written twice in one line is taken for copies.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from depyf.decompiler.analysis.program_answers import answered_once
 from depyf.decompiler.bytecode.constant_equality import constant_key, same_op
 from depyf.decompiler.bytecode.location_table import positions_of
 from depyf.decompiler.bytecode.microops import STORES, Op, Program, depth_needed, stack_effect
+from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.flow.graph import Block, Branch, End, Graph, Jump, Simple, thread_jumps
 from depyf.decompiler.flow.stack_depths import depth_after, find_depths
 
@@ -73,6 +75,8 @@ def _merge_ends_of_operators(graph: Graph) -> None:
     if not drops:
         return
     positions = _positions(graph.program)
+    if facts_for(graph.program.version).line_tables_have_columns:
+        drops = [block for block in drops if positions[block.ops[0].offset // 2][2] is not None]
     find_depths(graph)
     ends = _Ends(graph, positions)
     for block in drops:
@@ -155,13 +159,13 @@ def _keeps_top(ops: List[Op]) -> bool:
 
 
 def _is_inside(position: Tuple[Optional[int], ...], around: Tuple[Optional[int], ...]) -> bool:
-    """Return whether one place in the source lies in another; not if either has no columns."""
+    """Return whether one place in the source lies in another; not if only one has columns."""
     line, end_line, column, end_column = position
     first, last, start, end = around
-    if line is None or end_line is None or column is None or end_column is None:
+    if line is None or end_line is None or first is None or last is None:
         return False
-    if first is None or last is None or start is None or end is None:
-        return False
+    if column is None or end_column is None or start is None or end is None:
+        return (column, start) == (None, None) and first <= line <= end_line <= last
     return (first, start) <= (line, column) and (end_line, end_column) <= (last, end)
 
 
@@ -175,8 +179,9 @@ def _groups(graph: Graph, candidates: List[Block], positions: List[Any]) -> List
     (`finally: raise x` is copied as it is below a value that was about to be returned.)
     """
     keys: List[Tuple[Block, Key]] = []
+    place = 2 if facts_for(graph.program.version).line_tables_have_columns else 0
     for block in candidates:
-        if block.ops and positions[block.ops[-1].offset // 2][2] is not None:  # it has a column
+        if block.ops and positions[block.ops[-1].offset // 2][place] is not None:
             onward = _onward(block)
             if onward is not None:
                 keys.append((block, (onward, _key(block.ops[-1], positions))))

@@ -40,7 +40,7 @@ from depyf.decompiler.decode.stack_kinds import (
 OLD_FIXED: Dict[str, Tuple[int, Tuple[int, ...]]] = {
     **dict.fromkeys(OPERATORS, (2, (ANY,))),
     "LOAD_GLOBAL": (0, (ANY,)), "POP_BLOCK": (0, ()), "JUMP_ABSOLUTE": (0, ()), "JUMP_IF_NOT_EXC_MATCH": (2, ()),
-    "MATCH_KEYS": (0, (ANY, BOOL)), "MATCH_CLASS": (3, (ANY, BOOL)), "COPY_DICT_WITHOUT_KEYS": (1, (ANY,)),
+    "COPY_DICT_WITHOUT_KEYS": (1, (ANY,)),
 }  # fmt: skip
 RAISED: Tuple[Operand, ...] = (
     Operand(1, EXCEPTION_TYPE, True), Operand(2, EXCEPTION, True), Operand(3, TRACEBACK, True)
@@ -156,6 +156,21 @@ def _call_ex(frame: AbstractFrame, index: int, raw: Raw) -> None:
     frame.change(raw, raw.arg + 2, (ANY,))
 
 
+def _match(frame: AbstractFrame, index: int, raw: Raw) -> None:
+    """Match, and push the outcome; decoding folds it with the jump that follows, and drops a subject without match."""
+    layout = frame.layout
+    target = layout.targets.get(index + 1, -1)
+    if layout.opname(index + 1) != "POP_JUMP_IF_FALSE" or index + 1 in layout.landings:
+        fail(raw, "is not followed by the jump that leaves its pattern")
+    if raw.opname == "MATCH_CLASS":
+        if layout.opname(target) != "POP_TOP":
+            fail(raw, "keeps its subject where there is no match")
+        frame.change(raw, 3, (ANY, BOOL))
+    else:
+        frame.check(raw, (Operand(1, ANY, False), Operand(2, ANY, False)))
+        frame.change(raw, 0, (ANY, BOOL))
+
+
 def _make_function(frame: AbstractFrame, index: int, raw: Raw) -> None:
     code = pushed_constant(frame, index - 2)
     if raw.arg > 15:
@@ -189,6 +204,6 @@ OLD_SPECIAL: Dict[str, Rule] = {
     "POP_EXCEPT": _pop_except, "RERAISE": _reraise, "WITH_EXCEPT_START": _with_except_start,
     "END_ASYNC_FOR": _end_async_for, "CALL_FUNCTION": _call_function, "CALL_FUNCTION_KW": _call_function_kw,
     "CALL_METHOD": _call_method, "CALL_FUNCTION_EX": _call_ex, "MAKE_FUNCTION": _make_function,
-    "GEN_START": _gen_start, "YIELD_VALUE": _yield_value,
+    "MATCH_KEYS": _match, "MATCH_CLASS": _match, "GEN_START": _gen_start, "YIELD_VALUE": _yield_value,
     "YIELD_FROM": in_generators(2, (ANY,)),
 }  # fmt: skip

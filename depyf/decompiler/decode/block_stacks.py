@@ -33,7 +33,8 @@ Marks = Tuple[Tuple[int, str], ...]  # (position from the bottom, mark), ascendi
 class Block(NamedTuple):
     """One entry of the block stack."""
 
-    kind: str  # "finally", "with"; in a handler: "handler", or "bare" if the exception is not saved there
+    # "finally", "with"; in a handler: "handler", "entry" where it begins, "bare" if the exception is not saved there.
+    kind: str
     target: int  # index of the handler's first op
     level: int  # depth of the stack when it was pushed
     has_lasti: bool  # whether the handler finds the offset of the instruction below the exception, as in 3.11
@@ -103,6 +104,8 @@ class _Unstacker:
         op = self.ops[context.at]
         if op.kind == self.gone:
             return _Step([], context._replace(at=context.at + 1))
+        if context.blocks and context.blocks[-1].kind == "entry":
+            return self.entered(context, op)
         special = _SPECIAL.get(op.kind)
         new: List[Op] = []
         after = self.plain(context, op, new) if special is None else special(self, context, op, new)
@@ -110,13 +113,16 @@ class _Unstacker:
         for one in new:
             if one.handler == -1:
                 one.handler = handler
-        entered = context.blocks[-1] if context.blocks else None
-        if entered is not None and entered.kind == "handler" and entered.target == context.at:
-            if context.depth == entered.level + 6:
-                new.insert(0, Op("PUSH_EXC_INFO", None, op.offset, handler=handler))
         for one in new:
             one.handler = max(one.handler, -1)
         return _Step(new, None if op.kind in ENDS else after)
+
+    def entered(self, context: Context, op: Op) -> _Step:
+        """Begin a handler: the exception that was handled before is saved once, even if the code jumps back here."""
+        *outer, block = context.blocks
+        inside = context._replace(blocks=(*outer, block._replace(kind="handler")))
+        handler = self.handler_of(inside.blocks, inside.marks)
+        return _Step([Op("PUSH_EXC_INFO", None, op.offset, handler=handler)], inside)
 
     def plain(self, context: Context, op: Op, new: List[Op]) -> Context:
         """Keep an op that has no business with blocks."""
@@ -339,7 +345,7 @@ class _Unstacker:
         lowest = LASTI if block.has_lasti else OLD
         found = (lowest, OLD, OLD if is_bare else PREVIOUS, TRACEBACK, VALUE, TYPE)
         marks = (*marks, *((level + place, mark) for place, mark in enumerate(found)))
-        inside = Block("bare" if is_bare else "handler", block.target, level, block.has_lasti)
+        inside = Block("bare" if is_bare else "entry", block.target, level, block.has_lasti)
         return Context(block.target, level + 6, marks, (*blocks[:-1], inside))
 
     # Writing.
@@ -348,7 +354,7 @@ class _Unstacker:
         """Return the new ops in the order of the old ones, with jumps where paths do not continue with the next."""
         written: List[Op] = []
         places: Dict[Context, int] = {}
-        for first in sorted(self.steps, key=lambda context: context.at):
+        for first in sorted(self.steps, key=_order):
             context: Optional[Context] = first
             while context is not None and context not in places:
                 places[context] = len(written)
@@ -381,6 +387,10 @@ def rest_of_mapping(count: int, offset: int) -> List[Op]:
     for left in range(count, 0, -1):
         ops += [Op("COPY", 1 + left, offset), Op("SWAP", 2, offset), Op("DELETE_SUBSCR", None, offset)]
     return ops
+
+
+def _order(context: Context) -> Tuple[int, bool]:
+    return context.at, not context.blocks or context.blocks[-1].kind != "entry"
 
 
 def _is_object(mark: str) -> bool:

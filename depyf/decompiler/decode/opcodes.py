@@ -141,6 +141,7 @@ class Translator:
         self.cells = code.co_cellvars + code.co_freevars if facts.cells_are_numbered_apart else self.slots
         self.cell_uses = cell_uses
         self.kwnames: Any = None
+        self.has_matched = False  # whether the last instruction was a match that pushed its outcome (3.10)
 
     def translate(self, raw: Raw) -> None:
         """Append the micro-ops of one instruction."""
@@ -166,6 +167,8 @@ class Translator:
             return
         jump = _JUMPS.get(opname)
         if jump is not None:
+            if self.has_matched:
+                jump, self.has_matched = self.after_match(raw), False
             self.jump(jump, jump_target(raw, self.facts))
             return
         unary = _UNARY.get(opname)
@@ -214,6 +217,12 @@ class Translator:
             self.emit("PUSH_NULL")
             if self.facts.call_layout != NULL_SECOND:
                 self.emit("SWAP", 2)
+
+    def after_match(self, raw: Raw) -> str:
+        """Return the jump that leaves a pattern where there was no match."""
+        if raw.opname != "POP_JUMP_IF_FALSE":
+            raise Malformed(f"{raw.opname} at {raw.offset} follows a match, and does not leave the pattern")
+        return "BRANCH_NONE"
 
     def take_kwnames(self) -> Any:
         """Return the names set by KW_NAMES for the next call, and clear them."""
@@ -491,15 +500,14 @@ def _copy_two(t: Translator, raw: Raw) -> None:
 
 
 def _match(t: Translator, raw: Raw) -> None:
-    """Match, and test whether that gave anything: in 3.10 the instruction pushes the answer itself."""
+    """Match. In 3.10 the instruction pushes whether there was a match, and a jump follows: as if it tested for None."""
     if raw.opname == "MATCH_CLASS":
         t.emit("MATCH_CLASS", raw.arg)
     else:
         t.emit("MATCH_KEYS")
     if t.facts.matches_push_bool:
         t.emit("COPY", 1)
-        t.emit("CONST", None)
-        t.emit("IS", 1)
+        t.has_matched = True
 
 
 _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {

@@ -122,7 +122,8 @@ def rules_for(version: Version, locals_are_plain: bool) -> Dict[str, Tuple[int, 
     fixed = FIXED
     if facts.blocks_are_stacked:
         operands.update(OLD_OPERANDS)
-        fixed = {**FIXED, **OLD_FIXED}
+        fixed = {name: FIXED[name] for name in FIXED if name not in OLD_SPECIAL}
+        fixed.update(OLD_FIXED)
     functions = {name: _fixed(pops, pushes, operands.get(name, ())) for name, (pops, pushes) in fixed.items()}
     if facts.branches_need_bool:
         operands.update(dict.fromkeys(_NEED_BOOL, (_A_BOOL,)))

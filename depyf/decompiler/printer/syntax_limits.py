@@ -14,7 +14,7 @@ class SyntaxLimits:
     starred_in_index: bool = False  # 3.11, PEP 646: x[*a]
     bare_walrus_in_index: bool = False  # 3.10: x[a := b] and {a := b}
     docstrings_are_dedented: bool = False  # 3.13: the compiler strips the indentation that a docstring shares
-    # 3.11: `a and (b and c)` tests the value of `b and c` once more if it is on other lines (jump_thread in compile.c).
+    # 3.10, 3.11: `a and (b and c)` tests the value of `b and c` again if it is on other lines (jump_thread, compile.c).
     lines_decide_jumps: bool = False
 
     @staticmethod
@@ -26,5 +26,5 @@ class SyntaxLimits:
             starred_in_index=version >= (3, 11),
             bare_walrus_in_index=version >= (3, 10),
             docstrings_are_dedented=version >= (3, 13),
-            lines_decide_jumps=version == (3, 11),
+            lines_decide_jumps=version in ((3, 10), (3, 11)),
         )

@@ -185,7 +185,14 @@ def _binary(op: Op, stack: Stack) -> None:
 
 
 def _subscr(op: Op, stack: Stack) -> None:
-    key, place = stack.pop(), place_of(stack.pop())
+    key, entry = stack.pop(), stack.pop()
+    if isinstance(entry, Taken) and entry.what in ("attributes", "values") and entry.place is not None:
+        position = constant_of(key)  # what MATCH_CLASS or MATCH_KEYS gave is taken apart one by one: 3.10
+        if type(position) is not int or not 0 <= position < len(entry.place.parts):
+            raise NoPattern("a part that the subject does not have")
+        stack.append(entry.place.parts[position])
+        return
+    place = place_of(entry)
     index = key.value if isinstance(key, Taken) and key.what == "index" else constant_of(key)
     if place.kind != "sequence" or place.star != HIDDEN or not isinstance(index, int):
         raise NoPattern("an item of something that is not a sequence with a star")

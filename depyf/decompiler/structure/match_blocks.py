@@ -86,8 +86,13 @@ def _chain_at(block: Block, position: int) -> List[Found]:
 
 
 def _is_plain_test(found: Found) -> bool:
-    """Return whether a statement of one case is as good as an `if`; not if a `case x:` follows, which is no test."""
-    return found.pattern.kind in ("value", "singleton", "") and not found.pattern.names and not found.keeps
+    """Return whether a statement of one case is as good as an `if`; not if a `case x:` follows, which is no test.
+
+    `case x as y if z:` is `x = y = subject` and an `if`.
+    """
+    if found.keeps:
+        return False
+    return not found.pattern.kind or (found.pattern.kind in ("value", "singleton") and not found.pattern.names)
 
 
 def _start_of_class(block: Block, position: int) -> int:
