@@ -246,7 +246,7 @@ def tried(path: str, folder: str, cpu: int) -> Outcome:
         kind = "hang" if number in (signal.SIGXCPU, signal.SIGALRM, signal.SIGKILL) else "crash"
         return Outcome(kind, f"{signal.Signals(number).name} {text[-300:]}", max(seconds, time.monotonic() - begin))
     code = os.WEXITSTATUS(status)
-    if "Traceback" in text:
+    if "Traceback (most" in text:
         return Outcome("traceback", text[-1500:], seconds)
     if code == EXECUTED:
         return Outcome("executed", "code of the file was executed", seconds)

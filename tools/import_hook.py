@@ -19,7 +19,7 @@ LOCK = _thread.allocate_lock()  # one question at a time
 
 
 class Texts:
-    """Ask for the texts of source files."""
+    """Ask where the texts of source files are."""
 
     def __init__(self, answers: int, questions: int) -> None:
         self.answers = answers
@@ -28,34 +28,58 @@ class Texts:
         for pipe in (answers, questions):
             posix.set_inheritable(pipe, False)
 
-    def text_of(self, path: str) -> str | None:
-        """Return the decompiled text of a file; None if there is none, or in a process that was forked."""
+    def place_of(self, path: str) -> str:
+        """Return the file with the decompiled text of another; empty if there is none, or in a forked process."""
         if posix.getpid() != self.process:
-            return None
+            return ""
         with LOCK:
             posix.write(self.questions, path.encode("utf-8", "surrogateescape") + b"\n")
             answer = b""
             while not answer.endswith(b"\n"):
                 piece = posix.read(self.answers, 4096)
                 if not piece:
-                    return None
+                    return ""
                 answer += piece
-        place = answer[:-1].decode("utf-8", "surrogateescape")
-        if not place:
-            return None
-        with open(place, encoding="utf-8") as file:
-            return file.read()
+        return answer[:-1].decode("utf-8", "surrogateescape")
 
 
 class DecompilingLoader(external.SourceFileLoader):  # type: ignore[misc, name-defined]
-    """Load a module from its decompiled text, under the name of its own file."""
+    """Load a module from its decompiled text."""
 
     texts: Texts
 
     def get_code(self, fullname: str):
-        path = self.get_filename(fullname)
-        text = self.texts.text_of(path)
-        return super().get_code(fullname) if text is None else compile(text, path, "exec", dont_inherit=True)
+        own = super().get_code(fullname)
+        return own if own is None else decompiled(own, self.get_filename(fullname), self.texts)
+
+
+def decompiled(own, path: str, texts: Texts):
+    """Return what the text of a file compiles to; `own`, the code of the file, if it has no text."""
+    place = texts.place_of(path)
+    if not place:
+        return own
+    with open(place, encoding="utf-8") as file:
+        return with_own_lines(compile(file.read(), place, "exec", dont_inherit=True), own)
+
+
+def with_own_lines(code, own):
+    """Return code with the lines and the file of the source, wherever it has the very same instructions as that.
+
+    Tests read their own lines in tracebacks. Code with other instructions has the lines and the file of its text.
+    """
+    if len(code.co_consts) != len(own.co_consts):
+        return code
+    kind = type(code)
+    consts = [
+        with_own_lines(one, other) if type(one) is kind and type(other) is kind else one
+        for one, other in zip(code.co_consts, own.co_consts)
+    ]
+    changes = {"co_consts": tuple(consts)}
+    if (code.co_code, code.co_names, code.co_name) == (own.co_code, own.co_names, own.co_name):
+        table = "co_linetable" if hasattr(own, "co_linetable") else "co_lnotab"
+        changes.update({"co_filename": own.co_filename, "co_firstlineno": own.co_firstlineno})
+        changes[table] = getattr(own, table)
+    return code.replace(**changes)
 
 
 def install(texts: Texts) -> None:
@@ -73,16 +97,16 @@ def install(texts: Texts) -> None:
 
 def run_program(path: str, arguments: list[str], texts: Texts | None) -> None:
     """Run a program as the main module, from its decompiled text if there is one."""
-    text = None if texts is None else texts.text_of(path)
-    if text is None:
-        with open(path, "rb") as file:
-            text = file.read()
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec", dont_inherit=True)
+    if texts is not None:
+        code = decompiled(code, path, texts)
     sys.argv[:] = [path, *arguments]
     sys.path[0] = path.rpartition("/")[0] or "."
     main = type(sys)("__main__")
     main.__dict__.update(__file__=path, __builtins__=__builtins__, __annotations__={})
     sys.modules["__main__"] = main
-    exec(compile(text, path, "exec", dont_inherit=True), main.__dict__)
+    exec(code, main.__dict__)
 
 
 if __name__ == "__main__":
