@@ -124,6 +124,13 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.torch_hooks.graphs",
         "depyf.torch_hooks.frames",
     ),
+    "depyf.torch_hooks.stepping": (
+        "depyf.errors",
+        "depyf.record",
+        "depyf.line_table",
+        "depyf.torch_hooks.internals",
+        "depyf.torch_hooks.graphs",
+    ),
     "depyf.torch_hooks.numerics": (
         "depyf.errors",
         "depyf.record",

@@ -35,7 +35,7 @@ _MOST_FILES = 12  # that the message at the pause lists
 
 
 @contextmanager
-def debug(pause: bool = True, stop_on_nan: bool = False) -> Iterator[None]:
+def debug(pause: bool = True, stop_on_nan: bool = False, backend: str | None = None) -> Iterator[None]:
     """Pause with `breakpoint()`, then let the compiled program run with nothing recompiled.
 
         with depyf.prepare_debug("./dump"):
@@ -51,9 +51,10 @@ def debug(pause: bool = True, stop_on_nan: bool = False) -> Iterator[None]:
     pause: whether to pause at the start.
     stop_on_nan: stop at the first operation, forward or backward, whose output holds a NaN or Inf though its inputs
     do not: a debugger that is attached pauses there, and without one this raises `depyf.NumericError`.
+    backend: "eager" or "aot_eager" runs the captured graphs in the place of kernels that cannot be stepped through.
     """
     _refuse_inside_prepare_debug()
-    with _run_only(), _watch(stop_on_nan, pause):
+    with _run_only(), _substitute(backend), _watch(stop_on_nan, pause):
         if not pause:
             pass
         elif os.environ.get("PYTHONBREAKPOINT") == "0":
@@ -61,9 +62,29 @@ def debug(pause: bool = True, stop_on_nan: bool = False) -> Iterator[None]:
         elif can_pause():
             _print(_invitation(dumped_files()))
             _pause()
+            _carry_breakpoints(backend)
         else:
             _print("debug(): no terminal and no debugger to pause in; the program continues without a pause.")
         yield
+
+
+@contextmanager
+def _substitute(backend: str | None) -> Iterator[None]:
+    """Run captured graphs in the place of what the backend made of them, where that was asked for."""
+    if backend is None:
+        yield
+        return
+    from depyf.torch_hooks.stepping.graph_substitutes import substituted_graphs
+
+    with substituted_graphs(backend, _newest_folder()) as lost:
+        if lost:
+            _print(f"debug(): {', '.join(lost)} run as compiled: torch has not kept the captured graph.")
+        yield
+
+
+def _newest_folder() -> str | None:
+    folder: str | None = getattr(_session_module(), "last_folder", lambda: None)()
+    return folder
 
 
 def _watch(stop_on_nan: bool, may_pause: bool) -> ContextManager[Any]:
@@ -80,8 +101,7 @@ def _watch(stop_on_nan: bool, may_pause: bool) -> ContextManager[Any]:
         _print(f"debug(): {report}")
         _pause_at(None if site is None else frame_of(site))
 
-    folder = getattr(_session_module(), "last_folder", lambda: None)()
-    return watched_numbers(folder, stop)
+    return watched_numbers(_newest_folder(), stop)
 
 
 def _pause_at(frame: FrameType | None) -> None:
@@ -170,6 +190,14 @@ def _pause() -> None:
     return  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).
 
 
+def _carry_breakpoints(backend: str | None) -> None:
+    """Have breakpoints in the user's own files stop in the files that run in their place."""
+    from depyf.torch_hooks.stepping.user_breakpoints import carry_over
+
+    for line in carry_over(_newest_folder(), captured_graphs_run=backend == "eager"):
+        _print(f"debug(): breakpoint {line}")
+
+
 def _invitation(files: list[Path]) -> str:
     """Return the message at the pause."""
     if not files:
@@ -188,7 +216,7 @@ def _print(message: str) -> None:
 
 def dumped_files() -> list[Path]:
     """Return the files with code that runs, of the last `prepare_debug`; empty where there was none."""
-    folder = getattr(_session_module(), "last_folder", lambda: None)()
+    folder = _newest_folder()
     if folder is None:
         return []
     try:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Callable, Iterator, Sequence, Tuple
 
-from depyf.torch_hooks.graphs.reachability import reachable_code
-from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.graphs.graph_globals import GraphGlobal, graph_globals
 from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
-from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, without_random_id
 from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, tensors_in, unwatched
 from depyf.torch_hooks.numerics.graph_replay import KeptInputs, keep_inputs
 from depyf.torch_hooks.numerics.numeric_report import BACKWARD, FORWARD
@@ -40,31 +38,18 @@ Receive = Callable[[GraphCall], None]
 @contextmanager
 def watched_graphs(receive: Receive) -> Iterator[None]:
     """Call `receive` for each call of a compiled graph or of its backward that makes a NaN or Inf of finite inputs."""
-    replaced: List[Tuple[Dict[str, Any], str, Any, Any]] = []
-    for scope, name, entry in _entries():
-        watched = _watched(without_random_id(name), entry, receive)
-        scope[name] = watched
-        replaced.append((scope, name, entry, watched))
+    replaced = [(one, _watched(one, receive)) for one in list(graph_globals())]
+    for one, watched in replaced:
+        one.replace(watched)
     try:
         yield
     finally:
-        for scope, name, entry, watched in replaced:
-            if scope.get(name) is watched:
-                scope[name] = entry
+        for one, watched in replaced:
+            one.put_back(watched)
 
 
-def _entries() -> Iterator[Tuple[Dict[str, Any], str, Any]]:
-    """Yield the global names by which transformed code calls graphs: namespace, name, and what is called."""
-    manager = private_hooks.find("cleanup_manager")
-    for cleanups in list(getattr(manager, "values", {}).values()):
-        for cleanup in cleanups:
-            name, scope = getattr(cleanup, "name", ""), getattr(cleanup, "scope", {})
-            if GRAPH_NAME.match(without_random_id(name)) and callable(scope.get(name)):
-                yield scope, name, scope[name]
-
-
-def _watched(name: str, entry: Any, receive: Receive) -> Any:
-    module = _captured_module(entry)
+def _watched(called: GraphGlobal, receive: Receive) -> Any:
+    name, entry, module = called.graph, called.entry, called.captured_module()
 
     def call(*args: Any, **kwargs: Any) -> Any:
         with unwatched():
@@ -84,10 +69,6 @@ def _watched(name: str, entry: Any, receive: Receive) -> Any:
         return result
 
     return with_dynamo_disabled(call)
-
-
-def _captured_module(entry: Any) -> Any:
-    return next((module for module in reachable_code(entry).modules if "dynamo_compile_id" in module.meta), None)
 
 
 def _watch_backward(result: Any, receive: Callable[[Sequence[Any], Tuple[Any, ...]], None]) -> None:

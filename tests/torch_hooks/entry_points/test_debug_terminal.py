@@ -196,3 +196,65 @@ def test_the_first_nan_pauses_in_the_graph_with_live_values(tmp_path):
         assert "RESULT [-inf, -inf]" in terminal.read_until(r"RESULT .*\n")
     finally:
         terminal.close()
+
+
+OWN_PROGRAM = """
+import sys, torch, depyf
+
+def helper(x):
+    return torch.cos(x) + 1
+
+def f(x):
+    y = torch.sin(x)
+    print("break")
+    z = helper(y)
+    return z * 2
+
+backend, folder, stepped = sys.argv[1:]
+compiled = torch.compile(f, backend=backend)
+with depyf.prepare_debug(folder):
+    compiled(torch.ones(2))
+with depyf.debug(backend=stepped or None):
+    result = compiled(torch.zeros(2))
+print("RESULT", result.tolist(), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("backend", "stepped"), [("eager", ""), ("inductor", "eager")])
+def test_breakpoints_in_the_users_own_file_stop_in_the_code_that_runs(tmp_path, backend, stepped):
+    if backend == "inductor" and not has_compiler():
+        pytest.skip("inductor needs a C++ compiler")
+    program = tmp_path / "program.py"
+    program.write_text(OWN_PROGRAM)
+    terminal = Terminal([sys.executable, str(program), backend, str(tmp_path / "dump"), stepped])
+    try:
+        terminal.read_until(r"\(Pdb\) ")
+        for text in ("torch.cos", "torch.sin"):
+            terminal.type(f"b {program}:{line_of(program, text)}")
+        stop = terminal.type("c")
+        assert re.search(r"program.py:5 -> __compiled_fn_\d+.Captured_Graph.0.py:\d+", stop)
+        assert re.search(r"Captured_Graph.0.py\(\d+\)forward", stop)
+        assert "torch.sin(" in stop
+        stop = terminal.type("c")
+        assert "torch.cos(" in stop
+        os.write(terminal.ours, b"c\n")
+        assert "RESULT [4.0, 4.0]" in terminal.read_until(r"RESULT .*\n")
+    finally:
+        terminal.close()
+
+
+def test_a_breakpoint_that_no_kernel_can_stop_at_is_answered(tmp_path):
+    if not has_compiler():
+        pytest.skip("inductor needs a C++ compiler")
+    program = tmp_path / "program.py"
+    program.write_text(OWN_PROGRAM)
+    terminal = Terminal([sys.executable, str(program), "inductor", str(tmp_path / "dump"), ""])
+    try:
+        terminal.read_until(r"\(Pdb\) ")
+        terminal.type(f"b {program}:{line_of(program, 'torch.cos')}")
+        os.write(terminal.ours, b"c\n")
+        seen = terminal.read_until(r"RESULT .*\n")
+        assert "program.py:5: its code runs inside a kernel" in seen
+        assert "debug(backend='eager') can" in seen
+    finally:
+        terminal.close()
