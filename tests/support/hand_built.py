@@ -108,7 +108,7 @@ def _argument(op: Op) -> str:
         test, then, orelse = op.arg
         return f"({ops_text(then)} if {test_text(test)} else {ops_text(orelse)})"
     if op.kind == "BOOL":
-        operator, test, rest = op.arg
+        operator, test, rest, _ = op.arg
         return f"({operator} {test_text(test)}: {', '.join(ops_text(one) for one in reversed(rest))})"
     if op.kind == "CHAIN":
         operator, rest = op.arg

@@ -38,10 +38,11 @@ class Annotated(NamedTuple):
 class BodyAnnotations:
     """What is known of the annotations in a class body or a module."""
 
-    __slots__ = ("are_set_up", "marked", "names")
+    __slots__ = ("are_marked", "are_set_up", "marked", "names")
 
     def __init__(self) -> None:
         self.are_set_up = False  # whether the body has any, though they may never be reached
+        self.are_marked = False  # whether it makes a set for the numbers of those that count
         self.names: Optional[Sequence[Annotated]] = None  # the annotated ones, where that is deferred; None: not read
         self.marked: Set[int] = set()  # the numbers of those among them that have been written
 

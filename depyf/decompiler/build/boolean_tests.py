@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from typing import Callable, List, Sequence
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.effects import event, take
@@ -27,11 +27,27 @@ def op_chain(frame: Frame, op: Op) -> None:
 
 def op_bool(frame: Frame, op: Op) -> None:
     """Execute BOOL: `a and b`, `a or b` for their value."""
-    operator, test, rest = op.arg
+    operator, test, rest, inner = op.arg
     first = test_node(frame, test, is_kept=True)
     operands = [operand(frame, ops) for ops in reversed(rest)]
     tested = [s.SeparateTest(node) if isinstance(node, s.BoolOp) else node for node in operands[:-1]]
-    event(frame, bool_op(operator, [first, *tested, operands[-1]]))
+    values = [first, *tested]
+    is_first_inner = isinstance(test, Simple) and test.is_inner
+    if is_first_inner or any(inner):
+        values = _grouped(operator, values, [is_first_inner, *reversed(inner)])
+    event(frame, bool_op(operator, [*values, operands[-1]]))
+
+
+def _grouped(operator: str, values: List[s.Expression], inner: List[bool]) -> List[s.Expression]:
+    """Return operands with those in parentheses again whose tests are inner ones: `(a or b) or c`."""
+    found: List[s.Expression] = []
+    group: List[s.Expression] = []
+    for value, is_inner in zip(values, inner):
+        group.append(value)
+        if not is_inner:
+            found.append(s.SeparateTest(s.BoolOp(operator, group)) if len(group) > 1 else value)
+            group = []
+    return [*found, *group]
 
 
 def op_select(frame: Frame, op: Op) -> None:

@@ -35,7 +35,16 @@ def namespace_body(scope: Scope, body: List[s.Statement]) -> List[s.Statement]:
     if scope.annotations.are_set_up and not any(isinstance(node, s.AnnAssign) for node in own_statements(body)):
         # There was an annotation that is never reached.
         body.append(s.If(s.Constant(False), [s.AnnAssign(s.Name("__annotations__"), s.Constant(...))]))
+    if scope.annotations.are_marked and not _has_conditional_annotation(body, is_class):
+        # Of `(x): int` or `x.y: int`, which may not be reached, nothing is left but the set of those that are.
+        body.append(s.If(s.Constant(False), [s.AnnAssign(s.Name("__annotations__"), s.Constant(...), None, 0)]))
     return body
+
+
+def _has_conditional_annotation(body: List[s.Statement], is_class: bool) -> bool:
+    """Return whether an annotation may not be reached; in a module that holds of all."""
+    certain = {id(statement) for statement in body} if is_class else ()
+    return any(isinstance(node, s.AnnAssign) and id(node) not in certain for node in own_statements(body))
 
 
 def _without_additions(body: List[s.Statement]) -> List[s.Statement]:

@@ -53,6 +53,7 @@ def op_store_name(frame: Frame, op: Op) -> None:
         value.is_defined = True
         take(frame, frame.stack.pop(), final=True)
     elif op.arg == MARKS and value is not None and isinstance(value.node, s.Set) and not value.refs > 1:
+        frame.scope.annotations.are_marked = True
         take(frame, frame.stack.pop(), final=True)
     else:
         store_variable(frame, op)

@@ -25,6 +25,7 @@ Attributes      LOAD_ATTR n    o -> o.n                STORE_ATTR n   v o ->    
 Items           SUBSCR         o k -> o[k]             STORE_SUBSCR   v o k ->          DELETE_SUBSCR  o k ->
 Operators       UNARY op, BINARY op, INPLACE op (op without the "="), COMPARE op
                 IS invert, CONTAINS invert             TO_BOOL  v -> bool(v)
+                TO_BOOL OUTSIDE: not under the handler of a generator that turns StopIteration into RuntimeError
 Displays        BUILD_TUPLE n, BUILD_LIST n, BUILD_SET n, BUILD_MAP n (n pairs), BUILD_STRING n, BUILD_SLICE n (2 or 3)
                 BUILD_CONST_KEY_MAP n   v1..vn keys -> dict
                 LIST_TO_TUPLE; LIST_APPEND i, SET_ADD i, LIST_EXTEND i, SET_UPDATE i, DICT_UPDATE i, DICT_MERGE i:
@@ -76,6 +77,7 @@ NULL_SECOND = "null second"
 
 FROM_STACK = "names from the stack"
 AT_START = "at start"
+OUTSIDE = "outside"
 
 BRANCHES: FrozenSet[str] = frozenset({"BRANCH_TRUE", "BRANCH_FALSE", "BRANCH_NONE", "BRANCH_NOT_NONE"})
 JUMPS: FrozenSet[str] = BRANCHES | {"JUMP", "FOR_ITER"}

@@ -86,6 +86,8 @@ class PythonFacts:
     # Whether an operand whose truth is certain is led past a test that leaves it on the stack (jump_thread in
     # Python/flowgraph.c). Before, such a jump was the source's own, and leading it back would change what it tests.
     kept_tests_are_threaded: bool
+    # Such a test is then under no handler, so that what it raises leaves the frame: 3.14 only, Python/flowgraph.c.
+    threaded_tests_lose_handlers: bool
     # `x[i]` is the BINARY_OP behind those of the operators: 3.14, NB_SUBSCR in Include/opcode.h.
     subscript_is_operator: bool
     # CALL_FUNCTION_EX finds the keyword arguments, or NULL, on top, whatever its argument: 3.14, Python/bytecodes.c.
@@ -175,6 +177,7 @@ def _facts(version: Version) -> PythonFacts:
         generator_expressions_iterate_first=version >= (3, 15),
         imports_have_modes=version >= (3, 15),
         kept_tests_are_threaded=version >= (3, 14),
+        threaded_tests_lose_handlers=version == (3, 14),
         subscript_is_operator=version >= (3, 14),
         unpacked_calls_have_both=version >= (3, 14),
         exits_have_receivers=version >= (3, 14),

@@ -87,7 +87,7 @@ def _copied(block: Block) -> Terminator:
     if isinstance(term, Jump):
         return Jump(term.target)
     if isinstance(term, Branch) and isinstance(term.test, Simple):
-        return Branch(Simple(term.test.kind, term.test.negate), term.true, term.false)
+        return Branch(Simple(term.test.kind, term.test.negate, term.test.is_inner), term.true, term.false)
     if isinstance(term, ForIter):
         return ForIter(term.body, term.done, term.is_async)
     if isinstance(term, End):

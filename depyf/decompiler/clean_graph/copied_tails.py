@@ -301,7 +301,7 @@ def _lead_to_one_end(graph: Graph, blocks: List[Block], size: int) -> Block:
 def _same_term(block: Block) -> Any:
     term = block.term
     if isinstance(term, Branch) and isinstance(term.test, Simple):
-        return Branch(Simple(term.test.kind, term.test.negate), term.true, term.false)
+        return Branch(Simple(term.test.kind, term.test.negate, term.test.is_inner), term.true, term.false)
     return Jump(term.target) if isinstance(term, Jump) else End()
 
 

@@ -62,6 +62,12 @@ def _drops(block: Block) -> bool:
     return bool(block.ops) and block.ops[0].kind == "POP"
 
 
+def _is_next_operand(block: Block) -> bool:
+    """Return whether a block drops an operand for the next one, and not a statement the value of all of them."""
+    block.budget.charge(len(block.preds) // 8)
+    return _drops(block) and any(_keeps(pred) and _next_and_jump(pred)[0][1] is block for pred in block.preds)
+
+
 def _lead_dropped_back(graph: Graph, block: Block) -> None:
     """Lead a block that jumps to where its value is dropped to the test before that place: it has the same outcome."""
     (_, following), (outcome, target) = _next_and_jump(block)
@@ -81,7 +87,7 @@ def _lead_dropped_back(graph: Graph, block: Block) -> None:
 def _lead_kept_back(test: Block) -> None:
     """Lead operands that jump to where a test jumps to the test: those that not every path to the test computes."""
     for outcome, target in _ways(test):
-        if not _drops(target):
+        if not _is_next_operand(target):
             test.budget.charge(len(target.preds) // 8)
             for pred in list(target.preds):
                 if pred.offset < test.offset and _keeps(pred) and dict(_ways(pred))[outcome] is target:
@@ -108,5 +114,5 @@ def _is_on_all_paths(block: Block, test: Block) -> bool:
 def _retarget(block: Block, outcome: bool, target: Block) -> None:
     term = block.term
     assert isinstance(term, Branch) and isinstance(term.test, Simple)
-    test = Simple(term.test.kind, term.test.negate)
+    test = Simple(term.test.kind, term.test.negate, term.test.is_inner)
     block.set_term(Branch(test, target, term.false) if outcome else Branch(test, term.true, target))

@@ -13,7 +13,7 @@ from typing import Dict, List, Optional, Tuple
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE, GENERATORS
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.malformed import Malformed
-from depyf.decompiler.bytecode.microops import AT_START, BRANCHES, CLOSURE, ENDS, Handler, Op, Program
+from depyf.decompiler.bytecode.microops import AT_START, BRANCHES, CLOSURE, ENDS, OUTSIDE, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.decode.block_stacks import unstacked
 from depyf.decompiler.decode.constant_sizes import check_constants
@@ -158,6 +158,8 @@ def _drop_generator_handler(ops: List[Op], handlers: List[Handler]) -> None:
             for op in ops:
                 if op.handler == number:
                     op.handler = -1
+                elif op.kind == "TO_BOOL" and op.handler < 0:
+                    op.arg = OUTSIDE
 
 
 def _fold_send_loops(ops: List[Op]) -> None:

@@ -165,6 +165,19 @@ class GeneratorShape:
             return self.layout.facts.branches_need_bool or "NONE" in raw.opname
         return raw.opname in _CANNOT_RAISE
 
+    def is_threaded_test(self, index: int) -> bool:
+        """Return whether an instruction is COPY or TO_BOOL of a test of a value that stays on the stack."""
+        layout = self.layout
+        first = index - (layout.opname(index) == "TO_BOOL")
+        branch = first + (2 if layout.opname(first + 1) == "TO_BOOL" else 1)
+        return (
+            layout.facts.threaded_tests_lose_handlers
+            and layout.opname(first) == "COPY"
+            and layout.instructions[first].arg == 1
+            and layout.opname(branch) in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
+            and layout.landings.isdisjoint(range(first + 1, branch + 1))
+        )
+
     def check_place(self, index: int, raw: Raw, stop: Optional[int]) -> None:
         """Check that the parts of loops are in loops, and that every instruction is under the handler that it needs."""
         if raw.opname in ("END_SEND", "CLEANUP_THROW") and index not in self.ends:
@@ -174,7 +187,7 @@ class GeneratorShape:
             if self.ends.get(handler.target, index - 1) != index - 1:
                 fail(raw, "has the handler of another YIELD_VALUE")
         elif stop is not None and index >= self.body and index not in (stop, stop + 1):
-            if not self.cannot_raise(raw):
+            if not self.cannot_raise(raw) and not self.is_threaded_test(index):
                 fail(raw, "is in a generator and not under its handler of StopIteration")
 
 

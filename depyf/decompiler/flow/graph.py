@@ -11,11 +11,12 @@ from depyf.decompiler.bytecode.microops import Op, Program
 class Simple:
     """A test that pops the top of the stack: is it true (or None)? `negate` asks for the opposite."""
 
-    __slots__ = ("kind", "negate")
+    __slots__ = ("kind", "negate", "is_inner")
 
-    def __init__(self, kind: str, negate: bool = False) -> None:
+    def __init__(self, kind: str, negate: bool = False, is_inner: bool = False) -> None:
         self.kind = kind  # "true" or "none"
         self.negate = negate
+        self.is_inner = is_inner  # it is in parentheses of its own, as that of `a` is in `(a or b) or c`
 
 
 class Both:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import Dict
+from typing import Dict, List, Set
 
 from depyf.decompiler.bytecode.location_table import lines_of
-from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, Program
+from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, OUTSIDE, Program
+from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.flow.graph import Block, Branch, ForIter, Graph, Jump, Simple
 
 _OFFSET = operator.attrgetter("offset")
@@ -42,6 +43,10 @@ def is_straight(program: Program) -> bool:
 def cut_into_blocks(program: Program) -> Graph:
     """Return a graph whose blocks begin at jump targets, handler entries and handler boundaries."""
     ops = program.ops
+    handlers = [op.handler for op in ops]
+    inner: Set[int] = set()
+    if facts_for(program.version).threaded_tests_lose_handlers:
+        inner = _cover_tests(program, handlers)
     graph = Graph(program, line_map(program))
     leaders = {0}
     for handler in program.handlers:
@@ -52,21 +57,38 @@ def cut_into_blocks(program: Program) -> Graph:
             leaders.add(index + 1)
         elif op.kind in ("RETURN", "RAISE", "RERAISE"):
             leaders.add(index + 1)
-        if index and op.handler != ops[index - 1].handler:
+        if index and handlers[index] != handlers[index - 1]:
             leaders.add(index)
     leaders.discard(len(ops))
     starts = sorted(leaders)
     for start in starts:
         op = ops[start]
-        graph.block_at[start] = graph.new_block(op.offset, op.handler, graph.lines.get(op.offset, -1))
+        graph.block_at[start] = graph.new_block(op.offset, handlers[start], graph.lines.get(op.offset, -1))
     graph.entry.set_term(Jump(graph.block_at[0]))
     graph.entry.handler = -1
     for start, end in zip(starts, [*starts[1:], len(ops)]):
-        _fill(graph, graph.block_at[start], start, end)
+        _fill(graph, graph.block_at[start], start, end, is_inner=end - 1 in inner)
     return graph
 
 
-def _fill(graph: Graph, block: Block, start: int, end: int) -> None:
+def _cover_tests(program: Program, handlers: List[int]) -> Set[int]:
+    """Give tests that the compiler left without a handler the one of what follows: they are in one expression.
+
+    Return where their branches are.
+    """
+    ops = program.ops
+    found: Set[int] = set()
+    for index, op in enumerate(ops[:-3]):
+        if op.kind == "COPY" and op.arg == 1 and handlers[index] < 0:
+            branch = index + (2 if ops[index + 1].kind == "TO_BOOL" else 1)
+            is_left_out = handlers[branch + 1] >= 0 or ops[index + 1].arg is OUTSIDE
+            if ops[branch].kind in ("BRANCH_TRUE", "BRANCH_FALSE") and is_left_out and max(handlers[index:branch]) < 0:
+                handlers[index : branch + 1] = [handlers[branch + 1]] * (branch + 1 - index)
+                found.add(branch)
+    return found
+
+
+def _fill(graph: Graph, block: Block, start: int, end: int, *, is_inner: bool) -> None:
     """Give a block its ops and terminator."""
     ops = graph.program.ops
     last = ops[end - 1]
@@ -80,7 +102,7 @@ def _fill(graph: Graph, block: Block, start: int, end: int) -> None:
     elif kind in BRANCHES:
         block.ops.pop()
         there, after = graph.block_at[last.target], graph.block_at[end]
-        test = Simple("none" if "NONE" in kind else "true")
+        test = Simple("none" if "NONE" in kind else "true", is_inner=is_inner)
         jumps_if_true = kind in ("BRANCH_TRUE", "BRANCH_NONE")
         block.set_term(Branch(test, there, after) if jumps_if_true else Branch(test, after, there))
     elif kind == "FOR_ITER":

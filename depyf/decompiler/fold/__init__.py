@@ -4,7 +4,8 @@ The compiler turns `and`, `or`, conditional expressions and chained comparisons 
 does nothing but compute an operand is folded into the block before it, as one structured op:
 
     SELECT (test, then_ops, else_ops)      `then if test else orelse`: the test pops its operand, one value is left
-    BOOL (op, test, rest)                  `first and rest...` with the first operand on the stack; reversed
+    BOOL (op, test, rest, inner)           `first and rest...` with the first operand on the stack; reversed. inner:
+                                           of each of the rest but the last, whether its test is in parentheses
     CHAIN (operator, rest)                 `a < b < c`: pops a and b; rest holds (ops of c, operator), reversed
     COMPREHENSION c                        an inlined comprehension (see clean_graph); pops an iterator
 

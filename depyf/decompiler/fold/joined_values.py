@@ -126,7 +126,7 @@ def join_operand(block: Block) -> bool:
     op = "or" if term.when else "and"
     drop, keep = term.drop, term.keep
     offset = block.ops[-1].offset if block.ops else block.offset
-    block.ops.append(Op("BOOL", (op, term.test, _operands(op, ops)), offset))
+    block.ops.append(Op("BOOL", (op, term.test, *_operands(op, ops)), offset))
     drop.set_term(End())
     drop.number = -1
     block.set_term(Jump(keep))
@@ -161,7 +161,7 @@ def spread_test(block: Block) -> List[Block]:
     if not all(pred.ops and effect(pred.ops) == 1 for pred in preds):
         return []
     for pred in preds:
-        test = Simple(term.test.kind, term.test.negate)
+        test = Simple(term.test.kind, term.test.negate, term.test.is_inner)
         if isinstance(term, Keep):
             pred.set_term(Keep(test, term.when, term.keep, term.drop))
         else:
@@ -171,11 +171,16 @@ def spread_test(block: Block) -> List[Block]:
     return [*(before for pred in preds for before in pred.preds), *preds]
 
 
-def _operands(operator: str, ops: List[Op]) -> List[List[Op]]:
-    """Return the operands after the first, reversed: a chain of the same operator is one, however long it is."""
+def _operands(operator: str, ops: List[Op]) -> Tuple[List[List[Op]], List[bool]]:
+    """Return the operands after the first, and whether the tests of all but the last are inner ones; both reversed.
+
+    A chain of the same operator is one, however long it is.
+    """
     last = ops[-1]
     if last.kind == "BOOL" and last.arg[0] == operator and isinstance(last.arg[1], Simple) and not last.arg[1].negate:
         rest: List[List[Op]] = last.arg[2]
+        inner: List[bool] = last.arg[3]
         rest.append(ops[:-1])
-        return rest
-    return [ops]
+        inner.append(last.arg[1].is_inner)
+        return rest, inner
+    return [ops], []

@@ -107,7 +107,7 @@ class Writer:
     def _in_width(self, parts: Parts, pieces: Sequence[str], indent: str, width: int) -> str:
         """Return the text of a statement broken wherever it has to be, its value in parentheses if that helps."""
         text = lay_out_tightly(pieces, indent, width, self.step)
-        last = next((index for index in (-1, -2) if parts[index:] and isinstance(parts[index], tuple)), None)
+        last = next((index for index in (-1, -2) if len(parts) >= -index and isinstance(parts[index], tuple)), None)
         if last is None or widest(text, indent) <= width or pieces[0] == "@":
             return text
         value = expand([parts[last]], PRINTERS, self.limits)

@@ -173,7 +173,8 @@ def _unary(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
 def _to_bool(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     term = m.truth(side, side.stack[-1])
     if not term:
-        side.event = (("TRUTH",), side.stack[-1:], 1, 1, TRUTH, BOOL)
+        outside = plan.arg[side.pc]
+        side.event = (("TRUTH",) if outside is None else ("TRUTH", outside), side.stack[-1:], 1, 1, TRUTH, BOOL)
         return STOP
     return replace(side, 1, term)
 

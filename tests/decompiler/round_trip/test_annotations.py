@@ -74,6 +74,12 @@ def test_an_annotation_that_is_never_reached_keeps_what_it_makes() -> None:
     assert decompile_frame(code).proved
 
 
+@pytest.mark.parametrize("target", ["(x)", "g.x", "g[0]"])
+def test_an_annotation_of_what_is_no_name_keeps_what_it_makes(target: str) -> None:
+    source = f"class C:\n  if g:\n    {target}: int\nclass D:\n  while g:\n    {target}: int = 1\n  y: int"
+    assert decompile_frame(compile(source, "<module>", "exec", dont_inherit=True)).proved
+
+
 @pytest.mark.skipif(not RUNNING.annotations_are_deferred, reason="annotations are values")
 def test_showing_a_function_computes_no_annotation() -> None:
     space = {}

@@ -250,6 +250,12 @@ SAME_TEXT = {
                 g(x)
             return [x for x in [*(n, 1)]]
     """,
+    "an expression of `and` and `or` whose value nobody uses": """
+        def f(a, b, d):
+            b and (d or b) or a
+            b and (d or a) or c and (d or b)
+            a()
+    """,
     "a display that a generator expression iterates over": f"""
         def f():
             return (x for x in {"[1, 2]" if RUNNING.generator_expressions_iterate_first else "[*(1, 2)]"})
