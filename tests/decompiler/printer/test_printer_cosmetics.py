@@ -427,3 +427,8 @@ def test_a_long_list_of_deleted_names_stays_within_the_width() -> None:
     text = text_of(s.Delete(names), width=30)
     assert max(map(len, text.splitlines())) <= 30
     assert compile(text, "", "exec").co_code == compile(text_of(s.Delete(names)), "", "exec").co_code
+
+
+def test_a_long_statement_of_names_alone_stays_one_line() -> None:
+    names = [f"variable_{number}" for number in range(9)]
+    assert text_of(s.Global(names), width=30) == f"global {', '.join(names)}\n"
