@@ -78,14 +78,14 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
 
 def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
     """Return the other stories of the session, while they are few enough to be read as a list."""
-    if not 1 < len(session.stories) <= _MOST_STORIES or function.full_code_file is None:
+    if not 1 < len(session.stories) <= MOST_STORIES or function.full_code_file is None:
         return []
     others = [one for one in session.stories if one.key != function.key]
     files = [f"  {one.full_code_file}: {title_apart(session, one)}{_left(session, one)}" for one in others]
     return ["", "Functions with stories of their own:", *files]
 
 
-_MOST_STORIES = 12
+MOST_STORIES = 12
 
 
 def _left(session: SessionRecord, function: FunctionRecord) -> str:

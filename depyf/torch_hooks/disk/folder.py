@@ -138,6 +138,10 @@ class OutputFolder:
         """Return the absolute path of a file in the folder."""
         return os.path.join(self.path, name)
 
+    def has(self, name: str) -> bool:
+        """Return whether a file of that name is ours and still there."""
+        return name in self.files and os.path.isfile(self.of(name))
+
     def number(self, template: str, beside: Sequence[str] = ()) -> int:
         """Return the next free number for a file name with one `{}` in it, free also with each suffix of `beside`.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import errno
 import itertools
-import json
 import os
 from typing import Container, Tuple
 
 from depyf.problems import logger
+from depyf.torch_hooks.disk.known_manifests import contents
 
 MANIFEST = "manifest.json"
 TIMINGS = "timings.json"
@@ -43,23 +43,14 @@ def name_to_write(folder: str, name: str, own: Container[str]) -> str:
 
 def is_own_manifest(path: str) -> bool:
     """Return whether a file is a manifest that depyf wrote, and may replace; a link is not."""
-    return not os.path.islink(path) and is_ours(read_text(path))
-
-
-def is_ours(manifest: str) -> bool:
-    """Return whether the text is a manifest that depyf wrote: other programs have files of that name, too."""
-    try:
-        data = json.loads(manifest)
-        return isinstance(data["schema"], int) and "depyf" in data["versions"]
-    except (ValueError, KeyError, TypeError):
-        return False
+    return not os.path.islink(path) and contents(read_text(path)).is_ours
 
 
 def read_manifest(folder: str) -> Tuple[str, str]:
     """Return the text and the name of our manifest in a folder; two empty strings where there is none."""
     for name in names_for(MANIFEST):
         text = read_text(os.path.join(folder, name))
-        if is_ours(text):
+        if contents(text).is_ours:
             return text, name
     return "", ""
 

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Set, Tuple
 
 from depyf.record.journal import file_names, header_of, replay
 from depyf.record.records import SessionRecord
-from depyf.record.saved_form import RecordFormatError, from_json
+from depyf.record.saved_form import RecordFormatError
 from depyf.torch_hooks.disk.claims import JOURNAL, is_claimed
 from depyf.torch_hooks.disk.foreign_files import (
     DRAFT,
@@ -25,6 +25,7 @@ from depyf.torch_hooks.disk.foreign_files import (
     read_manifest,
     read_text,
 )
+from depyf.torch_hooks.disk.known_manifests import contents, read
 
 _BELOW = re.compile(r"(rank|process)_\d+")
 
@@ -75,19 +76,14 @@ class Leftover:
     def record(self) -> SessionRecord:
         """Return the record of the process, from its manifest and its journal."""
         try:
-            base = from_json(self.manifest) if self.manifest else SessionRecord()
+            base = read(self.manifest) if self.manifest else SessionRecord()
         except (RecordFormatError, ValueError):
             base = SessionRecord()
         return replay(base, self.journal) if self.journal else base
 
     def file_names(self) -> Tuple[str, ...]:
         """Return the names of the files that the process wrote here."""
-        names = list(file_names(self.journal))
-        try:
-            listed = json.loads(self.manifest)["files"] if self.manifest else []
-            names += [name for name in listed if isinstance(name, str)]
-        except (ValueError, KeyError, TypeError):
-            pass
+        names = [*file_names(self.journal), *contents(self.manifest).files]
         return tuple(dict.fromkeys(name for name in names if os.path.basename(name) == name))
 
 

@@ -13,8 +13,8 @@ from typing import Any, Type
 from depyf.errors import NestedSessionError, UserError
 from depyf.problems import Problems
 from depyf.record.records import SessionRecord
-from depyf.record.saved_form import RecordFormatError, from_json
-from depyf.torch_hooks.disk import process_folders
+from depyf.record.saved_form import RecordFormatError
+from depyf.torch_hooks.disk import known_manifests, process_folders
 from depyf.torch_hooks.disk.claims import is_claimed
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.entry_points.prepare_debug_arguments import read_arguments
@@ -195,7 +195,7 @@ def _read_earlier(manifest: str) -> SessionRecord:
     """Return the record of an earlier session of this process in the same folder; an empty one without any."""
     if manifest:
         try:
-            return from_json(manifest)
+            return known_manifests.read(manifest)
         except (RecordFormatError, ValueError):
             pass
     return SessionRecord()

@@ -13,7 +13,8 @@ from depyf.report import full_code, program_summary
 from depyf.report.closing_summary import render as render_summary
 from depyf.report.manifest import render as render_manifest
 from depyf.report.rank_differences import summary as render_merged
-from depyf.torch_hooks.disk import alike_folders, merging
+from depyf.report.unchanged_stories import UnchangedStories
+from depyf.torch_hooks.disk import alike_folders, known_manifests, merging
 from depyf.torch_hooks.disk.file_names import full_code_template
 from depyf.torch_hooks.disk.folder import MANIFEST, SUMMARY, TIMINGS, OutputFolder
 from depyf.torch_hooks.session.recording import Recording
@@ -33,8 +34,10 @@ def close(recording: Recording) -> SessionRecord:
             _write_summary(recording)
         record = recording.record()
         with recording.problems.shield("writing manifest.json"):
-            folder.write(MANIFEST, render_manifest(record))
+            text = render_manifest(record)
+            folder.write(MANIFEST, text)
             is_complete = True
+            known_manifests.add(text, record, is_read_again=bool(recording.earlier.functions))
         return recording.record()
     finally:
         folder.close(is_complete)
@@ -111,8 +114,11 @@ def _write_full_code(recording: Recording) -> None:
             template = full_code_template(function.display_name)
             recording.functions.set_full_code_file(function.key, template.format(recording.folder.number(template)))
     record = recording.record()
+    unchanged = UnchangedStories(recording.earlier, record)
     for function in record.functions:
         if function.full_code_file is not None:
+            if unchanged.has(function.key) and recording.folder.has(function.full_code_file):
+                continue
             with recording.problems.shield(f"writing the full_code file of {function.display_name}"):
                 recording.folder.write(function.full_code_file, full_code.render(record, function.key))
 

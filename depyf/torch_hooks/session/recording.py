@@ -71,6 +71,7 @@ class Recording:
     ) -> None:
         self.folder = folder
         self.problems = folder.problems
+        self.earlier = earlier  # what earlier contexts of this process wrote to the folder
         self.loose_fx = loose_fx  # writes fx code that belongs to no graph; None where that was not asked for
         self.is_forked = False  # the parent records what was compiled before the fork
         self.includes_earlier = True  # whether what was compiled before the session is added
