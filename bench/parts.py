@@ -2,9 +2,10 @@
 
     python bench/parts.py [--backend eager|aot_eager|inductor] [--layers 64] [--rounds 9] [--no-parts]
 
-The model has `--layers` blocks and one graph break. One process imports torch and depyf and compiles a small model.
-Each measurement is a fork of it, plain and with depyf in turn, so all start in the same state. Prints the medians of
-the CPU time of both, the difference, and for each part the CPU time while it is the innermost one on the stack:
+The model has `--layers` blocks and one graph break. One process imports torch and depyf and compiles a small model
+before the context. Each measurement is a fork of it, plain and with depyf in turn, so all start in the same state.
+Prints the medians of the CPU time of both, the difference, and for each part the CPU time while it is the innermost one
+on the stack:
 
     events     torch builds an event of its structured trace, which it does only where somebody listens
     handler    depyf receives one
@@ -26,6 +27,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import shutil
@@ -134,13 +136,20 @@ class Clock:
                 setattr(other, last, timed)
 
 
-def model(layers: int) -> Any:
-    """Return a module of that many blocks with a graph break in the middle."""
-    import torch
-    from length_programs.blocks import Net
+def model(name: str, layers: int) -> Any:
+    """Return a module of that many blocks with a graph break in the middle, whose code objects are its own.
 
+    Dynamo's cache hangs on code objects: what the first model compiles was compiled before the context.
+    """
+    import torch
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "length_programs", "blocks.py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     torch.manual_seed(0)
-    return Net(layers)
+    return module.Net(layers)
 
 
 def measure(options: argparse.Namespace, compiled: Any, argument: Any, on: bool) -> Dict[str, Any]:
@@ -204,10 +213,10 @@ def main() -> None:
     torch.set_num_threads(1)
     argument = torch.randn(4, 16)
     with torch.no_grad():
-        torch.compile(model(2), backend=options.backend)(argument)
+        torch.compile(model("warm", 2), backend=options.backend)(argument)
         import depyf  # noqa: F401
 
-        compiled = torch.compile(model(options.layers), backend=options.backend)
+        compiled = torch.compile(model("net", options.layers), backend=options.backend)
         seen: Dict[bool, List[Dict[str, Any]]] = {True: [], False: []}
         for _ in range(options.rounds):
             for on in (True, False):

@@ -15,8 +15,8 @@ class UnchangedStories:
     def __init__(self, before: SessionRecord, after: SessionRecord) -> None:
         self._before = before
         self._after = after
-        told = {function.key for function in before.stories}
-        self._new_names: FrozenSet[str] = frozenset(one.name for one in after.stories if one.key not in told)
+        written = {function.key for function in before.stories}
+        self._new_names: FrozenSet[str] = frozenset(one.name for one in after.stories if one.key not in written)
         self._may_be = (
             before.versions == after.versions
             and before.import_folders == after.import_folders
@@ -35,7 +35,7 @@ class UnchangedStories:
             passed.add(key)
             try:
                 function = after.function(key)
-                if function.skips or _told(function) != _told(before.function(key)):
+                if function.skips or _shown(function) != _shown(before.function(key)):
                     return False
             except KeyError:
                 return False
@@ -56,6 +56,6 @@ class UnchangedStories:
         return not calls & self._new_names
 
 
-def _told(function: FunctionRecord) -> FunctionRecord:
-    """Return the record without what no story tells: how often the program called it is in the summary."""
+def _shown(function: FunctionRecord) -> FunctionRecord:
+    """Return the record without what no story shows: the number of calls is in the summary alone."""
     return replace(function, compiled_in_calls=0)

@@ -18,7 +18,7 @@ _MOST = 64  # texts that are remembered
 
 
 class Contents(NamedTuple):
-    """What a folder needs to know of a manifest in it."""
+    """What is read of a manifest besides its record."""
 
     is_ours: bool  # whether depyf wrote it: other programs have files of that name, too
     files: Tuple[str, ...] = ()  # that it lists
