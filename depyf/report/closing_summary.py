@@ -219,6 +219,8 @@ def _recompiled(record: SessionRecord) -> List[Block]:
             lines += _reasons(record, same)
             lines += _call(same[-1].called_from) if len(calls) > 1 else []
         lines += _call(calls.pop()) if len(calls) == 1 else []
+        if any("___stack" in one.about for frame in frames for one in frame.failed_guards):
+            lines.append(f"{_INDENT}___stack<i>: a value that the line had at hand, under no name, at the graph break")
         advice = dict.fromkeys(one.advice for frame in frames for one in frame.failed_guards if one.advice)
         lines += [f"{_INDENT}hint: {one}" for one in advice]
         root = root_of(record, function.key)

@@ -28,7 +28,7 @@ from depyf.report.generated_names import terms_used
 from depyf.report.guard_function import guard_functions
 from depyf.report.shortened_records import ShortPaths
 from depyf.report.skip_reasons import skip_lines
-from depyf.report.statement_folds import CodeLine, differences, filled_lists, fold_statements
+from depyf.report.statement_folds import CodeLine, differences, filled_lists, fold_docstring, fold_statements
 from depyf.report.version_headings import Facts, graph_lines
 from depyf.report.version_table import version_table
 from depyf.report.wrapper_notes import is_generated, shows_wrapper, title_apart, wrapper_lines
@@ -194,7 +194,10 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
         if not function.source.strip():
             return lines
         lines.append("# which, decompiled, is:")
-    return lines + _text(function.source, function.source_origin)
+    source = function.source
+    if function.resume_of is not None:  # it has the docstring of the function that it continues
+        source = "\n".join([line.text for line in fold_docstring(source.split("\n"))])
+    return lines + _text(source, function.source_origin)
 
 
 def _text(source: str, origin: str) -> list[str]:

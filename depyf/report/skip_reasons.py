@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from depyf.record.records import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
@@ -18,6 +19,7 @@ from depyf.record.vocabulary import (
 from depyf.report.guard_function import OF_SIZES, asked_by
 
 _WIDTH = 112
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+$")
 _MOST_CALLS = 6
 
 
@@ -115,8 +117,9 @@ def _rank(skip: SkipRecord) -> int:
 def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Location]:
     """Return the part of the stack that starts in the function itself."""
     calls = list(graph_break.stack)
+    names = (function.name, _RESUMED.sub(r"\1", function.name))  # torch's stacks have the name of the function itself
     for position in reversed(range(len(calls))):
-        if calls[position].function == function.name and calls[position].file == function.file:
+        if calls[position].function in names and calls[position].file == function.file:
             return calls[position:][-_MOST_CALLS:]
     return []
 

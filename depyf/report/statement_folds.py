@@ -4,8 +4,9 @@
     bias_1 = parameters_1['bias']
     # ... 48 times more, with other numbers: lines 9-104 of the file
 
-What is left is Python wherever the code was. A later version is shown by the lines in which it differs from the version
-before it, where that is shorter.
+The docstring, which every version and every resume function has again, becomes one line. What is left is Python
+wherever the code was. A later version is shown by the lines in which it differs from the version before it, where that
+is shorter.
 """
 
 from __future__ import annotations
@@ -45,15 +46,34 @@ class CodeLine:
 
 def fold_statements(lines: Sequence[str]) -> List[CodeLine]:
     """Return the lines of a file with remarks in place of those that repeat earlier ones with other numbers."""
-    whole = [CodeLine(number, line) for number, line in enumerate(lines, start=1)]
-    if len(lines) < 2 * _FEWEST or any('"""' in line or "'''" in line or line.endswith("\\") for line in lines):
+    whole = fold_docstring(lines)
+    others = [line.text for line in whole if not line.folded]
+    if len(whole) < 2 * _FEWEST or any('"""' in line or "'''" in line or line.endswith("\\") for line in others):
         return whole
-    return _Folder(lines).folded()
+    return _Folder(whole).folded()
+
+
+def fold_docstring(lines: Sequence[str]) -> List[CodeLine]:
+    """Return the lines of a function with a remark in place of its docstring."""
+    whole = [CodeLine(number, line) for number, line in enumerate(lines, start=1)]
+    start = next((number for number, line in enumerate(lines) if line.rstrip().endswith(":")), len(lines)) + 1
+    if start >= len(lines) or not lines[start].lstrip(" ").startswith(_QUOTES):
+        return whole
+    ends = [number for number in range(start, len(lines)) if lines[number].count(_QUOTES) != (number == start)]
+    if not ends or ends[0] < start + 2 or lines[ends[0]].count(_QUOTES) != 1 or not lines[ends[0]].endswith(_QUOTES):
+        return whole
+    end = ends[0] + 1
+    remark = f"{' ' * _indent(lines[start])}{_QUOTES}(the docstring of the original){_QUOTES}"
+    return [*whole[:start], CodeLine(start + 1, remark, "\n".join(lines[start:end])), *whole[end:]]
+
+
+_QUOTES = '"""'
 
 
 class _Folder:
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
+    def __init__(self, whole: Sequence[CodeLine]) -> None:
+        self._whole = whole
+        lines = self._lines = [line.text for line in whole]
         self._indents = [_indent(line) for line in lines]
         codes: Dict[str, str] = {}  # a line with one digit for each number -> the character that stands for it
         self._shape = "".join([codes.setdefault(shape, chr(len(codes) + 1)) for shape in number_shapes(lines)])
@@ -67,15 +87,18 @@ class _Folder:
             length = self._whole_lines(position, length, position - start)
             if length < _FEWEST:
                 self._remember(position)
-                found.append(CodeLine(position + 1, self._lines[position]))
+                found.append(self._whole[position])
                 position += 1
                 continue
             lines = "\n".join(self._lines[position : position + length])
-            found.append(CodeLine(position + 1, self._remark(position, length, start), lines))
+            found.append(CodeLine(self._number(position), self._remark(position, length, start), lines))
             for passed in range(position, position + length):
                 self._remember(passed)
             position += length
         return found
+
+    def _number(self, position: int) -> int:
+        return self._whole[position].number
 
     def _remember(self, position: int) -> None:
         key = self._shape[position : position + _FEWEST]
@@ -129,13 +152,14 @@ class _Folder:
         return bool(line.strip()) and (after < own or (after == own and not _CONTINUES.match(line)))
 
     def _remark(self, position: int, length: int, start: int) -> str:
-        margin, first, last = " " * self._indents[position], position + 1, position + length
+        margin, first = " " * self._indents[position], self._number(position)
+        last = self._number(position + length - 1)
         distance = position - start
         if length % distance == 0:
             return (
                 f"{margin}# ... {_times(length // distance)} more, with other numbers: lines {first}-{last} of the file"
             )
-        like = f"lines {start + 1}-{start + length}"
+        like = f"lines {self._number(start)}-{self._number(start + length - 1)}"
         return f"{margin}# ... lines {first}-{last} of the file: as {like}, with other numbers"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from depyf.report.statement_folds import differences, filled_lists, fold_statements
 
 
@@ -86,3 +88,20 @@ def test_names_in_brackets_share_lines():
     lines = ["    f(", "        a,", "        b,", "        # ...", "        c,", "    )"]
     assert filled_lists(lines, 60) == ["    f(", "        a, b,", "        # ...", "        c,", "    )"]
     assert max(map(len, filled_lists(["(", *["    name,"] * 50, ")"], 40))) <= 40
+
+
+def test_a_docstring_stands_in_the_original_alone():
+    text = ["def f(x):", '    """First.', "", '    Second."""', *[f"    y_{n} = x[{n}]" for n in range(30)]]
+    folded = fold_statements(text)
+    assert [line.text for line in folded[:2]] == ["def f(x):", '    """(the docstring of the original)"""']
+    assert folded[1].code == "\n".join(text[1:4]) and folded[2].number == 5
+    assert "lines " in folded[-1].text and f"-{len(text)} of the file" in folded[-1].text
+    ast.parse("\n".join(line.text for line in folded))
+
+
+def test_a_short_docstring_and_other_strings_stay_as_they_are():
+    for text in (
+        ["def f(x):", '    """Short."""', "    return x"],
+        ["def f(x):", '    y = """a', 'b"""', "    return y"],
+    ):
+        assert [line.text for line in fold_statements(text)] == text

@@ -1417,4 +1417,143 @@ def main(compile):
 """,
         ('builtin operator `print`',),
     ),
+    "marked_dynamic": Planted(
+        """\
+import torch
+def step(x):
+    if x.shape[0] == 8:  # planted
+        return x + 1
+    return x * torch.ones(8)
+def main(compile):
+    x = torch.ones(8)
+    torch._dynamo.mark_dynamic(x, 0)
+    try:
+        compile(step)(x)
+    except Exception as error:
+        pass
+""",
+        ("ConstraintViolationError: You marked L['x'].size()[0] as dynamic but your code specialized it",),
+    ),
+    "class_attribute": Planted(
+        """\
+import torch
+class Net(torch.nn.Module):
+    scale = 2
+    def forward(self, x):
+        return x * self.scale  # planted
+def main(compile):
+    c = compile(Net())
+    c(torch.ones(3))
+    Net.scale = 3
+    c(torch.ones(3))
+""",
+        ('0/0 needs type(self).scale == 2',),
+        ('__dict__',),
+    ),
+    "module_list_grows": Planted(
+        """\
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(3, 3), torch.nn.ReLU()])
+    def forward(self, x):
+        for layer in self.layers:  # planted
+            x = layer(x)
+        return x
+def main(compile):
+    net = Net()
+    c = compile(net)
+    c(torch.ones(3))
+    net.layers.append(torch.nn.Tanh())
+    c(torch.ones(3))
+""",
+        ('len(self.layers._modules) == 2, now 3',),
+    ),
+    "exception_observed": Planted(
+        """\
+import torch
+def check(x, limit):
+    if x.shape[0] > limit:
+        raise ValueError("too long")
+    return x
+def step(x, limit):
+    try:
+        x = check(x, limit)
+    except ValueError:
+        print("cut")  # planted
+        x = x[:limit]
+    return x + 1
+def main(compile):
+    compile(step)(torch.ones(5), 3)
+""",
+        ("Observed exception: ValueError('too long')",),
+    ),
+    "partial_method": Planted(
+        """\
+import functools, torch
+class Net(torch.nn.Module):
+    def _scaled(self, x, by):
+        print("scaling")  # planted
+        return x * by
+    doubled = functools.partialmethod(_scaled, by=2)
+    def forward(self, x):
+        return self.doubled(x + 1) + 1
+def main(compile):
+    compile(Net())(torch.ones(3))
+""",
+        ('reached from {here}:8: ',),
+    ),
+    "yield_from": Planted(
+        """\
+import torch
+def inner(x):
+    for i in range(2):
+        torch._dynamo.graph_break()  # planted
+        yield x + i
+def outer(x):
+    yield from inner(x)
+def step(x):
+    total = x
+    for part in outer(x * 2):
+        total = total + part
+    return total
+def main(compile):
+    compile(step)(torch.ones(3))
+""",
+        ('reached from {here}:10: ', 'then {here}:7: ',),
+    ),
+    "function_of_torch_grad": Planted(
+        """\
+import torch
+
+def loss(x):
+    return (x.sin() ** 2).sum()  # planted
+
+def main(compile):
+    c = compile(torch.func.grad(loss))
+    c(torch.ones(4))
+    c(torch.ones(5))
+""",
+        ("needs args[0].size(0) == 4, now 5", "compiled 2 times: loss ("),
+    ),
+    "rest_after_a_break": Planted(
+        """\
+import torch
+
+def part(x, mode):
+    return x + len(mode)  # planted
+
+def step(x, mode):
+    torch._dynamo.graph_break()
+    return part(x, mode) * 2
+
+def main(compile):
+    c = compile(step)
+    c(torch.ones(3), "a")
+    c(torch.ones(3), "bb")
+""",
+        ("compiled 2 times: the rest of step after line 7", "in the call at {here}:13: "),
+        ("in the call at {here}:7: ",),
+    ),
 }

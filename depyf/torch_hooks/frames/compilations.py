@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 from dataclasses import dataclass, field, replace
 from types import CodeType
@@ -127,8 +128,16 @@ def place_of_failure(metrics: Dict[str, Any]) -> Location | None:
     """Return the user's line in the data of `compilation_metrics` at which the compilation failed, if there is one."""
     file, line = metrics.get("fail_user_frame_filename"), metrics.get("fail_user_frame_lineno")
     if not isinstance(file, str) or not isinstance(line, int):
-        return None
+        _, _, stack = str(metrics.get("fail_reason") or "").partition(_USER_STACK)
+        calls = _CALL.findall(stack)
+        if not calls:
+            return None
+        file, line = calls[-1][0], int(calls[-1][1])
     return Location(file, line, code=linecache.getline(file, line).strip())
+
+
+_USER_STACK = "\nUser stack:"  # in the text of an exception: of a size that was to be dynamic and cannot be
+_CALL = re.compile(r'^ *File "(.+)", line (\d+), in ', re.MULTILINE)
 
 
 def interruption() -> str:

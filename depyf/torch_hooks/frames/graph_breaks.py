@@ -31,6 +31,11 @@ _CAUSE = re.compile(
     r"  Explanation:(?P<why>.*)$",  # torch leaves it empty where the heading is all there is
     re.MULTILINE,
 )
+_RAISED = re.compile(  # of the cause before it
+    r"(?:\n(?:  Hint: .*|    .*|\s*))*\n  Developer debug context: raised exception (?P<exception>.+)"
+)
+_ITEM = "  - "
+_FEW_WORDS = 3  # of a heading: so few mean little without the explanation
 _END_OF_SENTENCE = re.compile(r"(?<!e\.g\.)(?<=\.)\s|(?<=\.`)\s")
 _OPERATOR = re.compile(r"^  Higher Order Operator: (?P<name>.+)$", re.MULTILINE)
 
@@ -102,6 +107,11 @@ def _causes(explanation: str) -> List[str]:
         named = [sentence for sentence in _END_OF_SENTENCE.split(why) if "`" in sentence and "e.g." not in sentence]
         if "e.g." not in why:
             named = [why] if named else []
+        raised = _RAISED.match(explanation, cause.end())
+        if raised is not None:
+            named = [raised["exception"]]
+        elif not named and why and len(what.split()) <= _FEW_WORDS and "e.g." not in why:
+            named = _END_OF_SENTENCE.split(why)[:1]
         causes.append(f"{what}: {named[0]}" if named and "`" not in what else what)
     if causes:
         *first, last = dict.fromkeys(causes)
@@ -110,6 +120,9 @@ def _causes(explanation: str) -> List[str]:
     if reason is not None:
         return [reason.group("reason").strip()]
     lines = explanation.splitlines() or ["unknown"]
+    listed = next((line[len(_ITEM) :] for line in lines if line.startswith(_ITEM)), "")
+    if listed:  # "Constraints violated! For more information ...", then each of them
+        return [listed]
     return [" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]]  # "backend='mine' raised:", then what
 
 

@@ -104,7 +104,8 @@ class Skips:
         """Record compilations that gave no frame and no skip: they failed, or torch is too old to report skips."""
         reports_skips = private_hooks.find("skip_reasons") is not None
         for compilation in self._compilations.all:
-            if compilation.frame is not None or compilation.skip is not None:
+            has_frame = compilation.frame is not None and compilation.failure is None  # else it failed after that
+            if has_frame or compilation.skip is not None:
                 continue
             if reports_skips and compilation.failure is None:
                 continue  # it was not seen to end

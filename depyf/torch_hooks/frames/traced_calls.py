@@ -55,13 +55,23 @@ def calls_now(compiled: str = "", user_call: Callable[[Location], Location | Non
 
 
 def program_call(user_call: Callable[[Location], Location | None] = _same) -> Location | None:
-    """Return the line of the program that called what Dynamo is about to compile; None where libraries alone did."""
+    """Return the line of the program that called what Dynamo is about to compile; None where libraries alone did.
+
+    A resume function is called by the code before it: the line is that of the call of the whole function.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not _is_of_dynamo(frame):
         frame = frame.f_back
+    whole = ""
     while frame is not None and not _is_of_program(frame):
+        name = str(getattr(getattr(frame.f_locals.get("frame"), "f_code", None), "co_name", ""))
+        whole = whole or (_resumed(name) if RESUME_FUNCTION.match(name) else "")
         frame = frame.f_back
-    for above in _above(frame):
+    calls = list(_above(frame))
+    while whole and calls and whole == _resumed(calls[0].function):
+        if calls.pop(0).function == whole:
+            break
+    for above in calls:
         call = user_call(above)
         if call is not None and not is_outside_program(call.file):
             return _with_code(call)

@@ -161,8 +161,12 @@ def _placeholder(name: str) -> str:
     return re.sub(r"[^a-zA-Z0-9]+", "_", name).lower()
 
 
+_OF_MODULE = re.compile(r"\._(?:modules|parameters|buffers)$")
+
+
 def _first_guard_on(subject: str, guards: Sequence[GuardRecord]) -> GuardRecord | None:
     """Return the first guard with a line of the program on a value, or else on a part of it."""
+    subject = _OF_MODULE.sub("", subject)  # len(self.layers._modules): its parts are self.layers[0] ...
     found = [(readable(guard.expression), guard) for guard in guards if guard.location is not None and subject]
     own = [guard for name, guard in found if name == subject]
     parts = [guard for name, guard in found if name.startswith((subject + "[", subject + "."))]

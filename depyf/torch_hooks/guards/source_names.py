@@ -33,6 +33,10 @@ _TOKEN = re.compile(
 _IMPORT = re.compile(r"\b__import__\('(?P<module>[^\W\d]\w*)'\)")
 # torch itself, as a global that Dynamo installs for each version: install_global_by_id("", torch), variables/builtin.py
 _TORCH = re.compile(r"_(?:\d{9,}|\.\.\.)_c\d")
+_OF_CLASS = re.compile(r"\bdict\(type\((?P<object>[\w.]+)\)\.__dict__\)\['(?P<name>[^\W\d]\w*)'\]")
+_NTH_VALUE = re.compile(
+    r"\bdict\.__getitem__\((?P<object>[\w.]+), list\(dict\.keys\((?P=object)\)\)\[(?P<number>\d+)\]\)"
+)
 A_SOURCE = re.compile(r"\b[LG]\[")  # where a value of the frame or its module begins
 
 
@@ -49,9 +53,13 @@ def readable(expression: str) -> str:
     if "__import__(" in expression:  # how torch reaches what it has registered itself
         expression = _IMPORT.sub(r"\g<module>", expression)
     try:
-        return _TOKEN.sub(_reading, expression)
+        text = _TOKEN.sub(_reading, expression)
     except _OpenString:
         return expression
+    if "dict" in text:
+        text = _OF_CLASS.sub(r"type(\g<object>).\g<name>", text)
+        text = _NTH_VALUE.sub(r"list(\g<object>.values())[\g<number>]", text)
+    return text
 
 
 class _OpenString(Exception):

@@ -10,5 +10,14 @@ def test_the_exception_of_a_backend_is_part_of_the_reason():
         "backend='mine' raised: ValueError: no such shape"
     )
     twice = "One thing\n  Explanation: It is `x`.\n  Hint: none\n\nAnother thing\n  Explanation: so\n"
-    assert reason_in(twice) == "One thing: It is `x`, and then Another thing"
+    assert reason_in(twice) == "One thing: It is `x`, and then Another thing: so"
     assert failure_reason("plain") == "plain" and reason_in("") == ""
+
+
+def test_an_exception_that_dynamo_observed_is_named():
+    from depyf.torch_hooks.frames.graph_breaks import reason_in
+
+    context = "\n\n  Developer debug context: raised exception TypeError('no index')\n\n For more details"
+    text = f"Observed exception\n  Explanation: Dynamo found no handler. It will propagate.\n  Hint: none\n    at all{context}"
+    assert reason_in(text) == "Observed exception: TypeError('no index')"
+    assert reason_in("Missing x\n  Explanation: No next() on y. Add it.\n") == "Missing x: No next() on y."
