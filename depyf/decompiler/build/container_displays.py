@@ -20,6 +20,7 @@ from depyf.decompiler.build.expression_forms import (
 from depyf.decompiler.build.parameter_lists import elements
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Addition, Fresh, FreshDict, SliceParts, Value
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.python_facts import LEAST_IN_CONSTANT_SET, MOST_PAIRS_AT_ONCE, MOST_PAIRS_IN_TURN
 from depyf.decompiler.bytecode.unstructured import Unstructured
@@ -40,7 +41,8 @@ def op_build_set(frame: Frame, op: Op) -> None:
     """Execute BUILD_SET."""
     items = frame.stack.pop_many(op.arg)
     elements = take(frame, *items) if items else [s.Starred(s.Tuple([]))]
-    if len(elements) >= LEAST_IN_CONSTANT_SET and all(isinstance(element, s.Constant) for element in elements):
+    is_made_otherwise = facts_of(frame.scope.code).constant_sets_are_unpacked and len(elements) >= LEAST_IN_CONSTANT_SET
+    if is_made_otherwise and all(isinstance(element, s.Constant) for element in elements):
         # The compiler would make a frozenset of these, which may iterate in another order.
         elements[-1] = s.Starred(s.Tuple([elements[-1]]))
     event(frame, s.Set(elements))

@@ -185,7 +185,8 @@ def written_statements(frame: Frame, tree: Any) -> List[s.Statement]:
     body = resolve(output.body, scope.placeholders)
     if scope.is_namespace:
         drop_returns(body)
-    tidy_body(body, scope.program.budget)
+    facts = facts_of(scope.code)
+    tidy_body(body, scope.program.budget, facts.asserts_read_global)
     if "LOAD_ASSERTION_ERROR" in op_kinds(scope.program):
         spell_assertion_errors(body, scope.placeholders)
     wanted = {**descriptive_names(body, output.generated, scope.settings.short_name), **output.better_names}

@@ -20,6 +20,7 @@ from depyf.decompiler.build import (
     operators,
     state_loops,
     type_parameter_scopes,
+    unpacked_displays,
     unpacking,
 )
 from depyf.decompiler.build.symbolic_frame import Handlers, Tables
@@ -85,6 +86,7 @@ FUNCTION: Handlers = {
     # displays and strings
     "BUILD_LIST": container_displays.op_build_sequence,
     "BUILD_TUPLE": container_displays.op_build_sequence,
+    "BUILD_UNPACKED": unpacked_displays.op_build_unpacked,
     "BUILD_SET": container_displays.op_build_set,
     "BUILD_MAP": container_displays.op_build_map,
     "BUILD_CONST_KEY_MAP": container_displays.op_build_const_key_map,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional, Tuple, Union
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.constant_nodes import Placeholders
@@ -12,6 +12,8 @@ from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import (
     AiterOf,
     AssertionErrorName,
+    CallArguments,
+    CallKeywords,
     Converted,
     CoroutineComprehension,
     Dropped,
@@ -32,6 +34,8 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
         node = work.pop()
         if isinstance(node, s.Dict) and None in node.keys:
             spread(node, placeholders)
+        elif (isinstance(node, (s.Call, s.ClassDef)) and node.keywords) or (isinstance(node, s.Call) and node.args):
+            spread_arguments(node)
         for slot in node.__slots__:
             child = getattr(node, slot, None)
             if isinstance(child, s.Node):
@@ -72,7 +76,23 @@ def spread(node: s.Dict, placeholders: Placeholders) -> None:
     node.keys, node.values = [key for key, _ in pairs], [value for _, value in pairs]
 
 
-def _resolved(node: Any, placeholders: Placeholders) -> Any:
+def spread_arguments(node: Union[s.Call, s.ClassDef]) -> None:
+    """Write the arguments that were collected before a call (3.8) as arguments."""
+    keywords = [(one, _referred(one.value) if one.arg is None else None) for one in node.keywords]
+    if any(type(inner) is CallKeywords for _, inner in keywords):
+        node.keywords = [
+            part for one, inner in keywords for part in (inner.keywords if type(inner) is CallKeywords else [one])
+        ]
+    if isinstance(node, s.Call):
+        arguments = [(one, _referred(one.value) if isinstance(one, s.Starred) else None) for one in node.args]
+        if any(type(inner) is CallArguments for _, inner in arguments):
+            node.args = [
+                part for one, inner in arguments for part in (inner.elts if type(inner) is CallArguments else [one])
+            ]
+
+
+def _referred(node: Any) -> Any:
+    """Return the node that a value of the builder has become."""
     while isinstance(node, Reference):
         value = node.value
         if value.name is not None:
@@ -80,6 +100,11 @@ def _resolved(node: Any, placeholders: Placeholders) -> Any:
         if isinstance(value, FunctionValue) and not isinstance(value.node, s.Lambda):
             raise Unstructured("a function is used before it has a name")
         node = value.node
+    return node
+
+
+def _resolved(node: Any, placeholders: Placeholders) -> Any:
+    node = _referred(node)
     if type(node) is Dropped:
         return s.Name(node.id)
     if type(node) is Inplace:
@@ -88,6 +113,11 @@ def _resolved(node: Any, placeholders: Placeholders) -> Any:
         return s.Call(placeholders.node(iter), [node.value])
     if type(node) is Converted:
         return s.Call(placeholders.node(_CONVERSIONS[chr(node.conversion)]), [node.value])
+    if type(node) is CallArguments:
+        return s.Tuple(node.elts)
+    if type(node) is CallKeywords:
+        names: List[Optional[s.Expression]] = [s.Constant(one.arg) if one.arg else None for one in node.keywords]
+        return s.Dict(names, [one.value for one in node.keywords])
     if type(node) in (AiterOf, CoroutineComprehension):
         raise Unstructured("an iterator that no loop runs over")
     return node

@@ -23,12 +23,15 @@ def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
         work.append(itertools.chain.from_iterable(bodies(statement)))
 
 
-def tidy_body(body: List[s.Statement], budget: Budget) -> List[s.Statement]:
-    """Rewrite the body of a function as a person would write it, in place."""
+def tidy_body(body: List[s.Statement], budget: Budget, asserts_read_global: bool = False) -> List[s.Statement]:
+    """Rewrite the body of a function as a person would write it, in place.
+
+    `asserts_read_global`: the AssertionError of assert statements is the global of that name.
+    """
     work: List[Tuple[List[s.Statement], bool]] = [(body, False)]
     while work:
         current, ends_loop = work.pop()
-        _tidy(current, ends_loop, budget)
+        _tidy(current, ends_loop, budget, asserts_read_global)
         for statement in current:
             is_loop = isinstance(statement, (s.For, s.While, s.AsyncFor))
             at_end = ends_loop and statement is current[-1]
@@ -54,7 +57,7 @@ def bodies(statement: s.Statement) -> List[List[s.Statement]]:
     return []
 
 
-def _tidy(body: List[s.Statement], ends_loop: bool, budget: Budget) -> None:
+def _tidy(body: List[s.Statement], ends_loop: bool, budget: Budget, asserts_read_global: bool) -> None:
     """Rewrite the statements of one body; the else of an `if` that always leaves comes after it.
 
     `ends_loop`: at the end of the body its loop continues.
@@ -66,7 +69,7 @@ def _tidy(body: List[s.Statement], ends_loop: bool, budget: Budget) -> None:
             if not statement.body and statement.orelse and not flips(statement.test):
                 statement.test = negate(statement.test)
                 statement.body, statement.orelse = statement.orelse, []
-            assertion = _as_assert(statement)
+            assertion = _as_assert(statement, asserts_read_global)
             if assertion is not None:
                 body[position : position + 1] = [assertion, *statement.orelse]
                 continue
@@ -85,7 +88,7 @@ def _tidy(body: List[s.Statement], ends_loop: bool, budget: Budget) -> None:
                 statement.body, statement.orelse = statement.orelse, []
                 body.extend(rest)
         elif isinstance(statement, s.Raise):
-            body[position] = _assertion(statement, lambda: s.Constant(False)) or statement
+            body[position] = _assertion(statement, lambda: s.Constant(False), False) or statement
         elif isinstance(statement, s.Try):
             _join_try(statement)
             if len(statement.body) > 1 and _is_bare_return(statement.body[-1]) and ends(statement.finalbody, budget):
@@ -120,20 +123,28 @@ def ends(body: List[s.Statement], budget: Budget) -> bool:
     return False
 
 
-def _as_assert(statement: s.If) -> Optional[s.Statement]:
-    """Return the assert statement for `if not x: raise AssertionError(m)` with the interpreter's own AssertionError."""
-    if len(statement.body) != 1 or not isinstance(statement.body[0], s.Raise):
+def _as_assert(statement: s.If, asserts_read_global: bool) -> Optional[s.Statement]:
+    """Return the assert statement for `if not x: raise AssertionError(m)` with the AssertionError of those."""
+    if len(statement.body) != 1 or not isinstance(statement.body[0], s.Raise) or statement.body[0].cause is not None:
         return None
-    return _assertion(statement.body[0], lambda: negate(statement.test))
+    is_exact = type(statement.test) is Flipped or not flips(statement.test)
+    return _assertion(statement.body[0], lambda: negate(statement.test), asserts_read_global and is_exact)
 
 
-def _assertion(statement: s.Raise, test: Callable[[], s.Expression]) -> Optional[s.Statement]:
+def _assertion(statement: s.Raise, test: Callable[[], s.Expression], is_global: bool) -> Optional[s.Statement]:
     raised = statement.exc
-    if isinstance(raised, AssertionErrorName):
+    if _is_assertion_error(raised, is_global):
         return s.Assert(test(), None, origin=statement.origin)
-    if isinstance(raised, s.Call) and isinstance(raised.func, AssertionErrorName) and len(raised.args) == 1:
-        return s.Assert(test(), raised.args[0], origin=statement.origin)
+    if isinstance(raised, s.Call) and _is_assertion_error(raised.func, is_global):
+        if len(raised.args) == 1 and not raised.keywords and not isinstance(raised.args[0], s.Starred):
+            return s.Assert(test(), raised.args[0], origin=statement.origin)
     return None
+
+
+def _is_assertion_error(node: Optional[s.Expression], is_global: bool) -> bool:
+    return isinstance(node, AssertionErrorName) or (
+        is_global and isinstance(node, s.Name) and node.id == AssertionError.__name__
+    )
 
 
 def _join_try(statement: s.Try) -> None:

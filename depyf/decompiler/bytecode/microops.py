@@ -30,6 +30,8 @@ Displays        BUILD_TUPLE n, BUILD_LIST n, BUILD_SET n, BUILD_MAP n (n pairs),
                 BUILD_CONST_KEY_MAP n   v1..vn keys -> dict
                 LIST_TO_TUPLE; LIST_APPEND i, SET_ADD i, LIST_EXTEND i, SET_UPDATE i, DICT_UPDATE i, DICT_MERGE i:
                 pop one and change the entry that is then i-th from the top; MAP_ADD i pops key and value
+                BUILD_UNPACKED (what, n)   n iterables or mappings -> one of the elements of all of them
+                (3.8; what: list, tuple, set, dict, or arguments, keywords of the CALL_EX that follows)
 Strings         CONVERT "s"|"r"|"a"    FORMAT (conversion, has_spec)   value [spec] -> str
                 BUILD_INTERPOLATION (conversion, has_spec)   value text [spec] -> interpolation
                 BUILD_TEMPLATE         strings interpolations -> template
@@ -219,6 +221,8 @@ def stack_effect(op: Op) -> Tuple[int, int]:
         return arg, 1
     if kind == "BUILD_MAP":
         return 2 * arg, 1
+    if kind == "BUILD_UNPACKED":
+        return arg[1], 1
     if kind == "BUILD_CONST_KEY_MAP":
         return arg + 1, 1
     if kind == "FORMAT":

@@ -102,6 +102,14 @@ class PythonFacts:
     send_loops_have_cleanup: bool
     # Comprehensions are inlined into the function around them: 3.12, PEP 709.
     comprehensions_are_inlined: bool
+    # An assert statement raises what the global AssertionError is: 3.8, compiler_assert in Python/compile.c.
+    asserts_read_global: bool
+    # Code that returns lies where it is written; later compilers move and copy it: 3.8, Python/compile.c.
+    returns_stay_in_place: bool
+    # A set display of a few constants is made from a frozenset of them: 3.9, starunpack_helper in Python/compile.c.
+    constant_sets_are_unpacked: bool
+    # There are `match` statements: 3.10, PEP 634.
+    has_match_statements: bool
     # `x.f()` is no method call where the module imports `x`: 3.11, is_import_originated in Python/compile.c.
     imported_names_have_no_methods: bool
     # `super().x` is one instruction unless the module names `super`: 3.12, can_optimize_super_call in compile.c.
@@ -185,6 +193,10 @@ def _facts(version: Version) -> PythonFacts:
         binary_intrinsics=5 if version < (3, 13) else 6,
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
+        asserts_read_global=version < (3, 9),
+        returns_stay_in_place=version < (3, 9),
+        constant_sets_are_unpacked=version >= (3, 9),
+        has_match_statements=version >= (3, 10),
         imported_names_have_no_methods=version >= (3, 11),
         super_calls_are_fused=version >= (3, 12),
         fstrings_nest_freely=version >= (3, 12),

@@ -99,7 +99,12 @@ def assign_regions(graph: Graph) -> List[Region]:
     # The last is undone first. A `finally` body is compared with its copies before what is inside them is changed:
     # so it comes after what is in its handler, and after what is in its copies, which lie before the handler.
     return sorted(
-        regions.values(), key=lambda region: (len(chain(region.number)), -inside_handlers(region), region.entry.offset)
+        regions.values(),
+        key=lambda region: (
+            len(chain(region.number)),
+            -inside_handlers(region),
+            program.handlers[region.number].target,
+        ),
     )
 
 

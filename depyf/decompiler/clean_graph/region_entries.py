@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Dict, List, Tuple
 
 from depyf.decompiler.analysis.nonraising_ops import RETURNING, made_of
+from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.flow.graph import Block, End, Graph, Guarded, Jump
 from depyf.decompiler.flow.regions import Region, add_members
@@ -13,12 +15,15 @@ from depyf.decompiler.flow.regions import Region, add_members
 def draw_returns_in(graph: Graph) -> None:
     """Move a return that is reached only from inside a region into it, where the compiler put it outside."""
     work = [block for block in graph.blocks if isinstance(block.term, End) and block.ops]
+    returns_stay = facts_for(graph.program.version).returns_stay_in_place
     while work:
         block = work.pop()
         block.budget.charge(1 + len(block.ops) // 8)
         if not block.preds or block.ops[-1].kind != "RETURN" or not made_of(block.ops, RETURNING):
             continue
         around = _common_regions(block.preds)
+        if returns_stay:
+            around = around[: len(block.regions)] + _written_around(block, around[len(block.regions) :])
         if len(around) > len(block.regions):
             block.regions = around
         before = block.preds[0]
@@ -27,6 +32,11 @@ def draw_returns_in(graph: Graph) -> None:
                 before.ops.extend(block.ops)
                 before.set_term(End())
                 work.append(before)
+
+
+def _written_around(block: Block, regions: Tuple[Region, ...]) -> Tuple[Region, ...]:
+    """Return those of the regions, inner ones last, whose handlers come behind the block: it is written inside."""
+    return tuple(itertools.takewhile(lambda region: region.entry.offset > block.ops[-1].offset, regions))
 
 
 def _common_regions(blocks: List[Block]) -> Tuple[Region, ...]:

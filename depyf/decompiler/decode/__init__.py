@@ -14,12 +14,14 @@ from depyf.decompiler.bytecode.code_flags import CO_COROUTINE, GENERATORS
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import AT_START, BRANCHES, CLOSURE, ENDS, OUTSIDE, Handler, Op, Program
-from depyf.decompiler.bytecode.python_facts import Version, facts_for
+from depyf.decompiler.bytecode.python_facts import PythonFacts, Version, facts_for
 from depyf.decompiler.decode.block_stacks import unstacked
 from depyf.decompiler.decode.constant_sizes import check_constants
+from depyf.decompiler.decode.finally_copies import with_copies
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
 from depyf.decompiler.decode.instructions import (
     ExceptionRange,
+    Raw,
     exception_ranges,
     has_extended_arguments,
     raw_instructions,
@@ -47,7 +49,7 @@ def verified(program: Program) -> Program:
     """Return a program whose code is well formed; raise Malformed if it is not."""
     if not program.is_verified:
         code, version = program.code, program.version
-        verify(code, raw_instructions(code, version), exception_ranges(code), facts_for(version))
+        verify(code, _followed_instructions(code, facts_for(version)), exception_ranges(code), facts_for(version))
         program.is_verified = True
     return program
 
@@ -64,7 +66,7 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     version = facts.version
     check_constants(code.co_consts)
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
-    instructions = raw_instructions(code, version)
+    instructions = _followed_instructions(code, facts)
     ranges = exception_ranges(code)
     verifies = verifies or bool(code.co_cellvars or code.co_freevars) or has_extended_arguments(code, version)
     translator = Translator(code, facts, verify(code, instructions, ranges, facts) if verifies else NO_CELL_USES)
@@ -98,6 +100,12 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     program = _compact(ops, handlers, code, version)
     program.is_verified = verifies
     return program
+
+
+def _followed_instructions(code: CodeType, facts: PythonFacts) -> List[Raw]:
+    """Return the instructions of a code object, with copies of what is a subroutine there."""
+    instructions = raw_instructions(code, facts.version)
+    return with_copies(instructions, facts) if facts.finally_is_subroutine else instructions
 
 
 def _straight(ops: List[Op]) -> List[Op]:

@@ -151,9 +151,7 @@ def _call_method(frame: AbstractFrame, index: int, raw: Raw) -> None:
 def _call_ex(frame: AbstractFrame, index: int, raw: Raw) -> None:
     if raw.arg > 1:
         no_meaning(raw)
-    if raw.arg:
-        frame.check(raw, (Operand(1, DICT, False),))
-    frame.change(raw, raw.arg + 2, (ANY,))
+    frame.change(raw, raw.arg + 2, (ANY,))  # what is no dict is copied into one
 
 
 def _match(frame: AbstractFrame, index: int, raw: Raw) -> None:

@@ -12,63 +12,54 @@ reached with different stacks of blocks is written once for each.
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import ENDS, STORES, Handler, Op, depth_needed, stack_effect
+from depyf.decompiler.decode import finally_ops
+from depyf.decompiler.decode.stack_marks import (
+    ERASED,
+    KEYS,
+    LASTI,
+    OLD,
+    PREVIOUS,
+    SUBJECT,
+    TRACEBACK,
+    TYPE,
+    UNUSED,
+    VALUE,
+    Block,
+    Context,
+    Marks,
+    below,
+    erased_above,
+    is_object,
+    mark_at,
+)
 from depyf.decompiler.decode.stack_moves import fold_stack_moves, rotation, with_swaps
 
-# Marks of stack entries. The first three are no entries of micro-ops.
-TYPE, TRACEBACK, OLD = "type", "traceback", "old"
-SUBJECT = "subject"  # of a mapping pattern, after COPY_DICT_WITHOUT_KEYS
-VALUE, PREVIOUS, LASTI = "value", "previous", "lasti"
-KEYS = "keys "  # of a mapping pattern, and how many they are
-_ERASED = frozenset({TYPE, TRACEBACK, OLD, SUBJECT})
 MOST_CONTEXTS = 3  # for each op, on average
 MOST_BLOCKS = 100  # open at once; CPython's compiler stops at 20
-
-Marks = Tuple[Tuple[int, str], ...]  # (position from the bottom, mark), ascending
-
-
-class Block(NamedTuple):
-    """One entry of the block stack."""
-
-    # "finally", "with"; in a handler: "handler", "entry" where it begins, "bare" if the exception is not saved there.
-    kind: str
-    target: int  # index of the handler's first op
-    level: int  # depth of the stack when it was pushed
-    has_lasti: bool  # whether the handler finds the offset of the instruction below the exception, as in 3.11
-
-
-class Context(NamedTuple):
-    """An op as reached on some paths."""
-
-    at: int  # index of the op
-    depth: int
-    marks: Marks
-    blocks: Tuple[Block, ...]
-
-
 SETUPS = frozenset({"SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH"})
-_FOLLOWED = SETUPS | {"REST_OF_MAPPING"}
+_FOLLOWED = SETUPS | {"REST_OF_MAPPING", "BEGIN_FINALLY", "CALL_FINALLY", "EXC_COMPARE"}
 
 
 def unstacked(ops: List[Op], gone: str) -> Tuple[List[Op], List[Handler]]:
     """Return the ops with a handler each where they have one, and the handlers. Targets are indices already."""
     fold_stack_moves(ops, gone)
     if any(op.kind in _FOLLOWED for op in ops):
-        return _Unstacker(ops, gone).run()
+        return Unstacker(ops, gone).run()
     return with_swaps(ops), []
 
 
 class _Step(NamedTuple):
     """What a context becomes."""
 
-    ops: List[Op]  # targets are contexts, see `_Unstacker.targets`
+    ops: List[Op]  # targets are contexts, see `Unstacker.targets`
     following: Optional[Context]
 
 
-class _Unstacker:
+class Unstacker:
     def __init__(self, ops: List[Op], gone: str) -> None:
         self.ops = ops
         self.gone = gone
@@ -130,9 +121,9 @@ class _Unstacker:
         popped, pushed = stack_effect(op)
         if marks:
             lowest = depth - max(popped, depth_needed(op))
-            if marks[-1][0] >= lowest and any(at >= lowest and not _is_object(mark) for at, mark in marks):
+            if marks[-1][0] >= lowest and any(at >= lowest and not is_object(mark) for at, mark in marks):
                 raise Malformed(f"the instruction at {op.offset} uses what a handler found on the stack")
-            marks = _below(marks, depth - popped)
+            marks = below(marks, depth - popped)
         if depth < popped:
             raise Malformed(f"the instruction at {op.offset} takes more than the stack holds")
         copy = Op(op.kind, op.arg, op.offset)
@@ -152,32 +143,40 @@ class _Unstacker:
     def copied(self, context: Context, op: Op, new: List[Op]) -> Context:
         index, depth, marks, blocks = context
         place = depth - op.arg
-        mark = _mark_at(marks, place)
+        mark = mark_at(marks, place)
         if mark in (PREVIOUS, LASTI, OLD, TRACEBACK) or place < 0:
             raise Malformed(f"the instruction at {op.offset} copies what a handler found on the stack")
-        if mark in _ERASED:
+        if mark in ERASED:
             return Context(index + 1, depth + 1, (*marks, (depth, str(mark))), blocks)
-        new.append(Op("COPY", op.arg - _erased_above(marks, place), op.offset))
+        new.append(Op("COPY", op.arg - erased_above(marks, place), op.offset))
         return Context(index + 1, depth + 1, marks, blocks)
+
+    def constant(self, context: Context, op: Op, new: List[Op]) -> Context:
+        """Leave out the None that 3.8 keeps below a `try` whose `finally` leaves a loop: nothing uses it."""
+        index, depth, marks, blocks = context
+        following = [one.kind for one in self.ops[index + 1 : index + 2]]
+        if op.arg is not None or following != ["SETUP_FINALLY"]:
+            return self.plain(context, op, new)
+        return Context(index + 1, depth + 1, (*marks, (depth, UNUSED)), blocks)
 
     def dropped(self, context: Context, op: Op, new: List[Op]) -> Context:
         index, depth, marks, blocks = context
         if depth < 1:
             raise Malformed(f"the instruction at {op.offset} takes more than the stack holds")
-        mark = _mark_at(marks, depth - 1)
+        mark = mark_at(marks, depth - 1)
         if mark in (PREVIOUS, LASTI):
             raise Malformed(f"the instruction at {op.offset} drops a saved exception")
-        if mark not in _ERASED:
+        if mark not in ERASED:
             new.append(Op("POP", None, op.offset))
-        return Context(index + 1, depth - 1, _below(marks, depth - 1), blocks)
+        return Context(index + 1, depth - 1, below(marks, depth - 1), blocks)
 
     def rotated(self, context: Context, op: Op, new: List[Op]) -> Context:
         index, depth, marks, blocks = context
         lowest, top = depth - op.arg, depth - 1
         if lowest < 0:
             raise Malformed(f"the instruction at {op.offset} takes more than the stack holds")
-        if _mark_at(marks, top) not in _ERASED:
-            new.extend(rotation(op.arg - _erased_above(marks, lowest - 1), op.offset))
+        if mark_at(marks, top) not in ERASED:
+            new.extend(rotation(op.arg - erased_above(marks, lowest - 1), op.offset))
         if marks and marks[-1][0] >= lowest:
             moved = [(at if at < lowest else lowest if at == top else at + 1, mark) for at, mark in marks]
             marks = tuple(sorted(moved))
@@ -226,7 +225,7 @@ class _Unstacker:
 
     def check_plain(self, context: Context, op: Op, count: int) -> None:
         """Raise Malformed unless the top entries are objects of the program."""
-        if context.depth < count or _mark_at(context.marks, context.depth - count, above=True):
+        if context.depth < count or mark_at(context.marks, context.depth - count, above=True):
             raise Malformed(f"the instruction at {op.offset} uses what a handler found on the stack")
 
     def exception_popped(self, context: Context, op: Op, new: List[Op]) -> Context:
@@ -242,7 +241,7 @@ class _Unstacker:
         new.append(Op("POP_EXCEPT", None, op.offset, handler=outside))
         if block.has_lasti:
             new.append(Op("POP", None, op.offset, handler=outside))
-        return Context(index + 1, depth - 3, _below(marks, depth - 3), blocks[:-1])
+        return Context(index + 1, depth - 3, below(marks, depth - 3), blocks[:-1])
 
     def raised_again(self, context: Context, op: Op, new: List[Op]) -> Context:
         _, depth, marks, blocks = context
@@ -263,7 +262,7 @@ class _Unstacker:
         new.append(Op("CHECK_EXC_MATCH", None, op.offset))
         branch = Op("BRANCH_FALSE", None, op.offset)
         new.append(branch)
-        marks = _below(marks, depth - 2)
+        marks = below(marks, depth - 2)
         self.jump(branch, Context(op.target, depth - 2, marks, blocks))
         return Context(index + 1, depth - 2, marks, blocks)
 
@@ -281,7 +280,7 @@ class _Unstacker:
         if block is None or block.kind != "bare" or depth != block.level + 6 or not block.level:
             raise Malformed(f"END_ASYNC_FOR at {op.offset} is not where a handler begins")
         new.append(Op("END_ASYNC_FOR", None, op.offset))
-        return Context(index + 1, block.level - 1, _below(marks, block.level - 1), blocks[:-1])
+        return Context(index + 1, block.level - 1, below(marks, block.level - 1), blocks[:-1])
 
     def keys_matched(self, context: Context, op: Op, new: List[Op]) -> Context:
         """Keep MATCH_KEYS, and mark how many keys there are, for COPY_DICT_WITHOUT_KEYS."""
@@ -289,18 +288,18 @@ class _Unstacker:
         made = self.ops[context.at - 1]
         is_constant = made.kind == "CONST" and isinstance(made.arg, tuple)
         count = len(made.arg) if is_constant else made.arg if made.kind == "BUILD_TUPLE" else -1
-        if count < 0 or _mark_at(context.marks, context.depth - 1) is not None:
+        if count < 0 or mark_at(context.marks, context.depth - 1) is not None:
             return after
         return after._replace(marks=(*after.marks, (context.depth - 1, f"{KEYS}{count}")))
 
     def rest_copied(self, context: Context, op: Op, new: List[Op]) -> Context:
         """Translate COPY_DICT_WITHOUT_KEYS: the subject below stays, and only to be dropped."""
         index, depth, marks, blocks = context
-        keys = _mark_at(marks, depth - 1) or ""
-        if not keys.startswith(KEYS) or depth < 2 or _mark_at(marks, depth - 2) is not None:
+        keys = mark_at(marks, depth - 1) or ""
+        if not keys.startswith(KEYS) or depth < 2 or mark_at(marks, depth - 2) is not None:
             raise Malformed(f"COPY_DICT_WITHOUT_KEYS at {op.offset} finds no keys")
         new.extend(rest_of_mapping(int(keys[len(KEYS) :]), op.offset))
-        return Context(index + 1, depth, (*_below(marks, depth - 2), (depth - 2, SUBJECT)), blocks)
+        return Context(index + 1, depth, (*below(marks, depth - 2), (depth - 2, SUBJECT)), blocks)
 
     # Handlers.
 
@@ -312,13 +311,13 @@ class _Unstacker:
             return -1
         block = blocks[-1]
         kept = block.level + 3 if block.kind == "handler" else block.level
-        marks = _below(marks, kept)
+        marks = below(marks, kept)
         key = (blocks, marks)
         if key not in self.numbers:
             number = self.numbers[key] = len(self.handlers)
             is_cleanup = block.kind == "handler"
             has_lasti = is_cleanup or block.has_lasti
-            self.handlers.append(Handler(-1, kept - len([0 for _, mark in marks if mark in _ERASED]), has_lasti))
+            self.handlers.append(Handler(-1, kept - len([0 for _, mark in marks if mark in ERASED]), has_lasti))
             if is_cleanup:
                 self.add_cleanup(number, blocks, marks)
             else:
@@ -393,32 +392,16 @@ def _order(context: Context) -> Tuple[int, bool]:
     return context.at, not context.blocks or context.blocks[-1].kind != "entry"
 
 
-def _is_object(mark: str) -> bool:
-    return mark == VALUE or mark.startswith(KEYS)
-
-
-def _below(marks: Marks, depth: int) -> Marks:
-    if not marks or marks[-1][0] < depth:
-        return marks
-    return tuple([entry for entry in marks if entry[0] < depth])
-
-
-def _mark_at(marks: Marks, place: int, above: bool = False) -> Optional[str]:
-    for at, mark in reversed(marks):
-        if at == place or (above and at > place):
-            return mark
-    return None
-
-
-def _erased_above(marks: Marks, place: int) -> int:
-    return len([0 for at, mark in marks if at > place and mark in _ERASED])
-
-
-_SPECIAL = {
-    **dict.fromkeys(SETUPS, _Unstacker.set_up),
-    "COPY": _Unstacker.copied, "POP": _Unstacker.dropped, "ROTATE": _Unstacker.rotated,
-    "POP_BLOCK": _Unstacker.block_popped, "POP_EXCEPT": _Unstacker.exception_popped,
-    "RERAISE": _Unstacker.raised_again, "EXC_MATCH": _Unstacker.matched,
-    "WITH_EXCEPT_START": _Unstacker.exit_called, "END_ASYNC_FOR": _Unstacker.async_loop_ended,
-    "MATCH_KEYS": _Unstacker.keys_matched, "REST_OF_MAPPING": _Unstacker.rest_copied,
+_SPECIAL: Dict[str, Callable[[Unstacker, Context, Op, List[Op]], Context]] = {
+    **dict.fromkeys(SETUPS, Unstacker.set_up),
+    "COPY": Unstacker.copied, "POP": Unstacker.dropped, "ROTATE": Unstacker.rotated,
+    "POP_BLOCK": Unstacker.block_popped, "POP_EXCEPT": Unstacker.exception_popped,
+    "RERAISE": Unstacker.raised_again, "EXC_MATCH": Unstacker.matched,
+    "WITH_EXCEPT_START": Unstacker.exit_called, "END_ASYNC_FOR": Unstacker.async_loop_ended,
+    "MATCH_KEYS": Unstacker.keys_matched, "REST_OF_MAPPING": Unstacker.rest_copied,
+    "CONST": Unstacker.constant,
+    "BEGIN_FINALLY": finally_ops.entered, "CALL_FINALLY": finally_ops.entered, "END_FINALLY": finally_ops.left,
+    "POP_FINALLY": finally_ops.left, "EXC_COMPARE": finally_ops.compared, "WITH_CLEANUP_START": finally_ops.exit_called,
+    "WITH_CLEANUP_FINISH": finally_ops.exit_ended, "JUMP_IF_SWALLOWED": finally_ops.exit_tested,
+    "WITH_SWALLOWED": finally_ops.swallowed,
 }  # fmt: skip

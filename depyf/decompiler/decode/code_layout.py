@@ -12,7 +12,7 @@ from depyf.decompiler.decode.open_blocks import SETUPS, Blocks, open_blocks
 
 _CONDITIONS = ("TRUE", "FALSE", "NONE", "NOT_NONE")
 FORWARD: FrozenSet[str] = frozenset({
-    "JUMP_ABSOLUTE", "JUMP_IF_NOT_EXC_MATCH",
+    "JUMP_ABSOLUTE", "JUMP_IF_NOT_EXC_MATCH", "JUMP_IF_SWALLOWED",
     "JUMP_FORWARD", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP", "FOR_ITER", "SEND",
     *(f"POP_JUMP_IF_{condition}" for condition in _CONDITIONS),
     *(f"POP_JUMP_FORWARD_IF_{condition}" for condition in _CONDITIONS),

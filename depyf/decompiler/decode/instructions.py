@@ -84,14 +84,14 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
 
 
 # Jumps whose argument is a distance in every version.
-_RELATIVE = frozenset({"JUMP_FORWARD", "FOR_ITER", "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "CALL_FINALLY"})
+RELATIVE = frozenset({"JUMP_FORWARD", "FOR_ITER", "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "CALL_FINALLY"})
 
 
 def jump_target(raw: Raw, facts: PythonFacts) -> int:
     """Return the byte that a jump leads to, which may lie outside of the code."""
     if "BACKWARD" in raw.opname:
         return raw.after - facts.jump_unit * raw.arg
-    is_absolute = facts.jumps_are_absolute and raw.opname not in _RELATIVE
+    is_absolute = facts.jumps_are_absolute and raw.opname not in RELATIVE
     return (0 if is_absolute else raw.after) + facts.jump_unit * raw.arg
 
 

@@ -29,6 +29,8 @@ from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.decode.instructions import Raw, jump_target
 
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
+# What COMPARE_OP has behind these in 3.8: Include/opcode.h.
+OTHER_COMPARISONS = (("CONTAINS", 0), ("CONTAINS", 1), ("IS", 0), ("IS", 1), ("EXC_COMPARE", None))
 # The low bits of COMPARE_OP since 3.12, by operator; its specialised forms read them instead: Python/compile.c.
 COMPARE_MASKS = (2, 10, 8, 7, 4, 12)
 BINARY_OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
@@ -109,7 +111,7 @@ _JUMPS = {
     "JUMP_ABSOLUTE": "JUMP", "JUMP_FORWARD": "JUMP", "JUMP_BACKWARD": "JUMP",
     "JUMP_BACKWARD_NO_INTERRUPT": "JUMP",
     "SETUP_FINALLY": "SETUP_FINALLY", "SETUP_WITH": "SETUP_WITH", "SETUP_ASYNC_WITH": "SETUP_ASYNC_WITH",
-    "JUMP_IF_NOT_EXC_MATCH": "EXC_MATCH",
+    "JUMP_IF_NOT_EXC_MATCH": "EXC_MATCH", "JUMP_IF_SWALLOWED": "JUMP_IF_SWALLOWED",
     "POP_JUMP_IF_TRUE": "BRANCH_TRUE", "POP_JUMP_IF_FALSE": "BRANCH_FALSE",
     "POP_JUMP_IF_NONE": "BRANCH_NONE", "POP_JUMP_IF_NOT_NONE": "BRANCH_NOT_NONE",
 }  # fmt: skip
@@ -262,6 +264,10 @@ def _load_super_attr(t: Translator, raw: Raw) -> None:
 
 def _compare(t: Translator, raw: Raw) -> None:
     number = raw.arg >> t.facts.compare_shift
+    if t.facts.compare_has_all and raw.arg >= len(COMPARISONS):
+        kind, arg = OTHER_COMPARISONS[raw.arg - len(COMPARISONS)]
+        t.emit(kind, arg)
+        return
     low = raw.arg & (1 << min(t.facts.compare_shift, 4)) - 1
     if t.facts.compare_shift and low != COMPARE_MASKS[number]:
         raise Malformed(f"COMPARE_OP at {raw.offset} states another comparison to its specialised forms")
@@ -510,7 +516,27 @@ def _match(t: Translator, raw: Raw) -> None:
         t.has_matched = True
 
 
+# What the displays of 3.8 collect that unpack, and what the arguments of calls are collected in.
+UNPACKED = {
+    "BUILD_LIST_UNPACK": "list", "BUILD_TUPLE_UNPACK": "tuple", "BUILD_SET_UNPACK": "set", "BUILD_MAP_UNPACK": "dict",
+    "BUILD_TUPLE_UNPACK_WITH_CALL": "arguments", "BUILD_MAP_UNPACK_WITH_CALL": "keywords",
+}  # fmt: skip
+
+
+def _build_unpacked(t: Translator, raw: Raw) -> None:
+    t.emit("BUILD_UNPACKED", (UNPACKED[raw.opname], raw.arg))
+
+
+# Parts of `finally` and `with` in 3.8, see finally_copies.py; block_stacks.py replaces these ops.
+_PARTS_OF_FINALLY = (
+    "BEGIN_FINALLY", "CALL_FINALLY", "END_FINALLY", "POP_FINALLY", "WITH_CLEANUP_START", "WITH_CLEANUP_FINISH",
+    "WITH_SWALLOWED",
+)  # fmt: skip
+
+
 _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
+    **dict.fromkeys(_PARTS_OF_FINALLY, lambda t, raw: t.emit(raw.opname, raw.arg)),
+    **dict.fromkeys(UNPACKED, _build_unpacked),
     "CALL_FUNCTION": _call, "CALL_FUNCTION_KW": _call_kw, "CALL_METHOD": _call_method, "DUP_TOP_TWO": _copy_two,
     "DUP_TOP": lambda t, raw: t.emit("COPY", 1), "POP_BLOCK": lambda t, raw: t.emit("POP_BLOCK"),
     **dict.fromkeys((*_ROTATIONS, "ROT_N"), _rotate), "MATCH_KEYS": _match, "MATCH_CLASS": _match,

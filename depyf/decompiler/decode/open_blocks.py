@@ -73,7 +73,7 @@ def _after(raw: Raw, index: int, blocks: Blocks) -> Blocks:
         if len(blocks) >= MOST_OPEN:
             raise Malformed(f"more than {MOST_OPEN} blocks are open at {raw.offset}")
         return (*blocks, OpenBlock(index, False))
-    if opname in ("POP_BLOCK", "POP_EXCEPT", "END_ASYNC_FOR"):
+    if opname in ("POP_BLOCK", "POP_EXCEPT", "END_ASYNC_FOR", "WITH_SWALLOWED"):
         if not blocks or blocks[-1].is_handler is not (opname != "POP_BLOCK"):
             raise Malformed(f"{opname} at {raw.offset} does not find its block")
         return blocks[:-1]

@@ -13,6 +13,7 @@ from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
 from depyf.decompiler.decode.block_rules import OLD_FIXED, OLD_OPERANDS, OLD_SPECIAL
 from depyf.decompiler.decode.code_layout import CONTROL, JUMPS, fail
+from depyf.decompiler.decode.finally_rules import FINALLY_RULES
 from depyf.decompiler.decode.instructions import Raw
 from depyf.decompiler.decode.loop_rules import WITH_INDICES
 from depyf.decompiler.decode.special_rules import SPECIAL, Rule, pop_top, pushed_constant
@@ -131,6 +132,8 @@ def rules_for(version: Version, locals_are_plain: bool) -> Dict[str, Tuple[int, 
     functions.update(SPECIAL)
     if facts.blocks_are_stacked:
         functions.update(OLD_SPECIAL)
+    if facts.finally_is_subroutine:
+        functions.update(FINALLY_RULES)
     if facts.exits_have_receivers:
         functions["POP_TOP"] = pop_top
     functions.update(dict.fromkeys(_CHOSEN, _chosen))

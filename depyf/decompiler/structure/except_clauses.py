@@ -60,13 +60,26 @@ def strip_unbinding(start: Block, name: Op) -> None:
 
 
 def _strip_at(block: Block, position: int, name: Op) -> None:
-    following = block.ops[position : position + 3]
+    """Remove the unbinding behind the POP_EXCEPT before `position`; or, as 3.8 has it at the normal end, before it."""
+    if _unbinds(block.ops[position : position + UNBINDING], name):
+        del block.ops[position : position + UNBINDING]
+        return
+    first = position - 1 - UNBINDING
+    if first >= 0 and _unbinds(block.ops[first : first + UNBINDING], name):
+        del block.ops[first : first + UNBINDING]
+        return
+    before = list(block.preds) if position == 1 else []
+    if not before or not all(isinstance(one.term, Jump) and _unbinds(one.ops[-UNBINDING:], name) for one in before):
+        raise Unstructured("the variable of an except clause is not unbound at its end")
+    for one in before:
+        del one.ops[-UNBINDING:]
+
+
+def _unbinds(ops: List[Op], name: Op) -> bool:
     store, delete = name.kind, name.kind.replace("STORE", "DELETE")
-    if [op.kind for op in following] != ["CONST", store, delete] or following[0].arg is not None:
-        raise Unstructured("the variable of an except clause is not unbound at its end")
-    if any(op.arg != name.arg for op in following[1:]):
-        raise Unstructured("the variable of an except clause is not unbound at its end")
-    del block.ops[position : position + 3]
+    if [op.kind for op in ops] != ["CONST", store, delete] or ops[0].arg is not None:
+        return False
+    return all(op.arg == name.arg for op in ops[1:])
 
 
 def clause_ends(start: Block) -> Iterator[Tuple[Block, int]]:

@@ -12,6 +12,7 @@ from typing import List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed
+from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.flow.graph import Block, Both, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
 from depyf.decompiler.fold.expression_ops import effect
 from depyf.decompiler.fold.irrelevant_tests import always
@@ -49,6 +50,8 @@ class Found(NamedTuple):
 
 def recognise_matches(graph: Graph) -> None:
     """Rewrite every `match` statement of the graph."""
+    if not facts_for(graph.program.version).has_match_statements:
+        return
     if not any(_may_start(op) for block in graph.blocks for op in block.ops):
         return
     # In the order of the code, so that a statement is found at its first case. Blocks are cut on the way.

@@ -5,9 +5,9 @@ All of them are ours. `build` makes them where what comes later decides the form
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, List
 
-from depyf.decompiler.syntax.expressions import Compare
+from depyf.decompiler.syntax.expressions import Compare, keyword
 from depyf.decompiler.syntax.nodes import Expression, node
 
 
@@ -79,6 +79,20 @@ class CoroutineComprehension(Expression):
 @node
 class AssertionErrorName(Expression):
     """The AssertionError of an assert statement, whatever the global of that name is."""
+
+
+@node
+class CallArguments(Expression):
+    """The positional arguments of a call, collected before it; elsewhere it becomes a tuple."""
+
+    elts: List[Expression]
+
+
+@node
+class CallKeywords(Expression):
+    """The keyword arguments of a call, collected before it; elsewhere it becomes a dict."""
+
+    keywords: List[keyword]
 
 
 @node

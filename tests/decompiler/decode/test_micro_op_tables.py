@@ -20,6 +20,7 @@ DECODE = ROOT / "depyf" / "decompiler" / "decode"
 FOLDED = {
     "SEND", "CLEANUP_THROW", "RETURN_GENERATOR", "LOAD_SPECIAL", "PUSH_INDEX",
     "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "POP_BLOCK", "EXC_MATCH", "ROTATE", "REST_OF_MAPPING",
+    "JUMP_IF_SWALLOWED",
 }  # fmt: skip
 EMITTING = {"emit", "jump", "local", "_pair", "Op"}
 
