@@ -12,6 +12,8 @@ from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.identifiers import shown_name
 from depyf.text.quiet_compile import compile_quietly
 
+_OF_ALIASES = (".format",)  # the parameter of functions that compute what an alias, bound or default stands for: 3.14
+
 
 def outer_statement(
     code: CodeType, body: List[s.Statement], settings: Settings, function: Optional[FunctionType]
@@ -26,6 +28,11 @@ def outer_statement(
         except Unstructured:
             pass  # no compiler made this lambda: it has statements
     name = shown_name(code.co_name)
+    if code.co_varnames[: code.co_argcount] == _OF_ALIASES:
+        try:
+            return s.TypeAlias(s.Name(name), [], as_expression(body), origin=0)
+        except Unstructured:
+            pass
     if not code.co_flags & CO_OPTIMIZED:
         return s.ClassDef(name, [], [], body, (), type_parameters(code), origin=0)
     make = s.AsyncFunctionDef if code.co_flags & ASYNC_FUNCTIONS else s.FunctionDef

@@ -8,6 +8,8 @@ from types import CodeType
 
 import pytest
 
+from depyf.decompiler.bytecode.nested_code import with_nested
+from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.pipeline import decompile_frame
 
 
@@ -72,3 +74,12 @@ def test_the_body_of_a_generic_class_alone():
     result = decompile_frame(body)
     assert result.proved, str(result.verdict)
     assert result.source == "class C[T]:\n    x: T = 1\n"
+
+
+@pytest.mark.skipif(not RUNNING.annotations_are_deferred, reason="the code of an alias is a function like others")
+def test_the_code_of_an_alias_or_bound_alone_is_an_alias() -> None:
+    module = compile("type A = list[int] | None\ndef f[T: x.y]():\n  type B = T", "<test>", "exec")
+    codes = [code for code in with_nested(module) if code.co_varnames[: code.co_argcount] == (".format",)]
+    texts = [decompile_frame(code) for code in codes]
+    assert all(text.proved for text in texts)
+    assert [text.source.strip() for text in texts] == ["type A = list[int] | None", "type T = x.y", "type B = T"]
