@@ -86,7 +86,7 @@ def run(
         if store is not None:
             os.close(pipes[0])
             os.close(pipes[3])
-            _serve(child, store, pipes[2], pipes[1], end)
+            end = _serve(child, store, pipes[2], pipes[1], end)
         status: Optional[int] = child.wait(max(end - time.monotonic(), 0.1))
     except subprocess.TimeoutExpired:
         child.kill()
@@ -98,22 +98,25 @@ def run(
     return Run(status, [], {}) if store is None else Run(status, store.decompiled, store.others)
 
 
-def _serve(child: subprocess.Popen[bytes], store: TextStore, questions: int, answers: int, end: float) -> None:
-    """Answer the questions of a child until it ends."""
+def _serve(child: subprocess.Popen[bytes], store: TextStore, questions: int, answers: int, end: float) -> float:
+    """Answer the questions of a child until it ends; return its deadline: the time of the texts is not its own."""
     waiting = b""
     while child.poll() is None and time.monotonic() < end:
         if not select.select([questions], [], [], 0.05)[0]:
             continue
         piece = os.read(questions, 65536)
         if not piece:
-            return
+            return end
         *paths, waiting = (waiting + piece).split(b"\n")
         for path in paths:
+            begin = time.monotonic()
             place = store.place_of(os.fsdecode(path))
+            end += time.monotonic() - begin
             try:
                 os.write(answers, os.fsencode(place) + b"\n")
             except BrokenPipeError:
-                return
+                return end
+    return end
 
 
 def main(arguments: Sequence[str]) -> int:

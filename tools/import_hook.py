@@ -74,12 +74,28 @@ def with_own_lines(code, own):
         with_own_lines(one, other) if type(one) is kind and type(other) is kind else one
         for one, other in zip(code.co_consts, own.co_consts)
     ]
+    if "__firstlineno__" in code.co_names:
+        code = with_own_line(code, own, consts)
     changes = {"co_consts": tuple(consts)}
     if (code.co_code, code.co_names, code.co_name) == (own.co_code, own.co_names, own.co_name):
         table = "co_linetable" if hasattr(own, "co_linetable") else "co_lnotab"
         changes.update({"co_filename": own.co_filename, "co_firstlineno": own.co_firstlineno})
         changes[table] = getattr(own, table)
     return code.replace(**changes)
+
+
+def with_own_line(code, own, consts: list):
+    """Return the body of a class that stores the line of its source (3.13 and newer), a constant or a small integer."""
+    lines = (code.co_firstlineno, own.co_firstlineno)
+    for index, both in enumerate(zip(consts, own.co_consts)):
+        if type(both[0]) is int and both == lines:
+            consts[index] = lines[1]
+    place = code.co_names.index("__firstlineno__")
+    differ = [at for at, (one, other) in enumerate(zip(code.co_code, own.co_code)) if one != other]
+    is_line = len(differ) == 1 and (code.co_code[differ[0]], own.co_code[differ[0]]) == lines
+    if is_line and len(code.co_code) == len(own.co_code) and code.co_code[differ[0] + 2] == place:
+        return code.replace(co_code=own.co_code)
+    return code
 
 
 def install(texts: Texts) -> None:
