@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 import time
@@ -24,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 from decompiled_run import ROOT, TextStore, run
 
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")  # of objects that the names of subtests show
 RECORDER = str(ROOT / "bench" / "test_recorder.py")
 # Modules of Lib/test -> what each tests.
 MODULES: Dict[str, str] = {
@@ -70,7 +72,7 @@ def results(place: Path) -> Dict[str, List[str]]:
     found: Dict[str, List[str]] = {}
     for line in place.read_text(encoding="utf-8").splitlines() if place.exists() else ():
         name, _, outcome = line.partition("\t")
-        found.setdefault(name, []).append(outcome)
+        found.setdefault(ADDRESS.sub("0x...", name), []).append(outcome)
     return found
 
 
