@@ -7,7 +7,7 @@ None or False; then the operation is an event and the container escapes.
 from __future__ import annotations
 
 from itertools import count
-from typing import Iterator, List, Tuple
+from typing import Dict, Iterator, List, Tuple
 
 from depyf.decompiler.prove.machine_state import DICT, LIST, PACK, SET, Container, Side
 from depyf.decompiler.prove.terms import CONST, SINGLETON, SLICE, TUPLE, Terms
@@ -169,12 +169,15 @@ class Containers:
     def update_dict(self, side: Side, target: int, source: int, merge: bool) -> bool:
         """Do `target.update(source)` on fresh dicts; return False if that is an event.
 
-        A merge (of keyword arguments) with a key in both raises, so it is an event.
+        A merge (of keyword arguments) with a key in both raises, so it is an event. So is an update that replaces
+        values in another order than the target has them: they die in that order.
         """
         mapping, other = self.container(side, target, DICT), self.container(side, source, DICT)
         if mapping is None or other is None or mapping.keys is None or other.keys is None:
             return False
-        if merge and not set(mapping.keys).isdisjoint(other.keys):
+        where = _places(mapping)
+        replaced = [where[key] for key in other.keys if key in where]
+        if replaced and (merge or replaced != sorted(replaced)):
             return False
         for key, value in zip(other.keys[:], other.items[:]):
             _put(mapping, key, value)
@@ -220,9 +223,7 @@ class Containers:
 
 def _put(mapping: Container, key: int, value: int) -> bool:
     assert mapping.keys is not None
-    where = mapping.where
-    if where is None:
-        where = mapping.where = {known: index for index, known in enumerate(mapping.keys)}
+    where = _places(mapping)
     index = where.setdefault(key, len(mapping.keys))
     if index < len(mapping.keys):
         mapping.items[index] = value
@@ -230,6 +231,13 @@ def _put(mapping: Container, key: int, value: int) -> bool:
         mapping.keys.append(key)
         mapping.items.append(value)
     return True
+
+
+def _places(mapping: Container) -> Dict[int, int]:
+    """Return the position of each key of a fresh dict."""
+    if mapping.where is None:
+        mapping.where = {known: index for index, known in enumerate(mapping.keys or ())}
+    return mapping.where
 
 
 def _small(part: slice) -> bool:

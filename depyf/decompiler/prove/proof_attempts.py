@@ -18,7 +18,7 @@ from depyf.decompiler.bytecode.nested_code import too_nested
 from depyf.decompiler.clean_program.self_stores import self_stores, without_self_stores
 from depyf.decompiler.decode import decode, problem, verified
 from depyf.decompiler.prove.bisimulation import Bisimulation, Diverged, entry_side
-from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
+from depyf.decompiler.prove.comprehension_handlers import handlers_keep_order, without_restoring_handlers
 from depyf.decompiler.prove.flat_program import make_plan, slots
 from depyf.decompiler.prove.large_displays import filled_one_by_one
 from depyf.decompiler.prove.machine_state import Pair
@@ -114,7 +114,8 @@ class Proof:
         bare = None if first.holds or a.handlers else without_restoring_handlers(b)
         if bare is None:
             return first
-        return self._attempts(a, bare, nested, (*given, Assumption.NOT_SEEN_IN_TRACEBACKS))
+        given = (*given, Assumption.NOT_SEEN_IN_TRACEBACKS)
+        return self._attempts(a, bare, nested, given if handlers_keep_order(b) else (*given, Assumption.RELEASE_ORDER))
 
     def _attempts(self, a: Program, b: Program, nested: bool, assumed: Tuple[Assumption, ...] = ()) -> Verdict:
         """Try without the assumption about globals, then with it if there are such globals."""

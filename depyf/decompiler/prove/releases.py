@@ -3,8 +3,9 @@
 A value may die there, and a finalizer may then do anything, so in an exact proof such a release is an event. Which
 object dies depends on who else holds it, which is the same for both machines: they hold the same symbols between any
 two events, and give them up in the same order. A symbol is held while the stack, a name, a fresh container, a tuple
-or the exception being handled refers to it. Containers give up their elements as CPython's deallocators do: lists and
-tuples from the last to the first, dicts from the first on.
+or the exception being handled refers to it, and given up with the last of these references. Containers give up their
+elements, as CPython's deallocators do, with the last reference to them: lists and tuples from the last to the first,
+dicts from the first on. One that holds itself is left to the garbage collector, and so are its elements.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from typing import Dict, Iterable, List, Tuple
 
 from depyf.decompiler.prove.flat_program import Plan
-from depyf.decompiler.prove.machine_state import DICT, Side
+from depyf.decompiler.prove.machine_state import DICT, Container, Side
 from depyf.decompiler.prove.terms import BOOL, NUMBER, SLICE, SYMBOL, TUPLE, Terms
 
 _COMPOUND = TUPLE | SLICE
@@ -21,9 +22,7 @@ _SLICE_ORDER = (2, 0, 1)  # step, start, stop
 
 def drop(terms: Terms, side: Side, values: Iterable[int]) -> None:
     """Add to `side.pending` the symbols that these values held and that nothing in the frame holds any more."""
-    dying: Dict[int, None] = {}
-    for value in values:
-        collect(terms, side, value, dying)
+    dying = given_up(terms, side, values)
     if not dying:
         return
     names, temps, stack = side.locals.values(), side.temps.values(), side.stack
@@ -41,7 +40,7 @@ def drop(terms: Terms, side: Side, values: Iterable[int]) -> None:
 
 
 def collect(terms: Terms, side: Side, value: int, into: Dict[int, None]) -> None:
-    """Add the symbols that a value holds, in the order in which its deallocation gives them up."""
+    """Add the symbols that a value holds."""
     work = [value]
     seen = set()
     while work:
@@ -51,17 +50,63 @@ def collect(terms: Terms, side: Side, value: int, into: Dict[int, None]) -> None
         if value < 0:
             if value not in seen:
                 seen.add(value)
-                container = side.heap[value]
-                work.extend(container.items[::-1] if container.kind == DICT else container.items)
+                work.extend(side.heap[value].items)
             continue
         kind = terms.kinds[value]
         if kind & SYMBOL:
             if not kind & (BOOL | NUMBER):
                 into[value] = None
+        elif kind & _COMPOUND:
+            work.extend(terms.data[value])
+
+
+def given_up(terms: Terms, side: Side, values: Iterable[int]) -> Dict[int, None]:
+    """Return the symbols that these references hold, each where its last one goes, if they go one after the other."""
+    work = [side.resolve(value) if value < 0 else value for value in values]
+    work.reverse()
+    references = _references(side, work) if work and min(work) < 0 else {}
+    kinds = terms.kinds
+    gone: Dict[int, None] = {}
+    while work:
+        value = work.pop()
+        if value < 0:
+            value = side.resolve(value)
+        if value < 0:
+            references[value] -= 1
+            if not references[value]:
+                work.extend(elements(side.heap[value])[::-1])
+            continue
+        kind = kinds[value]
+        if kind & SYMBOL:
+            if not kind & (BOOL | NUMBER):
+                gone.pop(value, None)
+                gone[value] = None
         elif kind & TUPLE:
             work.extend(terms.data[value])
         elif kind & SLICE:
             work.extend([terms.data[value][place] for place in _SLICE_ORDER][::-1])
+    return gone
+
+
+def elements(container: Container) -> List[int]:
+    """Return the elements of a container in the order in which its deallocation gives them up."""
+    return container.items if container.kind == DICT else container.items[::-1]
+
+
+def _references(side: Side, values: Iterable[int]) -> Dict[int, int]:
+    """Count the references to each fresh container among these values and inside of them."""
+    count: Dict[int, int] = {}
+    work = list(values)
+    while work:
+        value = work.pop()
+        if value < 0:
+            value = side.resolve(value)
+        if value < 0:
+            if value not in count:
+                count[value] = 0
+                work.extend(side.heap[value].items)
+            count[value] += 1
+    return count
 
 
 def unwound(terms: Terms, side: Side, stack: List[int], depth: int) -> List[int]:
@@ -92,8 +137,6 @@ def at_end(terms: Terms, plan: Plan, side: Side, result: List[int]) -> List[Tupl
         if name in side.captured:
             found.append((name, 0))
             continue
-        mine: Dict[int, None] = {}
-        collect(terms, side, value, mine)
-        found.extend([("", symbol) for symbol in list(mine)[::-1] if symbol not in held])
-        held.update(mine)
+        found.extend([("", symbol) for symbol in list(given_up(terms, side, (value,)))[::-1] if symbol not in held])
+        collect(terms, side, value, held)
     return found[::-1]

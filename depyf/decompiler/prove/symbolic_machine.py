@@ -28,7 +28,7 @@ from depyf.decompiler.prove.flat_program import (
 )
 from depyf.decompiler.prove.fresh_containers import Containers
 from depyf.decompiler.prove.machine_state import PACK, Event, Pair, Side
-from depyf.decompiler.prove.releases import collect, drop
+from depyf.decompiler.prove.releases import drop, elements
 from depyf.decompiler.prove.terms import (
     BOOL,
     CODE,
@@ -192,13 +192,14 @@ class Machine:
         return bool(side.pending)
 
     def before(self, side: Side, kind: str) -> List[int]:
-        """Return the stack before an op; before one that may take values out of containers, all that it holds."""
+        """Return the stack before an op; before one that may take values out of a container, they come first."""
         if kind not in _REWRITE:
             return side.stack[:]
-        held: Dict[int, None] = {}
-        for value in side.stack:
-            collect(self.terms, side, value, held)
-        return list(held)
+        held: List[int] = []
+        for value in map(side.resolve, dict.fromkeys(side.stack)):
+            if value < 0:
+                held += elements(side.heap[value])
+        return held + side.stack
 
     def drop_changed(self, side: Side, before: List[int]) -> None:
         """Add to the pending releases what a silent op took from names, or from the stack, and nothing holds now."""

@@ -9,7 +9,7 @@ from decompile_tools import function_code
 
 from depyf.decompiler.bytecode.microops import Handler, Op, Program
 from depyf.decompiler.prove import Assumption, prove
-from depyf.decompiler.prove.comprehension_handlers import without_restoring_handlers
+from depyf.decompiler.prove.comprehension_handlers import handlers_keep_order, without_restoring_handlers
 
 inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are inlined from 3.12 on")
 
@@ -20,6 +20,13 @@ def test_only_code_without_any_handler_may_lack_the_restoring_one() -> None:
     bare = whole.replace(co_exceptiontable=b"")
     assert prove(bare, whole).assumptions == (Assumption.NOT_SEEN_IN_TRACEBACKS,)
     assert not prove(whole, bare).holds
+
+
+@inlined
+def test_variables_that_two_handlers_restore_die_in_another_order() -> None:
+    whole = function_code("def f(x):\n    return [i for i in x if [i for i, j in x]]")
+    bare = whole.replace(co_exceptiontable=b"")
+    assert prove(bare, whole).assumptions == (Assumption.NOT_SEEN_IN_TRACEBACKS, Assumption.RELEASE_ORDER)
 
 
 def program(*handler: Op, outer: int = -1) -> Program:
@@ -36,6 +43,12 @@ def test_a_handler_that_only_restores_variables_is_ignored() -> None:
     bare = without_restoring_handlers(program(*RESTORING))
     assert bare is not None and not bare.handlers
     assert all(op.handler < 0 for op in bare.ops)
+
+
+def test_a_handler_that_drops_the_stack_from_below_changes_the_order_of_deaths() -> None:
+    assert handlers_keep_order(program(*RESTORING))
+    assert handlers_keep_order(program(Op("SWAP", 2), Op("POP"), Op("SWAP", 2), Op("POP"), Op("RERAISE", 0)))
+    assert not handlers_keep_order(program(Op("SWAP", 3), Op("POP"), Op("POP"), Op("RERAISE", 0)))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,9 @@ from decompile_tools import assert_proved, function_code
 from depyf.decompiler import decompile_frame
 from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.prove import Assumption, Grade, prove
+from depyf.decompiler.prove.machine_state import Side
+from depyf.decompiler.prove.releases import unwound
+from depyf.decompiler.prove.terms import Terms
 
 ORDER, TEMPORARIES, BY_VALUE = Assumption.RELEASE_ORDER, Assumption.TEMPORARIES, Assumption.TUPLES_BY_VALUE
 
@@ -23,6 +26,14 @@ PAIRS = {
     "variables die in the order of their first use": ("x = k(); y = k()\n return 1",
                                                       "if 0: y = 1\n x = k(); y = k()\n return 1", (ORDER,)),
     "a tuple dies from its end on": ("(k(), k())", "k(), k()", ()),
+    "a list holds a value twice, which dies with the lower place": ("x = k()\n y = [a, x, a]", "x = k()\n y = [x, a, a]", (ORDER,)),
+    "a list twice in another one dies with the lower place": ("x = [k()]; y = [a, x, b, x]", "x = [k()]; y = [x, a, b, x]", (ORDER,)),
+    "a value twice in a list that is replaced in another": ("x = k(); y = [[a, x, a]]\n a = x = None\n y[0] = 1\n return y",
+                                                            "x = k(); y = [[x, a, a]]\n a = x = None\n y[0] = 1\n return y",
+                                                            (ORDER,)),
+    "an update replaces two values in another order": ("{**{'x': k(), 'y': k()}, **{'y': 1, 'x': 2}}",
+                                                       "{**{'x': k(), 'y': k()}, **{'x': 2, 'y': 1}}", None),
+    "a dict that holds itself is left to the garbage collector": ("x = {'y': k()}\n x['x'] = x", "x = {'y': k()}", (ORDER,)),
     "of two missing globals another one is named": ("return (g, h)", "y = h\n return (g, y)", (TEMPORARIES,)),
     "a missing global is noticed before a variable is set": ("x = a\n g\n k()", "g\n x = a\n k()", (ORDER,)),
     "a tuple holds the arguments while the function runs": ("return k(*(a,))", "return k(a)", (TEMPORARIES, ORDER)),
@@ -44,6 +55,12 @@ def test_a_value_that_dies_at_another_moment_is_never_proved_without_an_assumpti
     else:
         assert verdict.holds, verdict
         assert verdict.assumptions == expected
+
+
+def test_a_value_that_the_stack_holds_twice_dies_with_its_lower_entry() -> None:
+    terms = Terms()
+    one, other = terms.symbol(), terms.symbol()
+    assert unwound(terms, Side(), [one, other, one], 0) == [other, one]
 
 
 class Witness:
