@@ -72,6 +72,7 @@ class Joins:
         kinds, data = self.terms.kinds, self.terms.data
         forth: Dict[int, int] = {}
         back: Dict[int, int] = {}
+        compared: Set[Tuple[int, int]] = set()  # tuples and slices
         for x, y in work:  # grows while it is walked
             if x < 0 or y < 0:
                 if x >= 0 or y >= 0 or forth.get(x, y) != y or back.get(y, x) != x:
@@ -91,6 +92,9 @@ class Joins:
                 if x == y and kind & MAYBE and -x in old.facts and -x not in new.facts:
                     return False
             elif kind & _PARTS:
+                if (x, y) in compared:
+                    continue
+                compared.add((x, y))
                 if kind & UNIQUE and chosen.setdefault(x, y) != y:
                     return False
                 if kind & NOT and kinds[y] & BOOL:

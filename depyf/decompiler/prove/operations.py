@@ -73,10 +73,12 @@ def _forget_local(m: Machine, side: Side, name: str) -> None:
     work = [*side.stack, *side.temps.values(), *side.locals.values()]
     for container in side.heap.values():
         work += container.items
+    seen = set()
     for value in work:  # grows while it is walked
         if value == cell:
             raise Unsupported("a cell is in use while its variable gets another one")
-        if value >= 0 and m.terms.kinds[value] & (TUPLE | SLICE):
+        if value >= 0 and m.terms.kinds[value] & (TUPLE | SLICE) and value not in seen:
+            seen.add(value)
             work += m.terms.data[value]
     if name in side.locals:
         value = side.locals.pop(name)

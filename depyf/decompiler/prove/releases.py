@@ -10,7 +10,7 @@ dicts from the first on. One that holds itself is left to the garbage collector,
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, Tuple
+from typing import Dict, Iterable, List, Sequence, Tuple
 
 from depyf.decompiler.prove.flat_program import Plan
 from depyf.decompiler.prove.machine_state import DICT, Container, Side
@@ -47,45 +47,42 @@ def collect(terms: Terms, side: Side, value: int, into: Dict[int, None]) -> None
         value = work.pop()
         if value < 0:
             value = side.resolve(value)
-        if value < 0:
-            if value not in seen:
-                seen.add(value)
-                work.extend(side.heap[value].items)
-            continue
-        kind = terms.kinds[value]
+        kind = terms.kinds[value] if value >= 0 else 0
         if kind & SYMBOL:
             if not kind & (BOOL | NUMBER):
                 into[value] = None
-        elif kind & _COMPOUND:
-            work.extend(terms.data[value])
+        elif (value < 0 or kind & _COMPOUND) and value not in seen:
+            seen.add(value)
+            work.extend(terms.data[value] if value >= 0 else side.heap[value].items)
 
 
 def given_up(terms: Terms, side: Side, values: Iterable[int]) -> Dict[int, None]:
     """Return the symbols that these references hold, each where its last one goes, if they go one after the other."""
     work = [side.resolve(value) if value < 0 else value for value in values]
     work.reverse()
-    references = _references(side, work) if work and min(work) < 0 else {}
+    references = _references(terms, side, work)
     kinds = terms.kinds
     gone: Dict[int, None] = {}
     while work:
         value = work.pop()
         if value < 0:
             value = side.resolve(value)
-        if value < 0:
+        if value in references:
             references[value] -= 1
             if not references[value]:
-                work.extend(elements(side.heap[value])[::-1])
-            continue
-        kind = kinds[value]
-        if kind & SYMBOL:
-            if not kind & (BOOL | NUMBER):
-                gone.pop(value, None)
-                gone[value] = None
-        elif kind & TUPLE:
-            work.extend(terms.data[value])
-        elif kind & SLICE:
-            work.extend([terms.data[value][place] for place in _SLICE_ORDER][::-1])
+                work.extend(_parts(terms, side, value)[::-1])
+        elif kinds[value] & SYMBOL and not kinds[value] & (BOOL | NUMBER):
+            gone.pop(value, None)
+            gone[value] = None
     return gone
+
+
+def _parts(terms: Terms, side: Side, value: int) -> Sequence[int]:
+    """Return the parts of a fresh container, a tuple or a slice in the order in which it gives them up."""
+    if value < 0:
+        return elements(side.heap[value])
+    parts: Tuple[int, ...] = terms.data[value]
+    return parts[::-1] if terms.kinds[value] & TUPLE else [parts[place] for place in _SLICE_ORDER]
 
 
 def elements(container: Container) -> List[int]:
@@ -93,18 +90,18 @@ def elements(container: Container) -> List[int]:
     return container.items if container.kind == DICT else container.items[::-1]
 
 
-def _references(side: Side, values: Iterable[int]) -> Dict[int, int]:
-    """Count the references to each fresh container among these values and inside of them."""
+def _references(terms: Terms, side: Side, values: Iterable[int]) -> Dict[int, int]:
+    """Count the references to each container, tuple and slice among these values and inside of them."""
     count: Dict[int, int] = {}
-    work = list(values)
+    work = [value for value in values if value < 0 or terms.kinds[value] & _COMPOUND]
     while work:
         value = work.pop()
         if value < 0:
             value = side.resolve(value)
-        if value < 0:
+        if value < 0 or terms.kinds[value] & _COMPOUND:
             if value not in count:
                 count[value] = 0
-                work.extend(side.heap[value].items)
+                work.extend(terms.data[value] if value >= 0 else side.heap[value].items)
             count[value] += 1
     return count
 

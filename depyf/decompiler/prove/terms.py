@@ -184,16 +184,19 @@ class Terms:
 
     def leaves(self, term: int, into: Dict[int, None]) -> None:
         """Collect the symbols that `term` keeps alive."""
-        kind = self.kinds[term]
-        if kind & SYMBOL:
-            if not kind & (BOOL | NUMBER):
-                into[term] = None
-        elif kind & (TUPLE | SLICE):
-            for item in self.data[term]:
-                self.leaves(item, into)
+        work = [term]
+        seen = set()
+        for value in work:  # grows while it is walked
+            kind = self.kinds[value]
+            if kind & SYMBOL:
+                if not kind & (BOOL | NUMBER):
+                    into[value] = None
+            elif kind & (TUPLE | SLICE) and value not in seen:
+                seen.add(value)
+                work += self.data[value]
 
-    def text(self, term: int) -> str:
-        """Return a term as text for error messages."""
+    def text(self, term: int, levels: int = 4) -> str:
+        """Return a term as text for error messages, without what is nested more deeply than `levels`."""
         if term == UNBOUND:
             return "unbound"
         if term < 0:
@@ -203,14 +206,17 @@ class Terms:
             return str(data)
         if kind & CONST:
             return f"code {data.co_name}" if kind & CODE else _shortened(repr(data))
+        if kind & (TUPLE | SLICE | IS) and not levels:
+            return "..."
         if kind & TUPLE:
-            return "(" + ", ".join(self.text(item) for item in data[:8]) + (", ...)" if len(data) > 8 else ")")
+            parts = [self.text(item, levels - 1) for item in data[:8]]
+            return "(" + ", ".join(parts) + (", ...)" if len(data) > 8 else ")")
         if kind & SLICE:
-            return "slice(" + ", ".join(self.text(item) for item in data) + ")"
+            return "slice(" + ", ".join([self.text(item, levels - 1) for item in data]) + ")"
         if kind & IS:
-            return f"{self.text(data[0])} is {self.text(data[1])}"
+            return f"{self.text(data[0], levels - 1)} is {self.text(data[1], levels - 1)}"
         if kind & NOT:
-            return f"not {self.text(data)}"
+            return f"not {self.text(data, levels)}"
         if isinstance(data, tuple):
             return f"<{data[0]} @{data[1]}>"
         return str(data) if data is not None else f"<value {term}>"

@@ -63,6 +63,11 @@ def test_a_value_that_the_stack_holds_twice_dies_with_its_lower_entry() -> None:
     assert unwound(terms, Side(), [one, other, one], 0) == [other, one]
 
 
+def test_tuples_that_hold_each_other_twice_are_walked_once() -> None:
+    body = "t = (a, b)" + "\n t = (t, t)" * 38 + "\n k(t)\n t = None\n return 1"  # 2 ** 38 references to `a`
+    assert prove(function_code(f"def f(a, b):\n {body}"), function_code(f"def f(a, b):\n if 0: x = 1\n {body}")).holds
+
+
 class Witness:
     """A value whose death is recorded."""
 
