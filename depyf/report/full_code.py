@@ -78,8 +78,13 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
 
 def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
     """Return the other stories of the session, while they are few enough to be read as a list."""
-    if not 1 < len(session.stories) <= MOST_STORIES or function.full_code_file is None:
+    if len(session.stories) < 2 or function.full_code_file is None:
         return []
+    if len(session.stories) > MOST_STORIES:
+        return [
+            "",
+            "Other functions have stories of their own: see summary.txt, and full_code_for_*.py.",
+        ]
     others = [one for one in session.stories if one.key != function.key]
     files = [f"  {one.full_code_file}: {title_apart(session, one)}{_left(session, one)}" for one in others]
     return ["", "Functions with stories of their own:", *files]

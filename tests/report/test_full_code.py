@@ -467,14 +467,15 @@ def test_a_break_inside_a_called_function_names_the_file_of_that_function():
     assert "#           helper is compiled apart: full_code_for_helper.py\n" in text
 
 
-def test_a_full_code_file_names_its_neighbours_while_they_are_few():
+def test_a_full_code_file_names_its_neighbours():
     others = tuple(function_named(f"other_{number}") for number in range(3))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, *others))
     text = render(session, TOY.key)
     assert "# Functions with stories of their own:\n#   full_code_for_other_0.py: other_0 (not compiled)\n" in text
     assert "full_code_for_toy_example_0.py" not in text.split("stories of their own")[1]
     many = tuple(function_named(f"other_{number}") for number in range(30))
-    assert "stories of their own" not in render(dataclasses.replace(SESSION, functions=(TOY, *many)), TOY.key)
+    text = render(dataclasses.replace(SESSION, functions=(TOY, *many)), TOY.key)
+    assert "full_code_for_other_" not in text and "have stories of their own: see summary.txt" in text
     assert "stories of their own" not in render(SESSION, TOY.key)
 
 

@@ -22,6 +22,7 @@ from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
 
 MOST_CALLS = 20  # innermost ones
 _REPORTERS = ("log_graph_break", "_convert_frame", "convert_frame", "_compile")  # functions that hold the exception
+_WRAPPERS = "torch._dynamo.eval_frame"  # the module of the functions that torch.compile returns
 _HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
@@ -39,9 +40,11 @@ def calls_now(compiled: str = "", user_call: Callable[[Location], Location | Non
     traced: List[Location] | None = None
     while frame is not None and not _is_of_dynamo(frame):
         frame = frame.f_back
+    is_entry = False
     while frame is not None and not _is_of_program(frame):
         if traced is None and frame.f_code.co_name in _REPORTERS:
             traced = _on_exception(frame)
+        is_entry = is_entry or _is_wrapper(frame)
         frame = frame.f_back
     if traced is None:  # a failure is reported while the exception passes
         traced = _stack_of(sys.exc_info()[1]) or _in_tracing_context()
@@ -49,7 +52,7 @@ def calls_now(compiled: str = "", user_call: Callable[[Location], Location | Non
         return ()
     if RESUME_FUNCTION.match(compiled):
         traced[0] = replace(traced[0], function=compiled)
-    above = [call for call in map(user_call, _above(frame)) if call is not None]
+    above = [call for call in map(user_call, _above(frame, is_entry)) if call is not None]
     calls = [call for call in [*reversed(above), *traced] if not is_in_torch(call.file)]
     return tuple(map(_with_code, _without_resumed(calls)[-MOST_CALLS:]))
 
@@ -109,14 +112,28 @@ def _locations(stack: Any) -> List[Location]:
     return [Location(one.filename, int(one.lineno or 0), one.name) for one in stack if one.filename]
 
 
-def _above(frame: FrameType | None) -> Iterator[Location]:
-    """Yield the calls above the compiled function, innermost first."""
-    number = 0
-    while frame is not None and number < MOST_CALLS:
-        if not is_in_torch(frame.f_code.co_filename):
-            number += 1
-            yield Location(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+def _is_wrapper(frame: FrameType) -> bool:
+    """Return whether this is the function that torch.compile returns; what it calls is its `fn`."""
+    return frame.f_globals.get("__name__") == _WRAPPERS and "fn" in frame.f_code.co_freevars
+
+
+def _above(frame: FrameType | None, is_entry: bool = False) -> Iterator[Location]:
+    """Yield the calls above the compiled function, innermost first, up to the program's call of what it compiled.
+
+    `is_entry`: the program called the compiled function itself.
+    """
+    calls: List[Location] = []
+    inside = 0 if is_entry else None  # how many of them are inside what torch.compile returned, the outermost of it
+    while frame is not None and len(calls) < MOST_CALLS:
+        if _is_wrapper(frame):
+            inside = len(calls)
+        elif not is_in_torch(frame.f_code.co_filename):
+            calls.append(Location(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
+    for number, call in enumerate(calls):
+        yield call
+        if inside is not None and number >= inside and not is_outside_program(call.file):
+            return
 
 
 def _with_code(call: Location) -> Location:

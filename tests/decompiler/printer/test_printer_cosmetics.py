@@ -400,6 +400,11 @@ def test_lines_without_a_bracket_to_break_in_get_parentheses(node, wanted) -> No
     assert ast.dump(ast.parse(text_of(node))) == ast.dump(ast.parse(dedent(wanted)))
 
 
+def test_a_long_line_of_one_part_stays_as_it_is() -> None:
+    names = [f"a_rather_long_name_{number}" for number in range(5)]
+    assert text_of(s.Global(names), width=32) == f"global {', '.join(names)}\n"
+
+
 STRINGS = ["it's " * 20, 'say "it\'s" ' * 9, "\x00\n\\ \u20ac{}\U0001f600" * 9, b"\x00ab'" * 20, "x" * 100]
 
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import depyf  # noqa: E402
+
 
 def test_the_exception_of_a_backend_is_part_of_the_reason():
     from depyf.torch_hooks.frames.graph_breaks import failure_reason, reason_in
@@ -21,3 +27,18 @@ def test_an_exception_that_dynamo_observed_is_named():
     text = f"Observed exception\n  Explanation: Dynamo found no handler. It will propagate.\n  Hint: none\n    at all{context}"
     assert reason_in(text) == "Observed exception: TypeError('no index')"
     assert reason_in("Missing x\n  Explanation: No next() on y. Add it.\n") == "Missing x: No next() on y."
+
+
+def test_the_calls_of_a_break_begin_where_the_program_called_what_it_compiled(tmp_path):
+    def broken(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    def caller(function):
+        return function(torch.ones(2))
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path) as context:
+        caller(torch.compile(broken, backend="eager"))
+    (found,) = context.record.frames[0].graph_breaks
+    assert [call.function for call in found.stack] == ["caller", "broken"]
