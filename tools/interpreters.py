@@ -34,6 +34,15 @@ def find(wanted: str) -> Optional[str]:
     return next((path for path in candidates if _is_version(version_of(path), wanted)), None)
 
 
+def pip_beside(interpreter: str) -> Optional[str]:
+    """Return the pip that tools/newest_pythons.py installed with an interpreter, since older ones fail on 3.15.
+
+    None for any other interpreter.
+    """
+    wheels = sorted((SID / "usr/share/python-wheels").glob("pip-*.whl"))
+    return str(wheels[-1] / "pip") if wheels and interpreter.startswith(str(SID / OUTSIDE)) else None
+
+
 def version_of(interpreter: str) -> str:
     """Return the full version of a CPython; empty if it is missing, does not run (a shim of pyenv's) or is another."""
     command = [interpreter, "-c", VERSION]

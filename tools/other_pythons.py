@@ -40,8 +40,9 @@ def make_environment(interpreter: str, folder: Path) -> str:
     wanted = f"{interpreters.version_of(interpreter)}\n{REQUIREMENTS.read_text()}"
     if not ready.exists() or ready.read_text() != wanted:
         subprocess.run([interpreter, "-m", "venv", "--clear", "--without-pip", str(folder)], check=True)
-        install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "-r", str(REQUIREMENTS)]
-        subprocess.run(install, check=True)
+        pip = interpreters.pip_beside(interpreter)
+        installer = [python, pip] if pip is not None else [sys.executable, "-m", "pip", "--python", python]
+        subprocess.run([*installer, "install", "--quiet", "-r", str(REQUIREMENTS)], check=True)
         ready.write_text(wanted)
     return python
 
