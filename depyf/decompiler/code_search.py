@@ -148,9 +148,19 @@ def below(code: CodeType) -> Iterator[Tuple[CodeType, ...]]:
         work.extend(reversed(inner))
 
 
+def qualified_name(path: Tuple[CodeType, ...]) -> str:
+    """Return the qualified name of the last code object of a path; before 3.11, what the code around it shows of it."""
+    if hasattr(path[-1], "co_qualname"):
+        return path[-1].co_qualname
+    names = [path[1].co_name] if len(path) > 1 else []
+    for around, code in zip(path[1:], path[2:]):
+        names += ["<locals>", code.co_name] if around.co_flags & CO_OPTIMIZED else [code.co_name]
+    return ".".join(names)
+
+
 def nested(code: CodeType, qualified: str) -> CodeType:
     """Return the function or class of that qualified name in a module's code (the last, if there are several)."""
-    found = [path[-1] for path in below(code) if getattr(path[-1], "co_qualname", path[-1].co_name) == qualified]
+    found = [path[-1] for path in below(code) if qualified_name(path) == qualified]
     if not found:
         raise NotFound(f"there is nothing called {qualified} in it")
     return found[-1]
@@ -164,13 +174,12 @@ def path_to_class(cls: type) -> Optional[Tuple[CodeType, ...]]:
     candidates = [
         path
         for path in below(module)
-        if getattr(path[-1], "co_qualname", None) == cls.__qualname__ and not path[-1].co_flags & CO_OPTIMIZED
+        if qualified_name(path) == cls.__qualname__ and not path[-1].co_flags & CO_OPTIMIZED
     ]
     first_line = vars(cls).get("__firstlineno__")  # 3.13 and newer
     if first_line is not None:
         candidates = [path for path in candidates if path[-1].co_firstlineno == first_line]
-    own = [code for code in map(_own_code, vars(cls).values()) if code is not None]
-    own = [code for code in own if getattr(code, "co_qualname", "").startswith(cls.__qualname__ + ".")]
+    own = [code for code in (_own_code(value, cls) for value in vars(cls).values()) if code is not None]
     for path in candidates:
         if any(code in path[-1].co_consts for code in own):
             return path
@@ -178,8 +187,11 @@ def path_to_class(cls: type) -> Optional[Tuple[CodeType, ...]]:
     return candidates[0] if len(candidates) == 1 and not own else None
 
 
-def _own_code(value: Any) -> Optional[CodeType]:
+def _own_code(value: Any, cls: type) -> Optional[CodeType]:
     """Return the code of a function that a class body defined, also of a static or class method or a property."""
     function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
     code = getattr(function, "__code__", None)
-    return code if isinstance(code, CODE_TYPES) else None
+    if not isinstance(code, CODE_TYPES):
+        return None
+    name = getattr(code, "co_qualname", None) or getattr(function, "__qualname__", "")
+    return code if str(name).startswith(cls.__qualname__ + ".") else None

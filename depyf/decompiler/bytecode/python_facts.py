@@ -209,10 +209,8 @@ def _facts(version: Version) -> PythonFacts:
     )
 
 
-_VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))  # whose code can be decoded
-_FACTS: Dict[Version, PythonFacts] = {
-    version: _facts(version) for version in ((3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
-}
+_VERSIONS = ((3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15))  # whose code can be decoded
+_FACTS: Dict[Version, PythonFacts] = {version: _facts(version) for version in _VERSIONS}
 RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
 
 

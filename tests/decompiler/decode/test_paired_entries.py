@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from decompile_tools import assert_proved, function_code
+from decompile_tools import assert_proved, function_code, newer_bytecode
 
 from depyf.decompiler.bytecode.microops import Handler
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
@@ -13,6 +13,7 @@ from depyf.decompiler.decode.instructions import raw_instructions
 SOURCE = "def f(a):\n with a as b:\n  return b"
 
 
+@newer_bytecode
 def test_the_exit_of_a_with_statement_is_one_stack_entry() -> None:
     program = decode(function_code(SOURCE))
     kinds = [op.kind for op in program.ops]

@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any, List
 
 import pytest
-from decompile_tools import function_code
+from decompile_tools import function_code, newer_bytecode
 
 from depyf.decompiler import Grade, decompile_frame
 from depyf.decompiler.bytecode.malformed import Malformed
@@ -59,14 +59,17 @@ def assert_is_unproved(original: CodeType, other: CodeType, reason: str) -> None
     assert not result.bugs
 
 
+@newer_bytecode
 def test_a_call_with_more_arguments_than_the_stack_holds_is_not_proved() -> None:
     assert_is_unproved(CALL, changed(CALL, "CALL", arg=5), "CALL")
 
 
+@newer_bytecode
 def test_a_copy_of_no_entry_is_not_proved() -> None:
     assert_is_unproved(CHAIN, changed(CHAIN, "COPY", arg=0), "COPY at .* argument 0")
 
 
+@newer_bytecode
 def test_a_copy_from_below_the_stack_is_not_proved() -> None:
     assert_is_unproved(CHAIN, changed(CHAIN, "COPY", arg=9), "COPY at .* needs 9 values")
 
@@ -85,6 +88,7 @@ def test_a_stack_deeper_than_the_frame_is_not_proved() -> None:
     assert_is_unproved(CALL, CALL.replace(co_stacksize=1), "co_stacksize is 1")
 
 
+@newer_bytecode
 def test_a_jump_into_an_instruction_is_not_proved() -> None:
     raw = next(raw for raw in raw_instructions(BRANCH, RUNNING_VERSION) if raw.opname.startswith("POP_JUMP"))
     assert_is_unproved(BRANCH, changed(BRANCH, raw.opname, arg=2), "no instruction begins")
@@ -132,16 +136,19 @@ def test_variables_of_one_name_are_not_proved() -> None:
         "def f(b, a):\n yield g\n return\n lambda: (a, b)",
     ],
 )
+@newer_bytecode
 def test_a_cell_that_is_not_made_where_the_frame_begins_is_not_proved(source: str) -> None:
     code = function_code(source)
     assert_is_unproved(code, changed(code, "MAKE_CELL", to="NOP"), "making each of its cells")
 
 
+@newer_bytecode
 def test_a_cell_made_in_place_of_another_is_not_proved() -> None:
     code = function_code("def f(a, b):\n return g\n lambda: (a, b)")
     assert_is_unproved(code, changed(code, "MAKE_CELL", arg=1), "making each of its cells")
 
 
+@newer_bytecode
 def test_cells_may_be_made_in_any_order() -> None:
     code = function_code("def f(a, b):\n return g\n lambda: (a, b)")
     other = changed(changed(code, "MAKE_CELL", arg=1), "MAKE_CELL", arg=0, which=1)
@@ -153,16 +160,19 @@ def test_a_function_with_too_few_cells_is_not_proved() -> None:
     assert_is_unproved(code, changed(code, "BUILD_TUPLE", arg=1).replace(co_stacksize=9), "1 cells for 2")
 
 
+@newer_bytecode
 def test_a_handler_that_keeps_more_than_the_stack_holds_is_not_proved() -> None:
     table = bytearray(TRY.co_exceptiontable)
     table[3] += 4  # depth 0 -> 2
     assert_is_unproved(TRY, TRY.replace(co_exceptiontable=bytes(table)), "handler that keeps 2")
 
 
+@newer_bytecode
 def test_a_truncated_exception_table_is_not_proved() -> None:
     assert_is_unproved(TRY, TRY.replace(co_exceptiontable=TRY.co_exceptiontable[:-1]), "exception table")
 
 
+@newer_bytecode
 def test_a_handler_that_finds_no_exception_is_not_proved() -> None:
     push = next(i for i, raw in enumerate(raw_instructions(WITH, RUNNING_VERSION)) if raw.opname == "PUSH_EXC_INFO")
     start = raw_instructions(WITH, RUNNING_VERSION)[push].start // 2
@@ -172,11 +182,13 @@ def test_a_handler_that_finds_no_exception_is_not_proved() -> None:
     assert_is_unproved(WITH, WITH.replace(co_exceptiontable=moved), "WITH_EXCEPT_START at")
 
 
+@newer_bytecode
 def test_a_generator_that_no_generator_object_runs_is_not_proved() -> None:
     assert_is_unproved(GENERATOR, changed(GENERATOR, "RETURN_GENERATOR", to="NOP"), "does not begin like one|takes 1")
     assert_is_unproved(GENERATOR, GENERATOR.replace(co_flags=GENERATOR.co_flags & ~0x20), "for generators only")
 
 
+@newer_bytecode
 def test_what_close_and_throw_rely_on_is_compared() -> None:
     resume = places(GENERATOR, "RESUME")[1]
     assert_is_unproved(GENERATOR, changed(GENERATOR, "RESUME", arg=resume.arg + 1, which=1), "RESUME 2")
@@ -211,6 +223,7 @@ def test_a_comparison_that_changes_when_it_is_specialised_is_not_proved() -> Non
     assert_is_unproved(code, changed(code, "COMPARE_OP", arg=places(code, "COMPARE_OP")[0].arg ^ 6), "specialised")
 
 
+@newer_bytecode
 def test_a_reader_of_malformed_code_gets_its_instructions_and_the_reason() -> None:
     result = decompile_frame(changed(CALL, "CALL", arg=5))
     assert result.rung == "disassembly" and not result.bugs
@@ -226,6 +239,7 @@ def test_what_the_compiler_emits_is_well_formed() -> None:
         work.extend(const for const in code.co_consts if isinstance(const, CodeType))
 
 
+@newer_bytecode
 def test_a_comprehension_in_an_except_clause_that_borrows_the_slot_of_a_cell_is_well_formed() -> None:
     source = """
     async def f():
@@ -247,10 +261,12 @@ def test_a_comprehension_in_an_except_clause_that_borrows_the_slot_of_a_cell_is_
 
 
 @pytest.mark.parametrize("code", [CALL, GENERATOR, function_code("class K:\n def f(a): pass")])
+@newer_bytecode
 def test_a_frame_that_never_begins_is_not_proved(code: CodeType) -> None:
     assert_is_unproved(code, changed(code, "RESUME", to="NOP"), "begin with RESUME")
 
 
+@newer_bytecode
 def test_an_instruction_before_the_frame_has_begun_is_not_proved() -> None:
     code = function_code("def f(a):\n del a\n g()")
     (resume,) = places(code, "RESUME")
@@ -259,18 +275,21 @@ def test_an_instruction_before_the_frame_has_begun_is_not_proved() -> None:
     assert_is_unproved(code, code.replace(co_code=swapped + data[resume.after + 2 :]), "begin with RESUME")
 
 
+@newer_bytecode
 def test_a_frame_without_its_free_variables_is_not_proved() -> None:
     (inner,) = [const for const in function_code("def f(a): return lambda: g(a)").co_consts if type(const) is CodeType]
     unread = changed(inner, "LOAD_DEREF", to="LOAD_CONST", arg=0)
     assert_is_unproved(unread, changed(unread, "COPY_FREE_VARS", to="NOP", arg=0), "copy of its free variables")
 
 
+@newer_bytecode
 def test_a_jump_to_before_the_frame_has_begun_is_not_proved() -> None:
     code = function_code("def f(a):\n lambda: a\n while True:\n  g()")
     (back,) = [raw for raw in raw_instructions(code, RUNNING_VERSION) if "JUMP_BACKWARD" in raw.opname]
     assert_is_unproved(code, changed(code, back.opname, arg=back.after // 2), "before the frame has begun")
 
 
+@newer_bytecode
 def test_a_function_inside_that_would_crash_is_not_proved_by_showing_its_instructions() -> None:
     code = function_code("def f(a):\n def g(): return a + 1\n return g")
     inside = tuple(changed(c, "BINARY_OP", to="PUSH_EXC_INFO") if type(c) is CodeType else c for c in code.co_consts)
@@ -294,6 +313,7 @@ def test_a_loop_over_what_is_surely_no_iterator_is_not_proved(over: str) -> None
     assert_is_unproved(code, changed(code, "GET_ITER", to=no_index), "FOR_ITER at .* (is no|on an) iterator")
 
 
+@newer_bytecode
 def test_a_function_over_what_may_be_no_cell_is_proved_only_if_closures_are_cells() -> None:
     code = function_code("def f(a, b):\n def g(): return a\n return g")
     other = changed(code, CLOSURE, to="LOAD_FAST", arg=1)
@@ -319,11 +339,13 @@ def test_a_program_that_was_not_verified_is_verified_before_it_is_proved() -> No
 
 
 @pytest.mark.parametrize("to", ["POP_TOP", "STORE_FAST"])
+@newer_bytecode
 def test_an_exception_that_stays_the_one_handled_after_the_frame_is_not_proved(to: str) -> None:
     code = function_code("def f(a):\n try:\n  a()\n except E:\n  g()\n return a")
     assert_is_unproved(code, changed(code, "POP_EXCEPT", to=to, arg=0), "a saved exception for an object")
 
 
+@newer_bytecode
 def test_a_cell_made_of_a_cell_is_not_proved() -> None:
     code = function_code("def f(a):\n lambda: a\n return g")
     (place,) = places(code, "LOAD_GLOBAL")

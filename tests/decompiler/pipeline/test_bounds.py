@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any, List
 
 import pytest
-from decompile_tools import function_code
+from decompile_tools import function_code, newer_bytecode
 
 from depyf.decompiler import decompile_frame
 from depyf.decompiler.bytecode import budget
@@ -57,6 +57,7 @@ def test_handlers_that_lead_to_each_other_get_an_answer() -> None:
                 assert not decompile_frame(code).bugs
 
 
+@newer_bytecode
 def test_handlers_in_a_circle_are_named() -> None:
     code = function_code("def f(a):\n try:\n  a()\n except E:\n  g()\n  h()")
     entries = exception_ranges(code)
@@ -251,6 +252,7 @@ def test_an_expression_nested_without_end_gets_an_answer() -> None:
     assert not result.bugs
 
 
+@newer_bytecode
 def test_a_class_made_of_nothing_is_no_bug() -> None:
     code = function_code("def f():\n return g()")
     data = bytearray(code.co_code)
@@ -264,6 +266,7 @@ def test_a_class_made_of_nothing_is_no_bug() -> None:
 
 
 @pytest.mark.parametrize("keyword", ["with", "async with"])
+@newer_bytecode
 def test_a_manager_that_is_entered_without_a_handler_is_no_bug(keyword: str) -> None:
     code = function_code(f"async def f(a):\n {keyword} a:\n  g()\n {keyword} a as b:\n  g()")
     assert not decompile_frame(code.replace(co_exceptiontable=b"")).bugs
@@ -303,6 +306,7 @@ def test_an_assertion_error_in_a_comprehension_is_no_bug() -> None:
     assert not decompile_frame(code.replace(co_consts=inside)).bugs
 
 
+@newer_bytecode
 def test_an_except_star_clause_that_keeps_what_it_caught_is_no_bug() -> None:
     code = function_code("def f(a):\n try:\n  a()\n except* E:\n  g()")
     pops = [raw for raw in raw_instructions(code, RUNNING_VERSION) if raw.opname == "POP_TOP"]
@@ -311,6 +315,7 @@ def test_an_except_star_clause_that_keeps_what_it_caught_is_no_bug() -> None:
         assert not decompile_frame(replaced(code, "POP_TOP", branch, which)).bugs
 
 
+@newer_bytecode
 def test_a_loop_that_only_copies_and_stores_gets_an_answer() -> None:
     code = function_code("def f(b):\n    global d\n    c = d = g(b)\n")
     raws = raw_instructions(code, RUNNING_VERSION)
@@ -321,6 +326,7 @@ def test_a_loop_that_only_copies_and_stores_gets_an_answer() -> None:
     assert decompile_frame(code.replace(co_code=bytes(changed))).rung == "disassembly"
 
 
+@newer_bytecode
 def test_clauses_of_an_exception_group_that_share_a_handler_get_an_answer() -> None:
     code = function_code("def f(a, b, c):\n try:\n  a()\n except* b:\n  a\n except* c:\n  a.d")
     entries = [tuple(entry) for entry in exception_ranges(code)]

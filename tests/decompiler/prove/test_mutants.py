@@ -6,12 +6,14 @@ import textwrap
 from types import CodeType
 
 import pytest
+from decompile_tools import skip_newer_syntax
 
 from depyf.decompiler.prove import Grade, prove
 
 
 def function_code(source: str) -> CodeType:
     """Return the code of the one function that `source` defines (without its defaults)."""
+    skip_newer_syntax(source)
     module = compile(textwrap.dedent(source), "<test>", "exec")
     (code,) = [const for const in module.co_consts if isinstance(const, CodeType)]
     return code

@@ -48,6 +48,8 @@ PAIRS = {
 @pytest.mark.parametrize("which", PAIRS)
 def test_a_value_that_dies_at_another_moment_is_never_proved_without_an_assumption(which: str) -> None:
     left, right, expected = PAIRS[which]
+    if "if 0:" in right and sys.version_info < (3, 10):
+        pytest.skip("dead code leaves no variables behind")
     a, b = function_code(f"def f(a, b):\n {left}"), function_code(f"def f(a, b):\n {right}")
     verdict = prove(a, b)
     if expected is None:

@@ -26,9 +26,11 @@ def test_the_docstring_of_a_function_with_any_name() -> None:
     made = _function("def f():\n    def g():\n        'A'\n    return g\n")
     other = _function("def f():\n    def g():\n        'B'\n    return g\n")
 
+    qualified = {"co_qualname": "<g>"} if hasattr(CodeType, "co_qualname") else {}
+
     def renamed(code: CodeType) -> CodeType:
         consts = [
-            const.replace(co_name="<g>", co_qualname="<g>") if isinstance(const, CodeType) else const
+            const.replace(co_name="<g>", **qualified) if isinstance(const, CodeType) else const
             for const in code.co_consts
         ]
         return code.replace(co_consts=tuple(consts))

@@ -6,6 +6,7 @@ import textwrap
 from types import CodeType
 
 import pytest
+from decompile_tools import newer_bytecode
 
 from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.recompile.module_context import module_context
@@ -40,6 +41,7 @@ def test_a_name_that_is_used_for_method_calls_is_not_imported() -> None:
     assert module_context(in_module("def f(x): return x(g.a(*x), g.b(x))"), {}) == ""
 
 
+@newer_bytecode
 def test_imports_are_of_the_names_in_the_text() -> None:
     code = in_module("import mod\ndef f(): return mod.g()")
     assert module_context(code, {"mod": "shown"}) == "import shown\n"

@@ -6,7 +6,7 @@ import dis
 import textwrap
 from types import CodeType, FunctionType
 
-from decompile_tools import function_code
+from decompile_tools import function_code, newer_bytecode
 
 from depyf.decompiler.recompile.restoration import Restorer, share_nested, stand_in, with_empty_fromlists
 
@@ -68,6 +68,7 @@ def test_an_import_hands_over_the_empty_tuple_that_dynamo_hands_over() -> None:
     assert seen == [(), (), None]
 
 
+@newer_bytecode
 def test_a_nested_class_stores_the_qualified_name_of_the_original() -> None:
     source = textwrap.dedent("""
         def f():

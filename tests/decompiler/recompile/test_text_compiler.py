@@ -7,9 +7,10 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
-from decompile_tools import function_code
+from decompile_tools import function_code, newer_bytecode
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.recompile import CannotRecompile, compile_like, global_statement
 
 
@@ -60,9 +61,10 @@ def test_lines_are_those_of_the_text_that_is_shown_also_under_a_function_for_fre
     for original in (plain, closed):
         code = recompiled(returning(s.Name("a")), original, shown_line=12)
         assert code.co_firstlineno == 12 and code.co_filename == "shown.py"
-        assert {line for _, _, line in code.co_lines() if line is not None} <= {12, 13}
+        assert {line for _, _, line in lines_of(code) if line is not None} <= {12, 13}
 
 
+@newer_bytecode
 def test_name_qualified_name_and_flags_are_those_of_the_original() -> None:
     original = function_code("def f(): return a").replace(co_name="resume_in_<lambda>_at_3", co_qualname="C.<lambda>")
     original = original.replace(co_flags=original.co_flags | __future__.generator_stop.compiler_flag | 0x10)

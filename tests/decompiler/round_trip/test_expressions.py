@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
 from types import CodeType
 from typing import Any, Dict
 
@@ -275,9 +276,19 @@ SAME_TEXT = {
 }
 
 
+# Without columns (before 3.11) what the compiler copied and what was written twice in a line are the same.
+NEED_COLUMNS = {
+    "one name that both sides of a choice bind", "a choice of chained comparisons",
+    "more pairs after a mapping than the compiler inserts at once",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("title", SAME_TEXT)
 def test_comes_back_as_it_was_written(title: str) -> None:
-    assert_same_text(SAME_TEXT[title])
+    if RUNNING.line_tables_have_columns or title not in NEED_COLUMNS:
+        assert_same_text(SAME_TEXT[title])
+    else:
+        assert_proved(SAME_TEXT[title])
 
 
 def test_a_function_that_reads_its_names_keeps_those_of_dropped_code() -> None:
@@ -287,7 +298,8 @@ def test_a_function_that_reads_its_names_keeps_those_of_dropped_code() -> None:
                 hidden = 1
             return sorted(locals())
     """)
-    assert result.code is not None and result.code.co_varnames == ("a", "hidden")
+    names = ("a", "hidden") if sys.version_info >= (3, 10) else ("a",)  # older compilers leave no names of dead code
+    assert result.code is not None and result.code.co_varnames == names
 
 
 @pytest.mark.parametrize(

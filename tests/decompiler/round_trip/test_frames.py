@@ -8,6 +8,7 @@ import weakref
 import pytest
 
 import depyf
+from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.pipeline import decompile_frame
 from depyf.torch_hooks.internals.generated_code import DYNAMO
 
@@ -153,9 +154,9 @@ def around(count):
     exec(compile(text, "given", "exec"), namespace)
     result = decompile_frame(namespace["around"](0).__code__)
     assert result.code is not None
-    (scope,) = [const for const in compile(result.source, "shown", "exec").co_consts if hasattr(const, "co_lines")]
-    (shown,) = [const for const in scope.co_consts if hasattr(const, "co_lines")]
-    assert list(result.code.co_lines()) == list(shown.co_lines())
+    (scope,) = [const for const in compile(result.source, "shown", "exec").co_consts if hasattr(const, "co_code")]
+    (shown,) = [const for const in scope.co_consts if hasattr(const, "co_code")]
+    assert lines_of(result.code) == lines_of(shown)
 
 
 def test_a_code_constant_is_annotated_with_the_place_of_its_source() -> None:
@@ -166,7 +167,8 @@ def test_a_code_constant_is_annotated_with_the_place_of_its_source() -> None:
     given = {1001: step, 1002: globals()}  # constants of the frame, as Dynamo adds them
     code = made.__code__.replace(co_consts=tuple(given.get(const, const) for const in made.__code__.co_consts))
     text = decompile_frame(code).source
-    assert f"is the code of outer.<locals>.step, whose text is at {__file__}:{step.co_firstlineno}\n" in text
+    name = getattr(step, "co_qualname", step.co_name)
+    assert f"is the code of {name}, whose text is at {__file__}:{step.co_firstlineno}\n" in text
     assert f"is the dictionary of the global variables of {__name__}\n" in text
 
 

@@ -8,7 +8,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Sequence, Tuple
 
 import pytest
-from decompile_tools import function_code
+from decompile_tools import function_code, newer_bytecode
 
 from depyf.decompiler import DecompilationError, decompile
 from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION
@@ -57,6 +57,7 @@ class Logged:
         self.log.append(f"{self.name} is gone")
 
 
+@newer_bytecode
 def test_a_value_left_on_the_stack_during_a_call_is_freed_before_the_result_is_unpacked() -> None:
     code = patched("def f(make, between, use):\n    x, = use(make() + between())\n    return x", "BINARY_OP", "POP_TOP", "NOP")
     result = decompile_frame(code, reference=code)
@@ -102,6 +103,7 @@ def test_a_nested_function_keeps_its_qualified_name() -> None:
     assert FunctionType(result.code, {})(0)[0].__qualname__ == "elsewhere.g"
 
 
+@newer_bytecode
 def test_an_in_place_operation_on_a_stack_value_works_on_a_temporary() -> None:
     code = function_code("def f(a, b):\n    a += b()\n    return a")
     raw = bytearray(code.co_code)
@@ -118,6 +120,7 @@ def test_an_in_place_operation_on_a_stack_value_works_on_a_temporary() -> None:
         assert FunctionType(run, {})(given, lambda: [2]) is given and given == [1, 2]
 
 
+@newer_bytecode
 def test_a_parameter_with_an_unspellable_name_still_receives_its_argument() -> None:
     code = patched("def f(make, between):\n    return __resume_at_30_2(make() + between())", "BINARY_OP", "POP_TOP", "NOP")
     result = decompile_frame(code, reference=code, hints={"__resume_at_30_2": ("@py_assert0",)}, generator=DYNAMO)
@@ -134,6 +137,7 @@ def test_a_loop_over_a_given_iterator_is_proved_assuming_that_it_is_an_iterator(
     assert "its `__iter__` gives itself" in str(result.verdict)
 
 
+@newer_bytecode
 def test_a_dict_whose_keys_run_code_is_built_before_later_effects() -> None:
     source = "def f(make, between, use):\n    return use({(1, 2.5): make(), 'a': 1} + between())"
     result = decompile_frame(patched(source, "BINARY_OP", "POP_TOP", "NOP"))
@@ -141,6 +145,7 @@ def test_a_dict_whose_keys_run_code_is_built_before_later_effects() -> None:
     assert result.source.index("{(1, 2.5): make(), 'a': 1}") < result.source.index("between()")
 
 
+@newer_bytecode
 def test_clearing_an_unset_variable_is_decompiled_as_a_variable_that_is_never_set() -> None:
     result = decompile_frame(patched("def f(r):\n    i = None\n    return r, i", LOAD_NONE, "PUSH_NULL"))
     if RUNNING.local_loads_are_unchecked:  # the load would crash the interpreter
@@ -150,6 +155,7 @@ def test_clearing_an_unset_variable_is_decompiled_as_a_variable_that_is_never_se
     assert result.source.strip() == "def f(r):\n    if False:\n        i = None\n    return r, i"
 
 
+@newer_bytecode
 def test_clearing_a_set_variable_is_not_dropped() -> None:
     result = decompile_frame(patched("def f(i):\n    i = None\n    return i", LOAD_NONE, "PUSH_NULL"))
     assert not result.proved
@@ -166,6 +172,7 @@ def with_an_unspellable_function(source: str, name: str) -> CodeType:
     return code.replace(co_consts=tuple([changed if const is inner else const for const in code.co_consts]))
 
 
+@newer_bytecode
 def test_an_unspellable_nested_function_is_listed_and_the_rest_is_source() -> None:
     source = """
         def f(given, k):
@@ -188,6 +195,7 @@ def test_an_unspellable_nested_function_is_listed_and_the_rest_is_source() -> No
         decompile(code, strict=True)
 
 
+@newer_bytecode
 def test_of_two_values_used_in_reverse_order_only_the_first_gets_a_name() -> None:
     code = function_code("def f(make, find):\n    x = make() + find()\n    return x")
     raw = bytearray(code.co_code)
@@ -234,6 +242,7 @@ def test_an_import_where_the_module_is_used_is_kept_as_that_import() -> None:
 
 
 @pytest.mark.parametrize("made_here", [False, True])
+@newer_bytecode
 def test_a_function_over_cells_of_another_function_gets_those_cells(made_here: bool) -> None:
     source = "def f(given):\n    x = 1\n    def g():\n        return x\n    return g"
     closure = ("BUILD_TUPLE", 1) if made_here else ("NOP", 0)
@@ -252,6 +261,7 @@ def test_a_function_over_cells_of_another_function_gets_those_cells(made_here: b
     assert run(code)[:2] == (7, True)
 
 
+@newer_bytecode
 def test_a_function_over_cells_of_another_function_and_one_of_its_own() -> None:
     source = "def f(given):\n    x = y = 1\n    def g():\n        return x, y\n    return g"
     code = function_code(source)
@@ -265,6 +275,7 @@ def test_a_function_over_cells_of_another_function_and_one_of_its_own() -> None:
     assert FunctionType(result.code, {})(CellType(7))() == FunctionType(code, {})(CellType(7))() == (7, 1)
 
 
+@newer_bytecode
 def test_a_call_with_the_keywords_of_function_creation_is_not_mistaken_for_it() -> None:
     source = "def f(given):\n    x = 1\n    def g():\n        return x\n    return g"
     code = decompile_frame(rewritten(source, "BUILD_TUPLE", ("LOAD_FAST", 0), ("NOP", 0), before=1)).code
@@ -332,6 +343,7 @@ def test_a_function_with_an_unspellable_name_is_shown_under_another_and_keeps_it
     assert [made.__name__ for made in FunctionType(result.code, {})(1)] == [name]
 
 
+@newer_bytecode
 def test_a_private_function_inside_a_method_is_defined_under_its_mangled_name() -> None:
     class Some:
         def method(self, x):  # type: ignore[no-untyped-def]

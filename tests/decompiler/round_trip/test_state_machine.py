@@ -16,6 +16,8 @@ import test_match
 from decompile_tools import function_code
 
 from depyf.decompiler import pipeline
+from depyf.decompiler.bytecode.location_table import lines_of
+from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.pipeline import decompile_frame
 
 SOURCE = """
@@ -37,9 +39,9 @@ def into_the_loop() -> CodeType:
     """Return the code of SOURCE with the jump over the else clause redirected into the middle of the loop."""
     code = function_code(SOURCE)
     jump = next(i.offset for i in dis.get_instructions(code) if i.opname == "JUMP_FORWARD")
-    middle = min(start for start, _, line in code.co_lines() if line == 1 + SOURCE.split("\n").index(STATEMENT))
+    middle = min(start for start, _, line in lines_of(code) if line == 1 + SOURCE.split("\n").index(STATEMENT))
     raw = bytearray(code.co_code)
-    raw[jump + 1] = (middle - jump - 2) // 2
+    raw[jump + 1] = (middle - jump - 2) // RUNNING.jump_unit
     return code.replace(co_code=bytes(raw))
 
 
