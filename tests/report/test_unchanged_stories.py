@@ -6,13 +6,14 @@ import json
 import os
 
 import pytest
-import torch
 
-import depyf
-from depyf.record.saved_form import from_json
-from depyf.report import full_code, unchanged_stories
-from depyf.torch_hooks.disk import known_manifests
-from depyf.torch_hooks.disk.folder import OutputFolder
+torch = pytest.importorskip("torch")
+
+import depyf  # noqa: E402
+from depyf.record.saved_form import from_json  # noqa: E402
+from depyf.report import full_code, unchanged_stories  # noqa: E402
+from depyf.torch_hooks.disk import known_manifests  # noqa: E402
+from depyf.torch_hooks.disk.folder import OutputFolder  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
