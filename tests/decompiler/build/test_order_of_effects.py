@@ -96,11 +96,11 @@ def test_what_is_still_pending_is_written_before_a_statement():
 def test_an_operand_of_a_condition_that_needs_a_statement_is_refused():
     # A statement before the expression would compute it on every path.
     with pytest.raises(Unstructured, match="an operand needs statements"):
-        text(local("a"), Op("BOOL", ("and", TRUE, [flat(called("f"), Op("COPY", 1), Op("BINARY", "+"))])), Op("RETURN"))
+        text(local("a"), Op("BOOL", ("and", TRUE, [flat(called("f"), Op("COPY", 1), Op("BINARY", "+"))], [])), Op("RETURN"))
 
 
 def test_operands_on_some_paths_only_are_parts_of_one_expression():
-    assert text(local("a"), Op("BOOL", ("and", TRUE, [called("f")])), Op("RETURN")) == "return a and f()"
+    assert text(local("a"), Op("BOOL", ("and", TRUE, [called("f")], [])), Op("RETURN")) == "return a and f()"
     assert text(local("a"), Op("SELECT", (TRUE, called("f"), [local("b")])), Op("RETURN")) == "return f() if a else b"
     chain = flat(local("a"), called("f"), Op("CHAIN", ("<", [([local("c")], "<=")])), Op("RETURN"))
     assert text(chain) == "return a < f() <= c"
