@@ -420,6 +420,7 @@ class SessionRecord:
     user_files: Tuple[UserFile, ...] = ()  # that the graphs stem from
     import_folders: Tuple[str, ...] = ()  # that of the program, then those that Python imports from
     recorded_elsewhere: int = 0  # versions compiled before that the folders of earlier contexts hold, and not this one
+    not_offered: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what this torch cannot give, one line each
     summary: Tuple[str, ...] = field(default=(), metadata=PROSE)  # the lines of summary.txt
 
     def function(self, key: str) -> FunctionRecord:

@@ -20,6 +20,8 @@ from typing import Any, Iterator, List, Tuple
 
 from depyf.record import compile_ids
 from depyf.torch_hooks.frames.functions import code_behind
+from depyf.torch_hooks.frames.recorded_versions import RECORDED
+from depyf.torch_hooks.guards.flat_guards import as_tree
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME
 
@@ -57,9 +59,15 @@ def versions_of(code: CodeType) -> List[CachedVersion]:
     entries = private_hooks.find("cache_entries")
     found = []
     for entry in entries(code) if entries is not None else ():
-        compile_id = str(getattr(entry, "compile_id", None) or compile_ids.unknown())
-        found.append(CachedVersion(code, entry.code, compile_id, getattr(entry, "guard_manager", "")))
+        known = getattr(entry, "compile_id", None) or RECORDED.compile_id_of(entry.code)
+        found.append(CachedVersion(code, entry.code, str(known or compile_ids.unknown()), _guards_of(entry)))
     return sorted(found, key=lambda version: compile_ids.sort_key(version.compile_id))
+
+
+def _guards_of(entry: Any) -> Any:
+    """Return the guards of an entry as `describe_guards` reads them; torch 2.2 keeps a function and its expressions."""
+    parts = getattr(getattr(entry, "check_fn", None), "verbose_code_parts", None)
+    return getattr(entry, "guard_manager", as_tree(parts or (), are_new=False))
 
 
 def resumes_of(new_code: CodeType) -> Iterator[Tuple[str, CodeType | None]]:

@@ -120,7 +120,8 @@ def started_function(start: Dict[str, Any]) -> CodePlace | None:
     if not isinstance(last, dict) or not {"name", "line", "filename"} <= set(last):
         return None
     files = private_hooks.find("trace_file_names") or {}
-    file = next((name for name, number in files.items() if number == last["filename"]), None)
+    file = next((name for name, number in files.items() if last["filename"] in (name, number)), None)
+    file = last["filename"] if file is None and isinstance(last["filename"], str) else file
     return None if file is None else CodePlace(str(last["name"]), str(file), int(last["line"]))
 
 

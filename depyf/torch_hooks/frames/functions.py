@@ -253,7 +253,7 @@ def _is_definition(text: str) -> bool:
 
 def _is_generated(code: CodeType) -> bool:
     """Return whether this is a resume function: its file, that of the function it continues, has no text of it."""
-    return code.co_name.startswith("torch_dynamo_resume_in_")
+    return RESUME_FUNCTION.match(code.co_name) is not None
 
 
 def function_named(qualified_name: str, file: str) -> CodeType | None:

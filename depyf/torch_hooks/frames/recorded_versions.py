@@ -30,19 +30,23 @@ class RecordedVersions:
         self._known: Dict[int, weakref.ref[CodeType]] = {}
         self._reasons: Dict[int, Reasons] = {}
         self._identities: Dict[int, Identity] = {}
+        self._compile_ids: Dict[int, str] = {}
 
-    def add(self, code: CodeType, identity: Identity | None = None) -> None:
+    def add(self, code: CodeType, identity: Identity | None = None, compile_id: str = "") -> None:
         """Record that a context has recorded the version that runs as `code`, of the function of this identity."""
         number = id(code)
         if number not in self._known:
             self._known[number] = weakref.ref(code, lambda _: self._forget(number))
             if identity is not None:
                 self._identities[number] = identity
+            if compile_id:
+                self._compile_ids[number] = compile_id
 
     def _forget(self, number: int) -> None:
         self._known.pop(number, None)
         self._reasons.pop(number, None)
         self._identities.pop(number, None)
+        self._compile_ids.pop(number, None)
 
     def __contains__(self, code: CodeType) -> bool:
         return id(code) in self._known
@@ -59,6 +63,10 @@ class RecordedVersions:
     def identity_of(self, code: CodeType) -> Identity | None:
         """Return what the function is called whose version runs as `code`; None where no context has recorded it."""
         return self._identities.get(id(code)) if code in self else None
+
+    def compile_id_of(self, code: CodeType) -> str:
+        """Return the compile id of the version that runs as `code`; empty where no context has recorded it."""
+        return self._compile_ids.get(id(code), "") if code in self else ""
 
 
 RECORDED = RecordedVersions()  # of this process

@@ -21,9 +21,10 @@ from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_prog
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
 
 MOST_CALLS = 20  # innermost ones
-_REPORTERS = ("log_graph_break", "_convert_frame", "convert_frame", "_compile")  # functions that hold the exception
 _WRAPPERS = "torch._dynamo.eval_frame"  # the module of the functions that torch.compile returns
-_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
+# Functions that hold the exception.
+_REPORTERS = ("log_graph_break", "_convert_frame", "convert_frame", private_hooks.hook("compile_frame").attribute)
+_HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # where depyf's hooks are
 
 
 def _same(call: Location) -> Location | None:
@@ -158,6 +159,8 @@ def _without_resumed(calls: List[Location]) -> List[Location]:
 
 def _resumed(name: str) -> str:
     """Return the name of the function that a resume function continues; any other name as it is."""
-    if RESUME_FUNCTION.match(name) is None:
+    prefix = RESUME_FUNCTION.match(name)
+    if prefix is None:
         return name
-    return name[len("torch_dynamo_resume_in_") :].rpartition("_at_")[0] or name
+    rest = name[prefix.end() :]
+    return rest.rpartition("_at_")[0] or rest

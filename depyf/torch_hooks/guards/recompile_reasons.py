@@ -40,6 +40,7 @@ _KINDS = (
     ("not ___set_contains(", "SET_CONTAINS"),
     ("___dict_version(", "DICT_VERSION"),
     ("___check_metadata_", METADATA_GUARD),
+    ("___check_global_state(", "GLOBAL_STATE"),
     ("___check_torch_function_mode_stack(", "TORCH_FUNCTION_MODE_STACK"),
 )
 _MOST_RUNS = 6
@@ -127,6 +128,11 @@ def _runs(versions: Sequence[str]) -> str:
     return ", ".join(texts)
 
 
+def kind_of(condition: str) -> str:
+    """Return torch's name for the kind of guard whose text begins like this; empty for a plain expression."""
+    return next((kind for start, kind in _KINDS if condition.startswith(start)), "")
+
+
 # ---------------------------------------------------------------- in words
 
 
@@ -140,7 +146,7 @@ def _line(reason: Reason) -> str:
     version = reason.version + ": " * bool(reason.version)
     likewise = f" (likewise {reason.others})" if reason.others else ""
     condition = reason.cause.condition
-    kind = next((kind for start, kind in _KINDS if condition.startswith(start)), "")
+    kind = kind_of(condition)
     if not kind and not is_expression(condition):
         return version + shortened(scrub(condition)) + likewise
     failed = " and ".join(test.text for test in tests_of(Leaf(kind, condition)))

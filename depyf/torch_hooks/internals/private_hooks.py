@@ -48,8 +48,9 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._logging._internal",
         "trace_log",
         "the structured trace: graphs at every stage, kernels, guards, graph breaks, timings, by compile id",
-        "2.5 and newer, a part of it from 2.3 on (2.9, 2.13, 2.15 checked)",
-        "frames only: no graphs, kernels, guards or graph breaks",
+        "2.5 and newer, a part of it from 2.3 on (2.6, 2.9, 2.13, 2.14, 2.15 checked)",
+        "events are made from functions that torch calls anyway: no graph before the pre-grad passes, no cache hits, "
+        "no timings",
     ),
     PrivateHook(
         "raise_event",
@@ -162,6 +163,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "parameter names of the resume functions that a frame calls, to name its temporaries",
         "2.0 and newer (2.9, 2.13, 2.15 checked)",
         "temporaries get plain names",
+    ),
+    PrivateHook(
+        "resume_prefix",
+        "torch._dynamo.resume_execution",
+        "TORCH_DYNAMO_RESUME_IN_PREFIX",
+        "recognise resume functions by their names",
+        "2.3 and newer (2.6, 2.13 checked)",
+        "their names begin with `resume_in_`, as those of functions of the user's might",
     ),
     PrivateHook(
         "force_recompile",
@@ -382,12 +391,138 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "2.1 and newer (2.13 checked)",
         "a NaN in a backward that runs operator by operator has no line",
     ),
+    PrivateHook(
+        "compile_frame",
+        "torch._dynamo.convert_frame",
+        "_compile",
+        "where there is no structured trace: which frame is compiled, and how that ended",
+        "2.1 and newer (2.2 checked; newer torch has the trace)",
+        "failed compilations are not reported",
+    ),
+    PrivateHook(
+        "break_graph",
+        "torch._dynamo.output_graph",
+        "OutputGraph.compile_subgraph",
+        "where there is no structured trace: graph breaks",
+        "2.0 and newer (2.2 checked; newer torch has the trace)",
+        "no graph breaks",
+    ),
+    PrivateHook(
+        "break_in_user_code",
+        "torch._dynamo.symbolic_convert",
+        "InstructionTranslatorBase",
+        "its module logs graph breaks to the structured trace, if torch does so at all",
+        "2.0 and newer (2.2, 2.4, 2.6, 2.13 checked)",
+        "no graph breaks",
+    ),
+    PrivateHook(
+        "build_guards",
+        "torch._dynamo.guards",
+        "CheckFunctionManager.compile_check_fn",
+        "where there is no structured trace: the guards of a frame",
+        "2.1 and newer (2.2 checked; newer torch has the trace)",
+        "no guards, and graphs are linked at the end",
+    ),
+    PrivateHook(
+        "guards_logger",
+        "torch._dynamo.guards",
+        "guards_log",
+        "where there is no structured trace: torch hands each guard to this log, whether or not anybody reads it",
+        "2.1 and newer (2.2 checked; newer torch has the trace)",
+        "no guards, and graphs are linked at the end",
+    ),
+    PrivateHook(
+        "explain_guard",
+        "torch._dynamo.guards",
+        "get_guard_fail_reason",
+        "where there is no structured trace: why a frame is compiled again",
+        "2.1 and newer (2.2 checked; newer torch has the trace)",
+        "recompiles have no reasons",
+    ),
+    PrivateHook(
+        "explain_recompile",
+        "torch._dynamo.convert_frame",
+        "get_and_maybe_log_recompilation_reason",
+        "where the structured trace has no recompiles: the reasons of one recompile together",
+        "2.2 to 2.4 (both checked; newer torch has them in the trace)",
+        "recompiles have no reasons",
+    ),
+    PrivateHook(
+        "tracing_context",
+        "torch._guards",
+        "TracingContext.try_get",
+        "where there is no structured trace: tie a backward, which is compiled when it first runs, to its graph",
+        "2.2 and newer (2.2 checked; newer torch has the trace)",
+        "kernels of a backward belong to no frame",
+    ),
+    PrivateHook(
+        "inference_graph_formatter",
+        "torch._functorch._aot_autograd.dispatch_and_compile_graph",
+        "lazy_format_graph_code",
+        "where there is no structured trace: AOTAutograd's graph for inference",
+        "2.2 and newer (2.2 checked; newer torch has the trace)",
+        "no forward graph of what needs no gradient",
+    ),
+    PrivateHook(
+        "training_graph_formatter",
+        "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
+        "lazy_format_graph_code",
+        "where there is no structured trace: AOTAutograd's joint, forward and backward graphs",
+        "2.2 and newer (2.2 checked; newer torch has the trace)",
+        "no joint, forward and backward graphs",
+    ),
+    PrivateHook(
+        "inductor_graph_formatter",
+        "torch._inductor.compile_fx",
+        "lazy_format_graph_code",
+        "where there is no structured trace: the graph after Inductor's post-grad passes",
+        "2.1 and newer (2.2 checked; newer torch has the trace)",
+        "no graph after the post-grad passes",
+    ),
+    PrivateHook(
+        "write_kernels",
+        "torch._inductor.graph",
+        "GraphLowering.compile_to_module",
+        "where there is no structured trace: the modules of kernels that Inductor writes",
+        "2.1 and newer (2.2 checked; newer torch has the trace)",
+        "no kernels",
+    ),
 )
 
 # Events of the structured trace that torch has renamed: old name -> new name.  The graph after the post-grad passes:
 # 2.9 gives it the old name on a cold cache and the new one on a warm one, 2.13 and 2.15 only the new one.
 RENAMED_EVENTS = {"after_post_grad_graph": "inductor_post_grad_graph"}
 
+
+# Without these only time is lost, or names are recognised in another way.
+_ONLY_TIME = frozenset(
+    (
+        "raise_event",
+        "raise_tensor_event",
+        "raise_symbol_event",
+        "raise_aot_event",
+        "raise_inductor_event",
+        "relational_guards",
+        "resume_prefix",
+    )
+)
+# These are used where there is no structured trace.
+_STAND_INS = frozenset(
+    (
+        "compile_frame",
+        "break_graph",
+        "break_in_user_code",
+        "build_guards",
+        "guards_logger",
+        "explain_guard",
+        "explain_recompile",
+        "tracing_context",
+        "inference_graph_formatter",
+        "training_graph_formatter",
+        "inductor_graph_formatter",
+        "write_kernels",
+    )
+)
 
 _BY_NAME = {row.name: row for row in HOOKS}
 
@@ -425,6 +560,18 @@ def find_loaded(name: str) -> Any:
     Importing one costs as much as a small compilation: AOTAutograd's take a third of a second.
     """
     return find(name) if hook(name).module in sys.modules else None
+
+
+def not_offered() -> Tuple[str, ...]:
+    """Return what is lost with this torch, one line for each hook that it does not have.
+
+    Modules that are not loaded are not imported for it: nothing of theirs was used. Hooks without which only time is
+    lost are left out, and so are those that stand in for a trace that this torch has.
+    """
+    has_trace = find("trace_logger") is not None
+    rows = [row for row in HOOKS if row.name not in _ONLY_TIME and not (has_trace and row.name in _STAND_INS)]
+    missing = [row for row in rows if row.module in sys.modules and find(row.name) is None]
+    return tuple([f"torch has no {row.module}.{row.attribute}: {row.without}" for row in missing])
 
 
 def newest_number() -> int | None:

@@ -7,6 +7,8 @@ import re
 from types import CodeType
 from typing import Dict, Iterator, Tuple
 
+from depyf.torch_hooks.internals import private_hooks
+
 # unique_id(..., with_uuid=True) of Dynamo: __compiled_fn_1_d8065403_e292_4aa4_9a4e_2a1b0f6a9c7d
 _WITH_UUID = re.compile(r"(?P<name>[A-Za-z_]\w*?_\d+)_[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}\b")
 _UUID_END = re.compile(r"_[0-9a-f]{4}_[0-9a-f]{12}\b")  # a quick test: most of the names that torch prints have none
@@ -18,7 +20,25 @@ _VARYING_LINE = re.compile(r"^\s*# graph id:.*\n?", re.MULTILINE)
 
 GRAPH_NAME = re.compile(r"__compiled_fn_\d+$")
 RESUME_NAME = re.compile(r"__resume_at_(?P<offset>\d+)_\d+$")
-RESUME_FUNCTION = re.compile(r"torch_dynamo_resume_in_")
+
+
+class _ResumeFunctions:
+    """What the names of resume functions begin with: torch 2.2 has a shorter form, which elsewhere is a user's name."""
+
+    pattern = r"(?:torch_dynamo_)?resume_in_"
+
+    def match(self, name: str) -> re.Match[str] | None:
+        """Return the match of the beginning of a resume function's name; None for any other name."""
+        found = re.match(self.pattern, name)
+        return None if found is not None and found[0] == "resume_in_" and not _has_short_names() else found
+
+
+def _has_short_names() -> bool:
+    is_loaded = private_hooks.find_loaded("resume_code_cache") is not None
+    return is_loaded and private_hooks.find_loaded("resume_prefix") is None
+
+
+RESUME_FUNCTION = _ResumeFunctions()
 
 
 def without_random_id(text: str) -> str:

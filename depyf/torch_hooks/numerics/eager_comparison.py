@@ -130,7 +130,7 @@ class _Shadow:
         self.found: GraphDifference | None = None
 
     def __call__(self, module: Any, inputs: Any) -> Callable[..., Any]:
-        compiled = self._compile(module, inputs)
+        compiled = self._compile_module(module, inputs)
         number = next(self._numbers)
         called: List[int] = []
 
@@ -142,7 +142,7 @@ class _Shadow:
 
         return call
 
-    def _compile(self, module: Any, inputs: Any) -> Callable[..., Any]:
+    def _compile_module(self, module: Any, inputs: Any) -> Callable[..., Any]:
         import torch
 
         backend = torch._dynamo.lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
@@ -172,7 +172,7 @@ class _Shadow:
         search = find_forward if direction == FORWARD else find_backward
         node = None
         if value_nodes(module):
-            found = search(module, kept, self._compile)
+            found = search(module, kept, self._compile_module)
             if found is not None:
                 node, values = found
         if node is None:

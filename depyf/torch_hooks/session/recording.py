@@ -129,7 +129,7 @@ class Recording:
         call = call if call is not None and call.code is code else None
         key = self._key_of(code, call)
         to_run = self.frames.add(code, new_code, compile_id, key, compilation.sources)
-        RECORDED.add(to_run, None if call is None else call.identity)
+        RECORDED.add(to_run, None if call is None else call.identity, compile_id)
         compilation.frame = len(self.frames.records) - 1
         self._new_codes[compilation.frame] = new_code
         self._running_codes[compilation.frame] = to_run
@@ -423,6 +423,7 @@ class Recording:
             skipped_frames=self.skips.records,
             recorded_elsewhere=self.recorded_elsewhere,
             user_files=self.user_files.records,
+            not_offered=private_hooks.not_offered(),
             summary=self.summary,
             import_folders=import_folders(),
         )

@@ -13,6 +13,7 @@ from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.guards import user_stacks
 from depyf.torch_hooks.internals import hook_order, structured_trace
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
+from depyf.torch_hooks.session import untraced_events
 
 
 class Callbacks(Protocol):
@@ -60,6 +61,8 @@ class Registration:
             self._detach.append(detach)
         with problems.shield("listening to torch's structured trace"):
             self._detach.append(structured_trace.attach(callbacks.on_event, problems, read_kinds))
+        with problems.shield("listening to a torch without a structured trace"):
+            self._detach.append(untraced_events.attach(callbacks.on_event, problems))
         with problems.shield("listening to the stages of custom backends"):
             self._detach.append(custom_stages.attach(callbacks.on_custom_stage))
         with problems.shield("listening to the graphs that Dynamo captures"):
