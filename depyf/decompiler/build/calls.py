@@ -13,6 +13,7 @@ from depyf.decompiler.build.expression_forms import constant_items, constant_of,
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import BuildClass, Fresh, FreshDict, FunctionValue, Null, Value
 from depyf.decompiler.build.type_parameter_scopes import call_generic
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.microops import FROM_STACK, NULL_SECOND, PLAIN, Op
 
 
@@ -87,7 +88,9 @@ def spread_sequence(frame: Frame, sequence: Value) -> List[Any]:
     constant = constant_items(sequence)
     if constant is not None:
         return [(Value(constant_node(item, frame.scope.placeholders)), False) for item in constant]
-    if isinstance(sequence.node, s.Tuple) and sequence.name is None and sequence.pending:
+    is_unpacked_tuple = isinstance(sequence.node, s.Tuple) and sequence.name is None and sequence.pending
+    if is_unpacked_tuple and not facts_of(frame.scope.code).displays_unpack_at_once:
+        assert isinstance(sequence.node, s.Tuple)
         elements = sequence.node.elts
         if len(elements) == 1 and isinstance(elements[0], s.Starred):
             sequence.node = elements[0]

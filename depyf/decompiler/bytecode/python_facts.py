@@ -102,6 +102,8 @@ class PythonFacts:
     send_loops_have_cleanup: bool
     # Comprehensions are inlined into the function around them: 3.12, PEP 709.
     comprehensions_are_inlined: bool
+    # Displays and calls with `*x` compute all parts, then unpack them at once: 3.8, BUILD_LIST_UNPACK in ceval.c.
+    displays_unpack_at_once: bool
     # An assert statement raises what the global AssertionError is: 3.8, compiler_assert in Python/compile.c.
     asserts_read_global: bool
     # Code that returns lies where it is written; later compilers move and copy it: 3.8, Python/compile.c.
@@ -193,6 +195,7 @@ def _facts(version: Version) -> PythonFacts:
         binary_intrinsics=5 if version < (3, 13) else 6,
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
+        displays_unpack_at_once=version < (3, 9),
         asserts_read_global=version < (3, 9),
         returns_stay_in_place=version < (3, 9),
         constant_sets_are_unpacked=version >= (3, 9),
@@ -209,7 +212,7 @@ def _facts(version: Version) -> PythonFacts:
     )
 
 
-_VERSIONS = ((3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15))  # whose code can be decoded
+_VERSIONS = ((3, 8), (3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15))  # whose code can be decoded
 _FACTS: Dict[Version, PythonFacts] = {version: _facts(version) for version in _VERSIONS}
 RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
 
