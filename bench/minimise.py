@@ -205,5 +205,7 @@ def parts(node: ast.expr) -> Iterator[ast.expr]:
         return
     yield ast.Name("x", ast.Load())
     for child in ast.iter_child_nodes(node):
+        if type(child).__name__ == "Index":  # around what is in the brackets: Python 3.8
+            child = child.value  # type: ignore[attr-defined]
         if isinstance(child, ast.expr) and isinstance(getattr(child, "ctx", ast.Load()), ast.Load):
             yield child

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Sequence, Union
 
+from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.decode.instructions import read_exception_table
 from depyf.decompiler.printer.parsed_trees import text_of
 from depyf.text.quiet_compile import compile_quietly
@@ -158,8 +159,9 @@ def fix_irregular_code(
     """Return the text of a function such that its code, compiled from it, can replace `old_bytecode`.
 
     A text that compiles to fewer variables gets what is missing: a function around it that binds the free variables,
-    and at its end an `if False` with the locals and cells, also those of the two other arguments. A text that lacks
-    nothing, or has no definition, is returned as it is. SyntaxError for what is no Python.
+    and at its end an `if False` with the locals and cells, also those of the two other arguments (before Python 3.10,
+    whose compiler forgets what is under `if False`, a `return` before them). A text that lacks nothing, or has no
+    definition, is returned as it is. SyntaxError for what is no Python.
     """
     tree = ast.parse(src_code)
     definitions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
@@ -175,7 +177,7 @@ def fix_irregular_code(
     plain = [name for name in (*old_bytecode.co_varnames, *(add_local_variables or ())) if name not in code.co_varnames]
     plain = [name for name in plain if name not in code.co_cellvars and name not in cells]
     if captured or cells or plain:
-        function.body.append(_never(plain, cells, captured))
+        function.body.extend(_never(plain, cells, captured))
     elif not wraps:
         return src_code
     return text_of(tree)
@@ -191,12 +193,15 @@ def _enclosing(function: _Definition, code: CodeType) -> ast.FunctionDef:
     return outer
 
 
-def _never(plain: Sequence[str], cells: Sequence[str], captured: Sequence[str]) -> ast.stmt:
-    """Return a statement that never runs and uses these variables, so that the compiler makes them."""
+def _never(plain: Sequence[str], cells: Sequence[str], captured: Sequence[str]) -> list[ast.stmt]:
+    """Return statements that never run and use these variables, so that the compiler makes them."""
     lines = [f"{name} = None" for name in dict.fromkeys((*plain, *cells)) if name.isidentifier()]
     inner = [name for name in dict.fromkeys((*cells, *captured)) if name.isidentifier()]
     lines += [f"lambda: ({', '.join(inner)},)"] if inner else []
-    return ast.parse("if False:\n" + textwrap.indent("\n".join(lines) or "pass", "    ")).body[0]
+    text = "\n".join(lines) or "pass"
+    return ast.parse(
+        f"if False:\n{textwrap.indent(text, '    ')}" if RUNNING.dropped_code_leaves_names else f"return\n{text}"
+    ).body
 
 
 def _code_named(name: str, tree: ast.Module) -> CodeType:

@@ -13,6 +13,8 @@ from depyf.decompiler.decode.instructions import opcode_widths
 
 Mutation = Callable[[CodeType, random.Random], Optional[CodeType]]
 WIDTHS = opcode_widths(RUNNING_VERSION)  # without the opcodes that only the interpreter writes
+HAS_EXCEPTION_TABLES = hasattr(CodeType, "co_exceptiontable")  # 3.11
+LINE_TABLE = "co_linetable" if hasattr(CodeType, "co_linetable") else "co_lnotab"  # before 3.10
 NAMES = [opcode.opname[number] for number in WIDTHS if number]
 
 
@@ -174,7 +176,7 @@ def other_table_byte(code: CodeType, chance: random.Random) -> Optional[CodeType
 
 def other_line_table(code: CodeType, chance: random.Random) -> Optional[CodeType]:
     """Change one byte of the line table, cut it off, or drop it."""
-    return damaged(code, "co_linetable", chance)
+    return damaged(code, LINE_TABLE, chance)
 
 
 def damaged(code: CodeType, field: str, chance: random.Random) -> Optional[CodeType]:
@@ -201,9 +203,12 @@ BYTECODE: Dict[str, Mutation] = {
     "constants or names swapped": other_constants,
     "another field": other_fields,
 }
-TABLES: Dict[str, Mutation] = {
+OF_EXCEPTION_TABLES: Dict[str, Mutation] = {
     "another entry of the exception table": other_entry,
     "another byte of the exception table": other_table_byte,
+}
+TABLES: Dict[str, Mutation] = {
+    **(OF_EXCEPTION_TABLES if HAS_EXCEPTION_TABLES else {}),
     "another line table": other_line_table,
 }
 
@@ -225,8 +230,8 @@ def mutated(code: CodeType, mutation: Mutation, chance: random.Random) -> Option
 
 def change(one: CodeType, other: CodeType) -> str:
     """Return in words where a mutant differs from the original."""
-    for field in ("co_exceptiontable", "co_linetable", "co_names", "co_varnames", "co_flags", "co_stacksize"):
-        if getattr(one, field) != getattr(other, field):
+    for field in ("co_exceptiontable", LINE_TABLE, "co_names", "co_varnames", "co_flags", "co_stacksize"):
+        if getattr(one, field, None) != getattr(other, field, None):
             if field == "co_exceptiontable":
                 return f"{field}: {entries_of(one)} -> {entries_of(other)}"
             return f"{field}: {getattr(one, field)!r:.200} -> {getattr(other, field)!r:.200}"

@@ -16,6 +16,7 @@ newer_bytecode = pytest.mark.skipif(RUNNING.blocks_are_stacked, reason="the byte
 _NEWER_SYNTAX = (
     (re.compile(r"^ *except ?\*", re.MULTILINE), (3, 11), "except*"),
     (re.compile(r"^ *match .*:$", re.MULTILINE), (3, 10), "match"),
+    (re.compile(r"^ *@(?![\w.]+(\(.*\))?$)", re.MULTILINE), (3, 9), "a decorator that is any expression"),
 )
 
 

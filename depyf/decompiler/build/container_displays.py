@@ -58,11 +58,13 @@ def op_build_map(frame: Frame, op: Op) -> None:
             item.refs += 1
         frame.stack.push(FreshDict([key.node for key in keys], items, op.offset))
         return
-    if op.arg > MOST_PAIRS_AT_ONCE:
+    is_filled = op.arg > MOST_PAIRS_AT_ONCE and not facts_of(frame.scope.code).large_displays_are_built_at_once
+    if is_filled:
         flush(frame)  # all values are computed before the first key is hashed, which may run code
     nodes = take(frame, *values)
     pairs = list(zip(nodes[0::2], nodes[1::2]))
-    first, rest = pairs[:MOST_PAIRS_IN_TURN], pairs[MOST_PAIRS_IN_TURN:]
+    in_turn = MOST_PAIRS_IN_TURN if is_filled else op.arg
+    first, rest = pairs[:in_turn], pairs[in_turn:]
     # The compiler would make a dict of the rest first, and compare its keys with each other before all others.
     later: List[s.Expression] = [s.Dict([key], [value]) for key, value in rest]
     keys_now: List[Optional[s.Expression]] = [*(key for key, _ in first), *(None for _ in rest)]

@@ -104,6 +104,10 @@ class PythonFacts:
     comprehensions_are_inlined: bool
     # Displays and calls with `*x` compute all parts, then unpack them at once: 3.8, BUILD_LIST_UNPACK in ceval.c.
     displays_unpack_at_once: bool
+    # A dict or set display is built at once, however large it is: 3.8, compiler_dict in Python/compile.c.
+    large_displays_are_built_at_once: bool
+    # The variables of code that is dropped, as under `if False`, are in `co_varnames`: 3.10, Python/compile.c.
+    dropped_code_leaves_names: bool
     # An assert statement raises what the global AssertionError is: 3.8, compiler_assert in Python/compile.c.
     asserts_read_global: bool
     # Code that returns lies where it is written; later compilers move and copy it: 3.8, Python/compile.c.
@@ -196,6 +200,8 @@ def _facts(version: Version) -> PythonFacts:
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
         displays_unpack_at_once=version < (3, 9),
+        large_displays_are_built_at_once=version < (3, 9),
+        dropped_code_leaves_names=version >= (3, 10),
         asserts_read_global=version < (3, 9),
         returns_stay_in_place=version < (3, 9),
         constant_sets_are_unpacked=version >= (3, 9),
@@ -229,8 +235,8 @@ def supported_versions() -> List[Version]:
 
 RUNNING = facts_for(RUNNING_VERSION)
 
-# A dict display with more pairs, or a set display with more elements, is made empty and then filled one by one: all
-# versions, STACK_USE_GUIDELINE in Python/compile.c (3.13: codegen's).
+# A dict display with more pairs, or a set display with more elements, is made empty and then filled one by one: 3.9
+# and newer, STACK_USE_GUIDELINE in Python/compile.c (3.13: codegen's).
 MOST_PAIRS_AT_ONCE = 15
 MOST_ELEMENTS_AT_ONCE = 30
 LEAST_IN_CONSTANT_SET = 3  # a set display of so many constants is made from a frozenset of them

@@ -19,6 +19,8 @@ from depyf.decompiler.decode import problem
 from depyf.decompiler.decode.block_stacks import unstacked
 
 only_with_blocks = pytest.mark.skipif(not RUNNING.blocks_are_stacked, reason="handlers are found by a table")
+copied_finally = pytest.mark.skipif(RUNNING.finally_is_subroutine, reason="handlers end with other instructions")
+subroutine = pytest.mark.skipif(not RUNNING.finally_is_subroutine, reason="handlers end with other instructions")
 
 
 def ops(*rows: Tuple[object, ...]) -> List[Op]:
@@ -97,9 +99,14 @@ def changed(code: CodeType, opname: str, to: str, which: int = 0) -> CodeType:
 @pytest.mark.parametrize(
     "code, opname, to",
     [
-        (TRY, "POP_BLOCK", "NOP"), (TRY, "RERAISE", "RETURN_VALUE"), (WITH, "POP_EXCEPT", "POP_TOP"),
-        (WITH, "POP_BLOCK", "POP_EXCEPT"), (WITH, "WITH_EXCEPT_START", "DUP_TOP"), (RETURNS, "ROT_FOUR", "ROT_THREE"),
+        (TRY, "POP_BLOCK", "NOP"), (WITH, "POP_BLOCK", "POP_EXCEPT"), (RETURNS, "ROT_FOUR", "ROT_THREE"),
         (RETURNS, "POP_EXCEPT", "NOP"), (WITH, "SETUP_WITH", "SETUP_FINALLY"), (TRY, "DUP_TOP", "NOP"),
+        pytest.param(TRY, "RERAISE", "RETURN_VALUE", marks=copied_finally),
+        pytest.param(WITH, "POP_EXCEPT", "POP_TOP", marks=copied_finally),
+        pytest.param(WITH, "WITH_EXCEPT_START", "DUP_TOP", marks=copied_finally),
+        pytest.param(TRY, "END_FINALLY", "RETURN_VALUE", marks=subroutine),
+        pytest.param(WITH, "WITH_CLEANUP_FINISH", "POP_TOP", marks=subroutine),
+        pytest.param(WITH, "WITH_CLEANUP_START", "DUP_TOP", marks=subroutine),
     ],
 )  # fmt: skip
 def test_code_whose_blocks_do_not_fit_is_not_well_formed(code: CodeType, opname: str, to: str) -> None:

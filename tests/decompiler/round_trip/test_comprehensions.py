@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from decompile_tools import assert_proved, assert_same_text
 
+from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION
+
 SAME_TEXT = {
     "with conditions that constants make shorter": """
         def f(a, c, y):
@@ -150,9 +152,16 @@ PROVED = {
 }
 
 
-@pytest.mark.parametrize("source", SAME_TEXT.values(), ids=SAME_TEXT.keys())
-def test_comes_back_as_written(source: str) -> None:
-    assert_same_text(source)
+# Before 3.9 a loop over one value has no code of its own: lists that loops iterate over are compiled as tuples.
+NEED_ASSIGNMENTS = {"over one value, to give it a name", "over one value, in a generator and a set"}
+
+
+@pytest.mark.parametrize("title", SAME_TEXT)
+def test_comes_back_as_written(title: str) -> None:
+    if RUNNING_VERSION >= (3, 9) or title not in NEED_ASSIGNMENTS:
+        assert_same_text(SAME_TEXT[title])
+    else:
+        assert_proved(SAME_TEXT[title])
 
 
 @pytest.mark.parametrize("source", PROVED.values(), ids=PROVED.keys())

@@ -360,6 +360,11 @@ def test_a_private_function_inside_a_method_is_defined_under_its_mangled_name() 
     assert FunctionType(result.code, {})(None, 1)[1].__name__ == "__inner"
 
 
+def test_a_large_dict_with_computed_keys_is_proved() -> None:
+    pairs = ", ".join(f"k({number}): x" for number in range(21))
+    assert decompile_frame(function_code(f"def f(k, x): return {{{pairs}}}")).proved
+
+
 def test_many_pairs_whose_keys_run_code_keep_their_order() -> None:
     parts = "".join(f"    k({number % 19})\n    x\n" for number in range(21))
     code = function_code(f"def f(k, x):\n{parts}    return -x")
