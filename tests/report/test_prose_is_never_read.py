@@ -259,6 +259,7 @@ def sessions(tmp_path_factory):
             complete=False,
             compiling=("broken (a.py:3) [7/0]",),
             problems=("writing a graph: ValueError",),
+            not_offered=("reasons of recompiles",),
             lost_files=LostFiles(3, "No space left on device"),
         ),
     )

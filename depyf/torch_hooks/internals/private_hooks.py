@@ -460,7 +460,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._functorch._aot_autograd.dispatch_and_compile_graph",
         "lazy_format_graph_code",
         "where there is no structured trace: AOTAutograd's graph for inference",
-        "2.2 and newer (2.2 checked; newer torch has the trace)",
+        "2.2 to 2.4 (2.2 checked; newer torch has the trace)",
         "no forward graph of what needs no gradient",
     ),
     PrivateHook(
@@ -468,7 +468,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
         "lazy_format_graph_code",
         "where there is no structured trace: AOTAutograd's joint, forward and backward graphs",
-        "2.2 and newer (2.2 checked; newer torch has the trace)",
+        "2.2 to 2.4 (2.2 checked; newer torch has the trace)",
         "no joint, forward and backward graphs",
     ),
     PrivateHook(

@@ -156,8 +156,9 @@ class _UntracedEvents:
                 raise
             finally:
                 self._in_thread.compile_id = before
-            if guarded is not None:
-                self._versions[id(guarded.code)] = guarded.code, compile_id
+            new_code = getattr(guarded, "code", None)  # newer torch returns it inside something else
+            if new_code is not None:
+                self._versions[id(new_code)] = new_code, compile_id
             self._emit("compilation_metrics", compile_id)
             return guarded
 
@@ -198,7 +199,7 @@ class _UntracedEvents:
     def _breaking(self, original: Any) -> Any:
         def break_graph(output: Any, *args: Any, **kwargs: Any) -> Any:
             reason: Any = kwargs.get("reason")
-            if getattr(reason, "graph_break", False) and reason.user_stack:
+            if getattr(reason, "graph_break", False) and getattr(reason, "user_stack", None):
                 self._emit("dynamo_graph_break_reason", self._compile_id(), payload=lambda: _explanation(reason))
             return original(output, *args, **kwargs)
 
@@ -207,6 +208,8 @@ class _UntracedEvents:
     def _building_guards(self, original: Any) -> Any:
         def build_guards(manager: Any, *args: Any, **kwargs: Any) -> Any:
             logger = private_hooks.find("guards_logger")
+            if logger is None:
+                return original(manager, *args, **kwargs)
             lines: List[str] = []
             write = logger.debug
 
