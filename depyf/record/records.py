@@ -142,7 +142,8 @@ class FailedGuard:
         """What the other versions need, if there are any."""
         if not self.others:
             return ""
-        return f"{self.others}: {f'needs {self.then_of_others}' if self.then_of_others else 'likewise'}"
+        order = ", newest first," if ", " in self.then_of_others else ""
+        return f"{self.others}: {f'needs{order} {self.then_of_others}' if self.then_of_others else 'likewise'}"
 
 
 @dataclass(frozen=True)

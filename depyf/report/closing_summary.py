@@ -314,12 +314,20 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
 
 
 def _named(record: SessionRecord) -> List[FunctionRecord]:
-    """Return the functions to name: the program's own, and what it called; of wrappers and what they hold, that."""
+    """Return the functions to name: the program's own, what it called, and each that reached the limit of recompiles.
+
+    Of wrappers and what they hold, that.
+    """
     called_titles = {one.display_name for one in called_functions(record)}
-    near = [one for one in record.skipped if one.display_name in called_titles or not has_library_path(one.shown_file)]
+    near = [one for one in record.skipped if one.display_name in called_titles or _is_near(one)]
     worthy = [one for one in near if worth_a_line(one) or not record.frames]
     inside = {one.display_name for one in worthy if one.original is None}
     return [one for one in worthy if one.original is None or one.display_name not in inside]
+
+
+def _is_near(function: FunctionRecord) -> bool:
+    """Return whether a function is the program's own, or one of a library's that compiles no more from now on."""
+    return not has_library_path(function.shown_file) or worst_skip(function).kind == RECOMPILE_LIMIT
 
 
 def _left_to_python(number: int, named: int, manifest: str) -> List[str]:

@@ -25,6 +25,10 @@ def noisy(x):
     return x
 def scaled(x):
     return x * FACTOR
+def stamped(x, key):
+    x = x + len(key)
+    print("noise")
+    return x
 def bad_shape(x):
     return inner_bad(x)
 def inner_bad(x):
@@ -841,6 +845,19 @@ def main(compile):
     compile(f)(torch.ones(3))
 """,
         ("builtin operator `print`", "a graph break inside a loop"),
+    ),
+    "recompile_limit_of_a_library": Planted(
+        """\
+import torch
+import somelib
+def f(x):
+    for n in range(10):
+        x = somelib.stamped(x, f"key {n}")  # planted
+    return x
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("not always compiled: stamped", "recompile_limit is 8"),
     ),
     "recompile_limit": Planted(
         """\

@@ -210,7 +210,7 @@ def test_many_versions_that_fail_for_one_reason_are_one_line(often):
     assert last.recompile_reasons == ("0/10: this failed: n == 10 (likewise 0/0 to 0/9)",)
     story = (often / "full_code_for_scaled_0.py").read_text()
     head = story.split("compiled version 12 of 12")[1].split("file:")[0]
-    assert head.count("why:") == 1 and "0/0 to 0/9: needs 9, 8, 7, 6 ... 0" in head
+    assert head.count("why:") == 1 and "0/0 to 0/9: needs, newest first, 9, 8, 7, 6 ... 0" in head
 
 
 def test_a_resume_function_with_many_names_is_shown_under_one(often):
