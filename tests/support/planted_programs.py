@@ -25,10 +25,6 @@ def noisy(x):
     return x
 def scaled(x):
     return x * FACTOR
-def stamped(x, key):
-    x = x + len(key)
-    print("noise")
-    return x
 def bad_shape(x):
     return inner_bad(x)
 def inner_bad(x):
@@ -56,6 +52,11 @@ class Scaled(torch.Tensor):
         un = lambda x: x.inner if isinstance(x, Scaled) else x
         out = func(*[un(a) for a in args], **(kwargs or {}))
         return Scaled(out, args[0].scale if isinstance(args[0], Scaled) else 1.0) if isinstance(out, torch.Tensor) else out
+
+def stamped(x, key):
+    x = x + len(key)
+    print("noise")
+    return x
 """
 
 PROGRAMS = {
