@@ -11,6 +11,8 @@ from support.nan_programs import CLEAN, HEAD, PLANTED
 torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
+from depyf.torch_hooks.graphs.graph_globals import graph_globals  # noqa: E402
+from depyf.torch_hooks.graphs.reachability import reachable_code  # noqa: E402
 
 # Fused kernels hide what happens inside: the graph is run once more, operator by operator.
 FUSED = ["log_of_zero", "square_root_in_backward", "three_modules_deep", "dynamic_shapes"]
@@ -135,3 +137,31 @@ def test_without_files_the_line_is_found_in_the_graph(tmp_path):
     with pytest.raises(depyf.NumericError) as raised, depyf.debug(pause=False, stop_on_nan=True):
         compiled(torch.zeros(2))
     assert raised.value.report.user.code == "return torch.log(y)"
+
+
+def test_a_kernel_that_alone_makes_the_nan_is_named(tmp_path):
+    text = (
+        "def f(x, w):\n    y = torch.sin(x) @ w\n    return torch.cos(y) * w\n"
+        "def main(compile):\n    c = compile(f)\n    return lambda bad: c(torch.ones(4, 4), torch.ones(4, 4))\n"
+    )
+    _, step = prepared("wrong_kernel", text, tmp_path, "inductor")
+    name, module = next(kernels_of("cos"))
+
+    def wrong(*buffers, real=module[name]):
+        real(*buffers)
+        buffers[-1].fill_(float("nan"))
+
+    module[name] = wrong
+    report = report_of(step, bad=True)
+    assert report.only_compiled
+    assert report.kernel.code.startswith(name)
+    assert report.kernel.file.startswith(str(tmp_path / "dump"))
+
+
+def kernels_of(operation):
+    """Yield the names of the C++ kernels that implement an operation, and the globals of their modules."""
+    for called in graph_globals():
+        for function in reachable_code(called.entry).functions:
+            for name in list(function.__globals__):
+                if name.startswith("cpp_fused") and operation in name:
+                    yield name, function.__globals__

@@ -48,7 +48,7 @@ def debug(pause: bool = True, stop_on_nan: bool = False, backend: str | None = N
     stdin) this prints so to stderr and continues.  Inside, cached code runs, and what has no cached code runs
     eagerly: a new shape compiles nothing.  UserError when called inside `prepare_debug` or without torch.
 
-    pause: whether to pause at the start.
+    pause: whether to pause, at the start and at a NaN.
     stop_on_nan: stop at the first operation, forward or backward, whose output holds a NaN or Inf though its inputs
     do not: a debugger that is attached pauses there, and without one this raises `depyf.NumericError`.
     backend: "eager" or "aot_eager" runs the captured graphs in the place of kernels that cannot be stepped through.

@@ -30,36 +30,31 @@ class TensorSummary:
         return text + (f", {' and '.join(odd)} of {self.elements}" if odd else "")
 
 
+def leaves_in(value: Any) -> Iterator[Any]:
+    """Yield what stands in nested lists, tuples and dicts, in order."""
+    stack = [value]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, (list, tuple)):
+            stack.extend(reversed(current))
+        elif isinstance(current, dict):
+            stack.extend(reversed(list(current.values())))
+        else:
+            yield current
+
+
 def tensors_in(value: Any) -> Iterator[Any]:
     """Yield the tensors in nested lists, tuples and dicts."""
     import torch
 
-    stack = [value]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, torch.Tensor):
-            yield current
-        elif isinstance(current, (list, tuple)):
-            stack.extend(reversed(current))
-        elif isinstance(current, dict):
-            stack.extend(reversed(list(current.values())))
+    return (leaf for leaf in leaves_in(value) if isinstance(leaf, torch.Tensor))
 
 
 def are_finite(value: Any) -> bool:
     """Return whether all tensors and numbers in nested lists, tuples and dicts are finite."""
-    stack = [value]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, (float, complex)):
-            if not _is_finite_number(current):
-                return False
-        elif isinstance(current, (list, tuple)):
-            stack.extend(current)
-        elif isinstance(current, dict):
-            stack.extend(current.values())
-        elif not is_finite(current):
-            return False
-    return True
+    return all(
+        _is_finite_number(leaf) if isinstance(leaf, (float, complex)) else is_finite(leaf) for leaf in leaves_in(value)
+    )
 
 
 def is_finite(tensor: Any) -> bool:

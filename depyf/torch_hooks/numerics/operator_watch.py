@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, Callable, ContextManager, Dict, Iterator, List, Tuple
+from typing import Any, Callable, ContextManager, Dict, List, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, tensors_in
+from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, leaves_in, tensors_in
 from depyf.torch_hooks.numerics.numeric_report import BACKWARD, FORWARD
 from depyf.torch_hooks.numerics.operation_sites import Site, current_site
 
@@ -94,17 +94,7 @@ class OperatorWatch:
 
 def _before(args: Any, kwargs: Any) -> List[Any]:
     """Return what goes into an operator that changes some of it: copies of the tensors, and the numbers."""
-    return [value.detach().clone() if hasattr(value, "detach") else value for value in _leaves((args, kwargs))]
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _leaves(one)
-    elif isinstance(value, dict):
-        yield from _leaves(list(value.values()))
-    else:
-        yield value
+    return [value.detach().clone() if hasattr(value, "detach") else value for value in leaves_in((args, kwargs))]
 
 
 def _written(operator: Any, args: Any, kwargs: Any) -> List[Any]:

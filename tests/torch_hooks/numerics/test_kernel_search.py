@@ -28,7 +28,7 @@ def module_of(name):
     """Return the namespace of a module in the form that Inductor generates."""
     linecache.cache[name] = (len(MODULE), None, MODULE.splitlines(True), name)
     space = {
-        "async_compile": object(),
+        "assert_size_stride": object(),
         "empty_strided": lambda size: torch.full((size,), float("nan")),
         "fused_fine_0": lambda source, target: target.copy_(source),
         "fused_wrong_1": lambda source, target: target.copy_(source * float("inf") * 0),
