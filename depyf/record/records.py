@@ -233,7 +233,7 @@ class FunctionRecord:
 
     key: str  # unique in the session and stable: "toy_example_0", "Encoder.forward_0"
     name: str  # co_name
-    qualified_name: str  # co_qualname of the function that the user calls, where Python has it, else its co_name
+    qualified_name: str  # co_qualname of the function that the user calls, where Python has it, else the title
     file: str
     first_line: int
     source: str  # dedented text of the function; empty when `source_origin` is "missing"

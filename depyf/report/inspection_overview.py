@@ -74,7 +74,8 @@ def _in_short(guard: GuardRecord) -> str:
     """Return the guard in a word or two if it is on a value that a call passes; else nothing."""
     if isinstance(guard.test, TensorTest):
         return _tensor(guard.test)
-    is_of_argument = guard.kind in _OF_ARGUMENTS and guard.is_python and guard.location is not None
+    has_origin = guard.location is not None or guard.expression.startswith("L[")  # torch 2.6 may have no line
+    is_of_argument = guard.kind in _OF_ARGUMENTS and guard.is_python and has_origin
     if not is_of_argument or guard.from_torch or isinstance(guard.test, NoDimensionMarks):
         return ""
     if len(guard.condition) > _WIDTH:

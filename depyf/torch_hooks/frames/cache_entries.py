@@ -23,7 +23,7 @@ from depyf.torch_hooks.frames.functions import code_behind
 from depyf.torch_hooks.frames.recorded_versions import RECORDED
 from depyf.torch_hooks.guards.flat_guards import as_tree
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME
+from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, without_random_id
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ def _guards_of(entry: Any) -> Any:
 
 
 def resumes_of(new_code: CodeType) -> Iterator[Tuple[str, CodeType | None]]:
-    """Yield the names by which a frame of Dynamo's calls resume functions, with their code where it still exists.
+    """Yield the names by which a frame of Dynamo's calls resume functions, as they are shown, with their code if any.
 
     They are globals.  In older torch (2.11 and before) one that shares variables with the function is made in the frame
     itself, of code among its constants, and has no other name than its own.
     """
     for name in new_code.co_names:
         if RESUME_NAME.match(name):
-            yield name, code_behind(installed_global(name))
+            yield without_random_id(name), code_behind(installed_global(name))
     for constant in new_code.co_consts:
         if isinstance(constant, CodeType) and RESUME_FUNCTION.match(constant.co_name):
             yield constant.co_name, constant

@@ -216,7 +216,7 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
 def _qualified_name(code: CodeType, identity: Identity) -> str:
     """Return the qualified name of the function that the user calls."""
     original = code if not identity.decorators else identity.original
-    return identity.title if original is None else str(getattr(original, "co_qualname", original.co_name))
+    return identity.title if original is None else str(getattr(original, "co_qualname", identity.title))
 
 
 _RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+)_at_(?P<line>\d+)$")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from inspect import Signature
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -131,7 +131,7 @@ def _attributes_of(thing: Any) -> Iterator[Any]:
         yield item
         if type(item) is dict:
             yield from item.values()
-            if type(item.get("_modules")) is dict:
+            if type(item.get("_modules")) in (dict, OrderedDict):
                 yield from item["_modules"].values()
 
 

@@ -127,11 +127,14 @@ class _Reader:
         return _attribute(owner, node.attr)
 
     def _Subscript(self, node: ast.Subscript) -> Any:
-        if isinstance(node.value, ast.Name) and node.value.id in ("L", "G") and isinstance(node.slice, ast.Constant):
-            names, key = self._variables if node.value.id == "L" else self._globals, node.slice.value
+        inside: Any = node.slice
+        if type(inside).__name__ == "Index":  # Python 3.8 has one around the expression
+            inside = inside.value
+        if isinstance(node.value, ast.Name) and node.value.id in ("L", "G") and isinstance(inside, ast.Constant):
+            names, key = self._variables if node.value.id == "L" else self._globals, inside.value
             if isinstance(key, str) and key in names:
                 return names[key]
-        owner, index = self.value(node.value), self.value(node.slice)
+        owner, index = self.value(node.value), self.value(inside)
         if not (type(owner) in (list, tuple, dict, OrderedDict) or _is_shape(owner)) or type(index) not in _PLAIN:
             raise Unreadable(ast.dump(node))
         try:
@@ -187,8 +190,8 @@ def _attribute(owner: Any, name: str) -> Any:
     if name in stored:
         return stored[name]
     for kept in ("_parameters", "_buffers", "_modules"):
-        inner = stored.get(kept)
-        if type(inner) is dict and name in inner:
+        inner: Any = stored.get(kept)
+        if type(inner) in (dict, OrderedDict) and name in inner:  # torch 2.4 and older have ordered ones
             return inner[name]
     found = inspect.getattr_static(type(owner), name, Unreadable)
     if found is Unreadable or hasattr(type(found), "__get__"):

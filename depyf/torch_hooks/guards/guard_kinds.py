@@ -157,6 +157,7 @@ def _truth_match(leaf: Leaf) -> tuple[GuardTest, ...]:
     return (PythonTest(f"{readable(expression)} is {value.strip()}"),)
 
 
+_SINGLETONS = {id(value): repr(value) for value in (None, True, False, Ellipsis)}
 _CHECK_ID = re.compile(r"___check_obj_id\((.*), (\d+)\)(?:, type=(.*))?$")
 
 
@@ -166,6 +167,8 @@ def _id_match(leaf: Leaf) -> tuple[GuardTest, ...]:
     if match is None:
         return _plain(leaf)
     expression, identity, type_name = readable(match.group(1)), int(match.group(2)), _type_in(leaf)
+    if identity in _SINGLETONS:  # torch 2.8 and older print their ids, too
+        return (PythonTest(f"{expression} is {_SINGLETONS[identity]}"),)
     if type_name == "module":
         name = _module_name(expression, identity)
         if name:

@@ -28,6 +28,7 @@ from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD, Leaf
 from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, split_range
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
 from depyf.torch_hooks.guards.tree_leaves import PrintedGuard, printed_guards
+from depyf.torch_hooks.guards.type_ids import with_types
 from depyf.torch_hooks.internals.torch_text import scrub
 
 _ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
@@ -48,7 +49,7 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     what of it could be read.
     """
     reader = _Reader(code)
-    for guard, marks in _merged(printed_guards(guard_manager)):
+    for guard, marks in _merged(with_types(printed_guards(guard_manager))):
         reader.add(guard, marks)
     return reader.in_order()
 

@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _VARYING_LINE = re.compile(r"^\s*# graph id:.*\n?", re.MULTILINE)
 
 GRAPH_NAME = re.compile(r"__compiled_fn_\d+$")
-RESUME_NAME = re.compile(r"__resume_at_(?P<offset>\d+)_\d+$")
+RESUME_NAME = re.compile(r"__resume_at_(?P<offset>\d+)_\d+(?:_[0-9a-f_]{36})?$")  # torch 2.8 appends a random id
 
 
 class _ResumeFunctions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from types import SimpleNamespace
 
 import pytest
@@ -293,6 +294,8 @@ def test_values_inside_modules_and_objects_are_found():
     assert read("self.table['a'][1]", names, {}) == 2
     assert read("L['self'].module._modules['0'].weight.size()[0]", names, {}) == 3
     assert read("G['here']", {}, {"here": 5}) == 5
+    vars(module[0])["_parameters"] = OrderedDict(module[0]._parameters)  # as in torch 2.4
+    assert read("self.module._modules['0'].weight.size()[0]", names, {}) == 3
     assert read("settings.scale", {"settings": Settings(1)}, {}) == 2
     assert describe(read("self.module", names, {})) == "another torch.nn.modules.container.Sequential"
 

@@ -16,6 +16,7 @@ from depyf.torch_hooks.internals.generated_code import (
     short_name,
     tracing_marks,
 )
+from depyf.torch_hooks.internals.stable_names import RESUME_NAME
 
 
 @pytest.mark.parametrize("name", ["__compiled_fn_1", "__resume_at_30_2", "__import_torch", "__comprehension_3"])
@@ -39,6 +40,12 @@ def test_modules_and_the_timer_of_dynamo_get_short_names():
     assert short_name("import_torch_dot__dynamo_dot_utils") == "dynamo_utils"
     assert short_name("record_pregraph_bytecode_enter_result") == "pregraph_timer"
     assert short_name("graph_out_0") == ""
+
+
+def test_a_resume_function_is_recognised_by_its_name_with_a_random_id_too():
+    match = RESUME_NAME.match("__resume_at_30_2_d8065403_e292_4aa4_9a4e_2a1b0f6a9c7d")  # torch 2.8
+    assert match is not None and match["offset"] == "30" and RESUME_NAME.match("__resume_at_30_2")
+    assert RESUME_NAME.match("__resume_at_30_2_of_mine") is None
 
 
 def test_nothing_is_assumed_about_globals_of_code_that_runs_later():
