@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from depyf.text import python_source
 from depyf.text.quiet_compile import parse_quietly
@@ -43,13 +43,14 @@ def as_python(text: str) -> str:
 def like_running(logged: str, running: str) -> str | None:
     """Return `logged` with the signature of `running`, the source of the forward that runs.
 
-    None unless the two differ only in the signature and in statements at the start of `running`.
+    None where more differs than the signature and statements at the start of `running`, as far as the targets of the
+    assignments show it: the caller compiles the text and compares its code with what runs.
     """
     shown, real = _forward(logged), _forward(running)
     if shown is None or real is None:
         return None
-    expected = [ast.dump(_plain(statement)) for statement in shown.body if not _declares_only(statement)]
-    actual = [ast.dump(_plain(statement)) for statement in real.body]
+    expected = [_targets(statement) for statement in shown.body if not _declares_only(statement)]
+    actual = [_targets(statement) for statement in real.body]
     extra = len(actual) - len(expected)
     if extra < 0 or actual[extra:] != expected:
         return None
@@ -67,11 +68,11 @@ def _forward(text: str) -> ast.FunctionDef | None:
     return None
 
 
-def _plain(statement: ast.stmt) -> ast.AST:
-    """Return an annotated assignment without its annotation, which compiles to the same code."""
-    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        return ast.Assign(targets=[statement.target], value=statement.value)
-    return statement
+def _targets(statement: ast.stmt) -> Tuple[str | None, ...]:
+    """Return the names that a statement assigns, annotated or not; None for each target that is no name."""
+    if isinstance(statement, ast.Assign):
+        return tuple([getattr(target, "id", None) for target in statement.targets])
+    return (getattr(statement.target, "id", None),) if isinstance(statement, ast.AnnAssign) else ()
 
 
 def _declares_only(statement: ast.stmt) -> bool:
