@@ -27,10 +27,10 @@ from depyf.decompiler.bytecode.python_facts import RUNNING_VERSION, facts_for  #
 
 
 def other_versions() -> List[str]:
-    """Return the CPython versions whose bytecode depyf decodes, without the one that runs this."""
+    """Return the CPython versions that depyf runs on, without the one that runs this."""
     versions = [(3, minor) for minor in range(8, 100)]
     return [f"{major}.{minor}" for major, minor in versions
-            if facts_for((major, minor)).supported and (major, minor) != RUNNING_VERSION]  # fmt: skip
+            if facts_for((major, minor)).runs_depyf and (major, minor) != RUNNING_VERSION]  # fmt: skip
 
 
 def make_environment(interpreter: str, folder: Path) -> str:

@@ -63,7 +63,7 @@ def decompile(thing: Any, *, strict: bool = False, python: Optional[str] = None)
     no Python bytecode, such as a function written in C, and UserError, in one line, for a file that cannot be read; a
     `.pyc` file need not be trusted, nothing in it is run.
 
-    A `.pyc` file of another Python, from 3.8 to 3.14, is proved with an interpreter of that version, which compiles the
+    A `.pyc` file of another Python, from 3.7 to 3.15, is proved with an interpreter of that version, which compiles the
     text: `python`, a path or a command, or else one of pyenv's or on the PATH. Without one, the text is below a first
     line that states that it is not proved.
     """

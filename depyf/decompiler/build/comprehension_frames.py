@@ -27,6 +27,7 @@ from depyf.decompiler.build.symbolic_values import FunctionValue, Marker, Slot, 
 from depyf.decompiler.build.unpacking import store_target
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE
 from depyf.decompiler.bytecode.microops import Op, Program
+from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.clean_graph import Comprehension
 from depyf.decompiler.syntax.identifiers import spelled
 from depyf.decompiler.syntax.provisional import AiterOf, CoroutineComprehension, Element, IterOf, LoopItem
@@ -108,6 +109,14 @@ def op_collect_in_dict(frame: Frame, op: Op) -> None:
         op_map_add(frame, op)
         return
     key, value = take(frame, *frame.stack.pop_many(2), final=True)
+    emit(frame, s.Expr(Element(key, value)))
+
+
+def op_collect_value_first(frame: Frame, op: Op) -> None:
+    """Execute MAP_ADD_VALUE_FIRST."""
+    if not adds_to_collection(frame, op, 2):
+        raise Unstructured("a dict other than that of a comprehension gets a value before its key")
+    value, key = take(frame, *frame.stack.pop_many(2), final=True)
     emit(frame, s.Expr(Element(key, value)))
 
 

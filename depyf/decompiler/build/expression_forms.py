@@ -17,12 +17,16 @@ _OPPOSITES = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 WILDCARD = s.MatchAs()  # the `case _` that is dropped if its body is empty
 
 
-def unfolded_display(node: s.Expression) -> s.Expression:
-    """Return a display to iterate over that the compiler does not fold, as it does `[x]` and `{1, 2}`."""
-    if isinstance(node, s.List) and not any(isinstance(element, s.Starred) for element in node.elts):
-        return s.List([s.Starred(s.Tuple(node.elts))])
-    if isinstance(node, s.Set) and all(isinstance(element, s.Constant) for element in node.elts):
-        return s.Set([s.Starred(s.Tuple(node.elts))])
+def unfolded_display(node: s.Expression, folds_lists: bool) -> s.Expression:
+    """Return a display to iterate over that the compiler does not fold, as it does `[1]` and `{1, 2}`.
+
+    `folds_lists`: it makes a tuple of `[x]`, too.
+    """
+    if not isinstance(node, (s.List, s.Set)) or any(isinstance(element, s.Starred) for element in node.elts):
+        return node
+    folds_all = folds_lists and isinstance(node, s.List)
+    if folds_all or all(isinstance(element, s.Constant) for element in node.elts):
+        return type(node)([s.Starred(s.Tuple(node.elts))])
     return node
 
 

@@ -138,7 +138,7 @@ FUNCTION: Handlers = {
 for _kind in (
     "LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL", "GET_ANEXT", "END_ASYNC_FOR", "PUSH_EXC_INFO",
     "CHECK_EXC_MATCH", "CHECK_EG_MATCH", "PREP_RERAISE_STAR", "WITH_EXCEPT_START", "GET_LEN", "MATCH_MAPPING",
-    "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS", "CLEANUP_THROW",
+    "MATCH_SEQUENCE", "MATCH_KEYS", "MATCH_CLASS", "CLEANUP_THROW", "MAP_ADD_VALUE_FIRST",
 ):  # fmt: skip
     FUNCTION[_kind] = operators.op_unsupported
 
@@ -171,6 +171,7 @@ COMPREHENSION: Handlers = {
     "LIST_APPEND": comprehension_frames.op_collect_in_list,
     "SET_ADD": comprehension_frames.op_collect_in_set,
     "MAP_ADD": comprehension_frames.op_collect_in_dict,
+    "MAP_ADD_VALUE_FIRST": comprehension_frames.op_collect_value_first,
     "LIST_EXTEND": comprehension_frames.op_collect_unpacked,
     "SET_UPDATE": comprehension_frames.op_collect_unpacked,
     "DICT_UPDATE": comprehension_frames.op_collect_unpacked,

@@ -13,6 +13,7 @@ from depyf.decompiler.build.expression_forms import (
 )
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Marker, Null
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import AiterOf, CoroutineComprehension, Inplace, IterOf
@@ -77,7 +78,8 @@ def op_to_bool(frame: Frame, op: Op) -> None:
 def op_get_iter(frame: Frame, op: Op) -> None:
     """Execute GET_ITER."""
     (node,) = take(frame, frame.stack.pop())
-    event(frame, IterOf(unfolded_display(node)))
+    folds_lists = facts_of(frame.scope.code).iterated_lists_become_tuples
+    event(frame, IterOf(unfolded_display(node, folds_lists)))
 
 
 def op_get_aiter(frame: Frame, op: Op) -> None:

@@ -30,6 +30,7 @@ Displays        BUILD_TUPLE n, BUILD_LIST n, BUILD_SET n, BUILD_MAP n (n pairs),
                 BUILD_CONST_KEY_MAP n   v1..vn keys -> dict
                 LIST_TO_TUPLE; LIST_APPEND i, SET_ADD i, LIST_EXTEND i, SET_UPDATE i, DICT_UPDATE i, DICT_MERGE i:
                 pop one and change the entry that is then i-th from the top; MAP_ADD i pops key and value
+                MAP_ADD_VALUE_FIRST i   the same, with the key on top: 3.7
                 BUILD_UNPACKED (what, n)   n iterables or mappings -> one of the elements of all of them
                 (3.8; what: list, tuple, set, dict, or arguments, keywords of the CALL_EX that follows)
 Strings         CONVERT "s"|"r"|"a"    FORMAT (conversion, has_spec)   value [spec] -> str
@@ -48,6 +49,7 @@ Iteration       GET_ITER, GET_YIELD_FROM_ITER
                 GET_ITER and GET_AITER with the argument AT_START happen before the generator is made
                 FOR_ITER ->target   it -> it value; exhausted: it is popped and control goes to target
                 GET_AITER, GET_ANEXT, END_ASYNC_FOR, GET_AWAITABLE
+                GET_ANEXT n: n operations of the assignment behind it are under its handler, too (3.7)
                 YIELD v -> sent    YIELD_FROM   it value -> result   (the whole send loop)
 Branches        JUMP ->t;  BRANCH_TRUE, BRANCH_FALSE, BRANCH_NONE, BRANCH_NOT_NONE ->t: pop, jump if so, else continue
 Ends            RETURN v ->    RAISE n    RERAISE lasti
@@ -167,7 +169,7 @@ _FIXED: Dict[str, Tuple[int, int]] = {
     "SUBSCR": (2, 1), "STORE_SUBSCR": (3, 0), "DELETE_SUBSCR": (2, 0),
     "UNARY": (1, 1), "BINARY": (2, 1), "INPLACE": (2, 1), "COMPARE": (2, 1), "IS": (2, 1), "CONTAINS": (2, 1),
     "TO_BOOL": (1, 1), "LIST_TO_TUPLE": (1, 1), "CONVERT": (1, 1),
-    "LIST_APPEND": (1, 0), "SET_ADD": (1, 0), "MAP_ADD": (2, 0),
+    "LIST_APPEND": (1, 0), "SET_ADD": (1, 0), "MAP_ADD": (2, 0), "MAP_ADD_VALUE_FIRST": (2, 0),
     "LIST_EXTEND": (1, 0), "SET_UPDATE": (1, 0), "DICT_UPDATE": (1, 0), "DICT_MERGE": (1, 0),
     "LOAD_BUILD_CLASS": (0, 1), "LOAD_ASSERTION_ERROR": (0, 1),
     "GET_ITER": (1, 1), "GET_YIELD_FROM_ITER": (1, 1), "FOR_ITER": (0, 1),
@@ -250,8 +252,9 @@ _READ: Dict[str, int] = {
 
 
 _READ_BY_ARGUMENT = frozenset(
-    {"COPY", "SWAP", "LIST_APPEND", "SET_ADD", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE", "MAP_ADD"}
-)
+    {"COPY", "SWAP", "LIST_APPEND", "SET_ADD", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE", "MAP_ADD",
+     "MAP_ADD_VALUE_FIRST"}
+)  # fmt: skip
 _NEEDED: Dict[str, int] = {
     **{kind: popped for kind, (popped, _) in FIXED_EFFECTS.items() if kind not in _READ_BY_ARGUMENT},
     **_READ,
@@ -268,6 +271,6 @@ def depth_needed(op: Op) -> int:
         return int(op.arg)
     if kind in ("LIST_APPEND", "SET_ADD", "LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE", "DICT_MERGE"):
         return int(op.arg) + 1
-    if kind == "MAP_ADD":
+    if kind in ("MAP_ADD", "MAP_ADD_VALUE_FIRST"):
         return int(op.arg) + 2
     return stack_effect(op)[0]

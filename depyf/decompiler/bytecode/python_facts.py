@@ -32,8 +32,16 @@ class PythonFacts:
     # A handler finds six entries: traceback, value and type of what was handled before and of what was raised; as one
     # exception each from 3.11 on. Python/ceval.c, `exception_unwind`.
     handlers_find_six_values: bool
-    # A `finally` body is one subroutine, entered by an exception, CALL_FINALLY or BEGIN_FINALLY, not copied: 3.8.
+    # A `finally` body is one subroutine, entered by an exception, CALL_FINALLY or BEGIN_FINALLY, not copied: 3.7, 3.8.
     finally_is_subroutine: bool
+    # Loops are blocks; `return`, `break` and `continue` are an instruction each that leaves all blocks: 3.7, ceval.c.
+    loops_are_blocks: bool
+    # A dict comprehension computes the value before the key: 3.7, compiler_comprehension_generator in compile.c.
+    comprehensions_compute_values_first: bool
+    # `for x in [a, b]` loops over a tuple, and not only if both are constants: 3.8, fold_iter in Python/ast_opt.c.
+    iterated_lists_become_tuples: bool
+    # The flags of `from __future__` are this many bits lower than since 3.8: Include/code.h.
+    future_flags_shift: int
     # LOAD_DEREF and the like number cells and free variables apart from locals: before 3.11, Objects/codeobject.c.
     cells_are_numbered_apart: bool
     # The frame begins with RESUME, before it cells are made and free variables copied: 3.11, Python/compile.c.
@@ -104,7 +112,7 @@ class PythonFacts:
     comprehensions_are_inlined: bool
     # Displays and calls with `*x` compute all parts, then unpack them at once: 3.8, BUILD_LIST_UNPACK in ceval.c.
     displays_unpack_at_once: bool
-    # A dict or set display is built at once, however large it is: 3.8, compiler_dict in Python/compile.c.
+    # A dict or set display is built at once, however large it is: before 3.10, compiler_dict in Python/compile.c.
     large_displays_are_built_at_once: bool
     # The variables of code that is dropped, as under `if False`, are in `co_varnames`: 3.10, Python/compile.c.
     dropped_code_leaves_names: bool
@@ -150,9 +158,15 @@ class PythonFacts:
         """Whether code of this version can be decoded."""
         return self.version in _FACTS
 
+    @property
+    def runs_depyf(self) -> bool:
+        """Whether depyf runs on this version, too."""
+        return self.supported and self.version >= (3, 8)
+
 
 _LOOP_ENDS: Dict[Version, Tuple[str, ...]] = {
-    (3, 8): (), (3, 9): (), (3, 10): (), (3, 11): (), (3, 12): ("END_FOR",), (3, 13): ("END_FOR", "POP_TOP"),
+    **dict.fromkeys(((3, 7), (3, 8), (3, 9), (3, 10), (3, 11)), ()),
+    (3, 12): ("END_FOR",), (3, 13): ("END_FOR", "POP_TOP"),
 }  # fmt: skip
 
 _FIRST_WITH_ARGUMENT: Dict[Version, int] = {(3, 13): 44, (3, 14): 43, (3, 15): 41}
@@ -166,6 +180,10 @@ def _facts(version: Version) -> PythonFacts:
         blocks_are_stacked=version < (3, 11),
         handlers_find_six_values=version < (3, 11),
         finally_is_subroutine=version < (3, 9),
+        loops_are_blocks=version < (3, 8),
+        comprehensions_compute_values_first=version < (3, 8),
+        iterated_lists_become_tuples=version >= (3, 8),
+        future_flags_shift=4 if version < (3, 8) else 0,
         cells_are_numbered_apart=version < (3, 11),
         frames_begin_with_resume=version >= (3, 11),
         generators_have_gen_start=version == (3, 10),
@@ -200,7 +218,7 @@ def _facts(version: Version) -> PythonFacts:
         send_loops_have_cleanup=version >= (3, 12),
         comprehensions_are_inlined=version >= (3, 12),
         displays_unpack_at_once=version < (3, 9),
-        large_displays_are_built_at_once=version < (3, 9),
+        large_displays_are_built_at_once=version < (3, 10),
         dropped_code_leaves_names=version >= (3, 10),
         asserts_read_global=version < (3, 9),
         returns_stay_in_place=version < (3, 9),
@@ -218,7 +236,7 @@ def _facts(version: Version) -> PythonFacts:
     )
 
 
-_VERSIONS = ((3, 8), (3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15))  # whose code can be decoded
+_VERSIONS = ((3, 7), (3, 8), (3, 9), (3, 10), (3, 11), (3, 12), (3, 13), (3, 14), (3, 15))  # whose code can be decoded
 _FACTS: Dict[Version, PythonFacts] = {version: _facts(version) for version in _VERSIONS}
 RUNNING_VERSION: Version = (sys.version_info[0], sys.version_info[1])
 
@@ -235,7 +253,7 @@ def supported_versions() -> List[Version]:
 
 RUNNING = facts_for(RUNNING_VERSION)
 
-# A dict display with more pairs, or a set display with more elements, is made empty and then filled one by one: 3.9
+# A dict display with more pairs, or a set display with more elements, is made empty and then filled one by one: 3.10
 # and newer, STACK_USE_GUIDELINE in Python/compile.c (3.13: codegen's).
 MOST_PAIRS_AT_ONCE = 15
 MOST_ELEMENTS_AT_ONCE = 30

@@ -16,6 +16,7 @@ from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import AT_START, BRANCHES, CLOSURE, ENDS, OUTSIDE, Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import PythonFacts, Version, facts_for
 from depyf.decompiler.decode.block_stacks import unstacked
+from depyf.decompiler.decode.block_unwinding import with_blocks_left
 from depyf.decompiler.decode.constant_sizes import check_constants
 from depyf.decompiler.decode.finally_copies import with_copies
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
@@ -105,6 +106,8 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
 def _followed_instructions(code: CodeType, facts: PythonFacts) -> List[Raw]:
     """Return the instructions of a code object, with copies of what is a subroutine there."""
     instructions = raw_instructions(code, facts.version)
+    if facts.loops_are_blocks:
+        return with_blocks_left(instructions, code, facts)
     return with_copies(instructions, facts) if facts.finally_is_subroutine else instructions
 
 

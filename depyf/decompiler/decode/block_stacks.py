@@ -1,4 +1,4 @@
-"""Block stacks (3.8 to 3.10) -> handlers, and the six values that a handler finds there -> those of 3.11.
+"""Block stacks (3.7 to 3.10) -> handlers, and the six values that a handler finds there -> those of 3.11.
 
 SETUP_FINALLY and SETUP_WITH push a block, POP_BLOCK pops it. An exception pops the innermost block, cuts the stack to
 its level and pushes six entries: traceback, value and type of the exception handled before, then those of the new one;

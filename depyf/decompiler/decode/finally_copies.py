@@ -4,7 +4,7 @@
 continues behind END_FINALLY; CALL_FINALLY pushes the offset to return to. END_FINALLY and POP_FINALLY find out which it
 was (Python/ceval.c). Here every path is followed with what is open on it, and an instruction is written once for each
 of these states: in a copy the way in is certain, as in the copies that later compilers write. So the instructions mean
-there:
+there (what `block_unwinding` writes for 3.7 means the same):
 
     BEGIN_FINALLY, CALL_FINALLY   push NULL, push the offset to return to
     END_FINALLY                   takes that entry; control continues with the next instruction, which may be a copy
@@ -35,11 +35,17 @@ _JUMPS = frozenset({
     "POP_JUMP_IF_TRUE",
 })  # fmt: skip
 _ENDS = ("RETURN_VALUE", "RAISE_VARARGS")
-_BLOCK, _HANDLER, _NULL, _ADDRESS = "block", "handler", "null", "address"
+BLOCK, HANDLER, NULL, ADDRESS = "block", "handler", "null", "address"
+LOOP = "loop"  # a block of 3.7, which has no handler
 
-Open = Tuple[
-    str, int
-]  # one of the four above, and the index of the instruction that opened it; a handler's is its first
+
+class Open(NamedTuple):
+    """What is open on a path: a block, a handler, or a subroutine by the way in."""
+
+    kind: str
+    at: int  # index of the instruction that opened it; a handler's is its first
+    level: int = 0  # depth of the stack below it; followed for 3.7 alone
+    why: Tuple[str, int] = ("", 0)  # 3.7: what entered a subroutine, and what it led to
 
 
 class Place(NamedTuple):
@@ -48,12 +54,16 @@ class Place(NamedTuple):
     at: int
     open: Tuple[Open, ...]
     is_swallowed: bool = False  # the exit method has just returned a true value
+    depth: int = 0  # of the stack; followed for 3.7 alone
 
 
-class _Step(NamedTuple):
+Written = Tuple[str, int, Optional[Place]]  # name, argument, where it jumps
+
+
+class Step(NamedTuple):
     """What a place becomes."""
 
-    written: List[Tuple[str, int, Optional[Place]]]  # name, argument, where it jumps
+    written: List[Written]
     following: Optional[Place]
 
 
@@ -64,15 +74,15 @@ def with_copies(instructions: List[Raw], facts: PythonFacts) -> List[Raw]:
     """
     if not any(raw.opname in SUBROUTINE for raw in instructions):
         return instructions
-    return _Follower(instructions, facts).run()
+    return Follower(instructions, facts).run()
 
 
-class _Follower:
+class Follower:
     def __init__(self, instructions: Sequence[Raw], facts: PythonFacts) -> None:
         self.instructions = instructions
         self.facts = facts
         self.starts = {raw.start: index for index, raw in enumerate(instructions)}
-        self.steps: Dict[Place, _Step] = {}
+        self.steps: Dict[Place, Step] = {}
         self.work: List[Place] = []
 
     def run(self) -> List[Raw]:
@@ -90,6 +100,10 @@ class _Follower:
                 place = step.following
         return self.written()
 
+    def origin(self, place: Place) -> int:
+        """Return the index of the instruction whose offset is that of what is written for a place."""
+        return place.at
+
     def target(self, raw: Raw) -> int:
         """Return the index of the instruction that a jump leads to."""
         place = jump_target(raw, self.facts)
@@ -97,38 +111,38 @@ class _Follower:
             raise Malformed(f"{raw.opname} at {raw.offset} jumps to {place}, where no instruction begins")
         return self.starts[place]
 
-    def step(self, place: Place) -> _Step:
+    def step(self, place: Place) -> Step:
         """Return what is written for a place, and the next one."""
-        index, opened, is_swallowed = place
+        index, opened, is_swallowed, _ = place
         raw = self.instructions[index]
         name, after = raw.opname, Place(index + 1, opened)
         if name in _SETUPS:
             if len(opened) >= MOST_OPEN:
                 raise Malformed(f"more than {MOST_OPEN} blocks are open at {raw.offset}")
-            handler = Place(self.target(raw), (*opened, (_HANDLER, self.target(raw))))
+            handler = Place(self.target(raw), (*opened, Open(HANDLER, self.target(raw))))
             self.work.append(handler)
-            return _Step([(name, 0, handler)], Place(index + 1, (*opened, (_BLOCK, index))))
+            return Step([(name, 0, handler)], Place(index + 1, (*opened, Open(BLOCK, index))))
         if name in _JUMPS:
             target = Place(self.target(raw), opened)
             self.work.append(target)
-            return _Step([(name, 0, target)], None if name in ("JUMP_FORWARD", "JUMP_ABSOLUTE") else after)
+            return Step([(name, 0, target)], None if name in ("JUMP_FORWARD", "JUMP_ABSOLUTE") else after)
         if name in _ENDS:
-            return _Step([(name, raw.arg, None)], None)
+            return Step([(name, raw.arg, None)], None)
         if name == "POP_BLOCK":
-            return _Step([(name, 0, None)], Place(index + 1, self.without(raw, opened, _BLOCK)))
+            return Step([(name, 0, None)], Place(index + 1, self.without(raw, opened, BLOCK)))
         if name in ("POP_EXCEPT", "END_ASYNC_FOR"):
-            return _Step([(name, 0, None)], Place(index + 1, self.without(raw, opened, _HANDLER)))
+            return Step([(name, 0, None)], Place(index + 1, self.without(raw, opened, HANDLER)))
         if name.startswith("ROT_") and self.is_popped_next(place):
             # Neither can raise, and the block does not keep what is moved below its level.
-            return _Step([("POP_BLOCK", 0, None), (name, 0, None)], Place(index + 2, opened[:-1]))
+            return Step([("POP_BLOCK", 0, None), (name, 0, None)], Place(index + 2, opened[:-1]))
         if name in SUBROUTINE:
             return self.subroutine(place, raw, is_swallowed)
-        return _Step([(name, raw.arg, None)], after)
+        return Step([(name, raw.arg, None)], after)
 
     def is_popped_next(self, place: Place) -> bool:
         """Return whether the next instruction pops the block that is open here."""
         following = self.instructions[place.at + 1 : place.at + 2]
-        return bool(following and following[0].opname == "POP_BLOCK" and place.open and place.open[-1][0] == _BLOCK)
+        return bool(following and following[0].opname == "POP_BLOCK" and place.open and place.open[-1][0] == BLOCK)
 
     def without(self, raw: Raw, opened: Tuple[Open, ...], *kinds: str) -> Tuple[Open, ...]:
         """Return what is open without the innermost, which has to be of one of these kinds."""
@@ -136,37 +150,37 @@ class _Follower:
             raise Malformed(f"{raw.opname} at {raw.offset} does not find its {kinds[0]}")
         return opened[:-1]
 
-    def subroutine(self, place: Place, raw: Raw, is_swallowed: bool) -> _Step:
+    def subroutine(self, place: Place, raw: Raw, is_swallowed: bool) -> Step:
         """Return what is written for an instruction that enters or leaves a `finally` body or a `with` statement."""
-        index, opened, _ = place
+        index, opened = place.at, place.open
         name = raw.opname
         if name == "BEGIN_FINALLY":
-            return _Step([(name, 0, None)], Place(index + 1, (*opened, (_NULL, index))))
+            return Step([(name, 0, None)], Place(index + 1, (*opened, Open(NULL, index))))
         if name == "CALL_FINALLY":
             if len(opened) >= MOST_OPEN:
                 raise Malformed(f"more than {MOST_OPEN} blocks are open at {raw.offset}")
-            return _Step([(name, 0, None)], Place(self.target(raw), (*opened, (_ADDRESS, index))))
-        outside = self.without(raw, opened, _HANDLER, _NULL, _ADDRESS)
-        kind, entered = opened[-1]
+            return Step([(name, 0, None)], Place(self.target(raw), (*opened, Open(ADDRESS, index))))
+        outside = self.without(raw, opened, HANDLER, NULL, ADDRESS)
+        kind, entered = opened[-1][:2]
         after, left = Place(index + 1, opened), Place(index + 1, outside)
-        has_raised = kind == _HANDLER
+        has_raised = kind == HANDLER
         if name == "END_FINALLY":
             if has_raised:
-                return _Step([("RERAISE", 0, None)], None)
-            return _Step([(name, 0, None)], Place(entered + 1, outside) if kind == _ADDRESS else left)
+                return Step([("RERAISE", 0, None)], None)
+            return Step([(name, 0, None)], Place(entered + 1, outside) if kind == ADDRESS else left)
         if name == "POP_FINALLY":
             if raw.arg > 1:
                 raise Malformed(f"POP_FINALLY at {raw.offset} has no meaning with the argument {raw.arg}")
-            return _Step(_POP_RAISED[raw.arg] if has_raised else [(name, raw.arg, None)], left)
-        if kind == _ADDRESS:
+            return Step(_POP_RAISED[raw.arg] if has_raised else [(name, raw.arg, None)], left)
+        if kind == ADDRESS:
             raise Malformed(f"{name} at {raw.offset} is in a `finally` body")
         if name == "WITH_CLEANUP_FINISH" and has_raised:
             if is_swallowed:
-                return _Step([("WITH_SWALLOWED", 0, None)], Place(index + 1, (*outside, (_NULL, index))))
+                return Step([("WITH_SWALLOWED", 0, None)], Place(index + 1, (*outside, Open(NULL, index))))
             swallowed = Place(index, opened, True)
             self.work.append(swallowed)
-            return _Step([("JUMP_IF_SWALLOWED", 0, swallowed)], after)
-        return _Step([(name, int(has_raised), None)], after)
+            return Step([("JUMP_IF_SWALLOWED", 0, swallowed)], after)
+        return Step([(name, int(has_raised), None)], after)
 
     def written(self) -> List[Raw]:
         """Return the instructions in the order of the code, with jumps where paths do not continue with the next."""
@@ -176,7 +190,7 @@ class _Follower:
             place: Optional[Place] = first
             while place is not None and place not in places:
                 places[place] = len(parts)
-                offset = self.instructions[place.at].offset
+                offset = self.instructions[self.origin(place)].offset
                 step = self.steps[place]
                 parts.extend((offset, *part) for part in step.written)
                 place = step.following
@@ -194,7 +208,7 @@ class _Follower:
         return Raw(offset, start, name, arg, after)
 
 
-_RESTORE: List[Tuple[str, int, Optional[Place]]] = [("POP_TOP", 0, None)] * 3
+_RESTORE: List[Written] = [("POP_TOP", 0, None)] * 3
 _POP_RAISED = {
     0: [*_RESTORE, ("POP_EXCEPT", 0, None)],
     1: [("ROT_FOUR", 0, None), *_RESTORE, ("ROT_FOUR", 0, None), ("POP_EXCEPT", 0, None)],
@@ -203,4 +217,5 @@ _POP_RAISED = {
 
 def _order(place: Place) -> Tuple[int, ...]:
     """Return what places are sorted by: a copy is in one piece, behind the instruction that leads to it."""
-    return (*(index for kind, index in place.open if kind != _BLOCK), place.at, int(place.is_swallowed))
+    ways = [entry.at for entry in place.open if entry.kind not in (BLOCK, LOOP)]
+    return (*ways, place.at, int(place.is_swallowed))

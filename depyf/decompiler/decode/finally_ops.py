@@ -1,4 +1,4 @@
-"""The parts of `finally` and `with` that only 3.8 has, each in a copy whose way in is certain -> the ops of 3.11.
+"""Parts of `finally` and `with` that only 3.7 and 3.8 have, each in a copy whose way in is certain -> the ops of 3.11.
 
 See finally_copies.py for what the parts mean. The functions are those of `block_stacks`: they append ops to `new` and
 return the context behind the instruction.

@@ -1,4 +1,4 @@
-"""Rules of the verifier for instructions that only 3.8 has: parts of `finally` and `with`, displays that unpack.
+"""Rules of the verifier for instructions of 3.7 and 3.8 alone: parts of `finally` and `with`, displays that unpack.
 
 Written from Python/ceval.c of 3.8, for the copies that finally_copies.py makes. How a `finally` body was entered, NULL
 or the offset to return to, counts as NULL: nothing but the parts of `finally` may take it.

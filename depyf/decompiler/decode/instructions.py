@@ -9,6 +9,7 @@ from typing import Dict, Iterator, List, NamedTuple, Tuple
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts, Version
 from depyf.decompiler.decode import (
+    opcode_numbers_37,
     opcode_numbers_38,
     opcode_numbers_39,
     opcode_numbers_310,
@@ -21,6 +22,7 @@ from depyf.decompiler.decode import (
 
 MOST_ARGUMENT = 1 << 31  # arguments are C ints
 OPCODE_TABLES = {
+    (3, 7): opcode_numbers_37,
     (3, 8): opcode_numbers_38,
     (3, 9): opcode_numbers_39,
     (3, 10): opcode_numbers_310,
@@ -84,7 +86,10 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
 
 
 # Jumps whose argument is a distance in every version.
-RELATIVE = frozenset({"JUMP_FORWARD", "FOR_ITER", "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "CALL_FINALLY"})
+RELATIVE = frozenset({
+    "JUMP_FORWARD", "FOR_ITER", "SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "CALL_FINALLY", "SETUP_LOOP",
+    "SETUP_EXCEPT",
+})  # fmt: skip
 
 
 def jump_target(raw: Raw, facts: PythonFacts) -> int:

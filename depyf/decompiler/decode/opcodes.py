@@ -76,13 +76,13 @@ _SIMPLE: Dict[str, Tuple[str, str]] = {
     "BUILD_TUPLE": ("BUILD_TUPLE", "int"), "BUILD_LIST": ("BUILD_LIST", "int"), "BUILD_SET": ("BUILD_SET", "int"),
     "BUILD_MAP": ("BUILD_MAP", "int"), "BUILD_STRING": ("BUILD_STRING", "int"), "BUILD_SLICE": ("BUILD_SLICE", "int"),
     "BUILD_CONST_KEY_MAP": ("BUILD_CONST_KEY_MAP", "int"), "LIST_TO_TUPLE": ("LIST_TO_TUPLE", ""),
-    "LIST_APPEND": ("LIST_APPEND", "int"), "SET_ADD": ("SET_ADD", "int"), "MAP_ADD": ("MAP_ADD", "int"),
+    "LIST_APPEND": ("LIST_APPEND", "int"), "SET_ADD": ("SET_ADD", "int"),
     "LIST_EXTEND": ("LIST_EXTEND", "int"), "SET_UPDATE": ("SET_UPDATE", "int"),
     "DICT_UPDATE": ("DICT_UPDATE", "int"), "DICT_MERGE": ("DICT_MERGE", "int"),
     "UNPACK_SEQUENCE": ("UNPACK", "int"), "LOAD_BUILD_CLASS": ("LOAD_BUILD_CLASS", ""),
     "LOAD_ASSERTION_ERROR": ("LOAD_ASSERTION_ERROR", ""),
     "GET_YIELD_FROM_ITER": ("GET_YIELD_FROM_ITER", ""),
-    "GET_AITER": ("GET_AITER", ""), "GET_ANEXT": ("GET_ANEXT", ""), "END_ASYNC_FOR": ("END_ASYNC_FOR", ""),
+    "GET_AITER": ("GET_AITER", ""), "END_ASYNC_FOR": ("END_ASYNC_FOR", ""),
     "GET_AWAITABLE": ("GET_AWAITABLE", ""), "YIELD_VALUE": ("YIELD", ""), "YIELD_FROM": ("YIELD_FROM", ""),
     "RETURN_VALUE": ("RETURN", ""),
     "RAISE_VARARGS": ("RAISE", "int"), "RERAISE": ("RERAISE", "int"),
@@ -445,6 +445,14 @@ def _load_common_constant(t: Translator, raw: Raw) -> None:
         t.emit("CONST", constant)
 
 
+def _map_add(t: Translator, raw: Raw) -> None:
+    t.emit("MAP_ADD_VALUE_FIRST" if t.facts.comprehensions_compute_values_first else "MAP_ADD", raw.arg)
+
+
+def _get_anext(t: Translator, raw: Raw) -> None:
+    t.emit("GET_ANEXT", raw.arg if t.facts.loops_are_blocks and raw.arg else None)
+
+
 def _unpack_ex(t: Translator, raw: Raw) -> None:
     t.emit("UNPACK_EX", (raw.arg & 255, raw.arg >> 8))
 
@@ -516,7 +524,7 @@ def _match(t: Translator, raw: Raw) -> None:
         t.has_matched = True
 
 
-# What the displays of 3.8 collect that unpack, and what the arguments of calls are collected in.
+# What the displays of 3.7 and 3.8 collect that unpack, and what the arguments of calls are collected in.
 UNPACKED = {
     "BUILD_LIST_UNPACK": "list", "BUILD_TUPLE_UNPACK": "tuple", "BUILD_SET_UNPACK": "set", "BUILD_MAP_UNPACK": "dict",
     "BUILD_TUPLE_UNPACK_WITH_CALL": "arguments", "BUILD_MAP_UNPACK_WITH_CALL": "keywords",
@@ -546,6 +554,7 @@ _SPECIAL: Dict[str, Callable[[Translator, Raw], None]] = {
     "JUMP_IF_FALSE_OR_POP": _jump_or_pop, "JUMP_IF_TRUE_OR_POP": _jump_or_pop,
     "GET_ITER": _get_iter, "POP_ITER": _pop_iter, "SEND": _send, "IMPORT_NAME": _import_name,
     "FOR_ITER": _for_iter, "END_FOR": _end_for, "END_SEND": _end_send, "RETURN_CONST": _return_const,
+    "MAP_ADD": _map_add, "GET_ANEXT": _get_anext,
     "KW_NAMES": _kw_names, "CALL": _call, "CALL_KW": _call_kw, "CALL_FUNCTION_EX": _call_ex,
     "MAKE_FUNCTION": _make_function, "SET_FUNCTION_ATTRIBUTE": _set_function_attribute,
     "BINARY_SLICE": _binary_slice, "STORE_SLICE": _store_slice, "FORMAT_VALUE": _format_value,

@@ -1,4 +1,4 @@
-"""Open blocks (3.8 to 3.10): which blocks are on the frame's block stack before each instruction.
+"""Open blocks (3.7 to 3.10): which blocks are on the frame's block stack before each instruction.
 
 A part of the layout that the verifier works on; it follows control alone, and not the stack of values. Written from
 Python/ceval.c of 3.9 and 3.10.

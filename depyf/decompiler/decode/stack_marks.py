@@ -1,4 +1,4 @@
-"""Marks of stack entries (3.8 to 3.10): what a handler finds and other entries that carry nothing of their own."""
+"""Marks of stack entries (3.7 to 3.10): what a handler finds and other entries that carry nothing of their own."""
 
 from __future__ import annotations
 

@@ -78,7 +78,9 @@ def _first_value(ops: List[Op]) -> int:
         if op.kind in STATEMENTS:
             return 0
         if depth < depth_needed(op):
-            collects = op.kind in ("LIST_APPEND", "SET_ADD", "MAP_ADD") and op.arg > 1  # in a comprehension
+            collects = (
+                op.kind in ("LIST_APPEND", "SET_ADD", "MAP_ADD", "MAP_ADD_VALUE_FIRST") and op.arg > 1
+            )  # in a comprehension
             return size if op.kind != "SWAP" and op.kind not in STORES and not collects else 0
         popped, pushed = stack_effect(op)
         depth += pushed - popped

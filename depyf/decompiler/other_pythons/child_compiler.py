@@ -14,7 +14,8 @@ import time
 from types import CodeType, TracebackType
 from typing import Optional, Tuple, Type
 
-from depyf.decompiler.bytecode.python_facts import Version
+from depyf.decompiler.bytecode.code_flags import lowered_future_flags
+from depyf.decompiler.bytecode.python_facts import Version, facts_for
 from depyf.decompiler.other_pythons import compiling_child
 from depyf.decompiler.other_pythons.compiling_child import ANSWER, COMPILED, REQUEST, SYNTAX_ERROR
 from depyf.decompiler.pyc import DamagedFile, read_marshalled
@@ -72,6 +73,7 @@ class ChildCompiler:
     def __call__(self, text: str, filename: str, mode: str, flags: int) -> CodeType:
         if self.process is None and not self._starts_again():
             raise CannotRecompile(f"{self.name} did not compile a text, or took more than {SECONDS:.0f} s")
+        flags = lowered_future_flags(flags, facts_for(self.version).future_flags_shift)
         parts = [part.encode("utf-8", "surrogatepass") for part in (mode, filename, text)]
         request = struct.pack(REQUEST, flags, *map(len, parts)) + b"".join(parts)
         begin = time.monotonic()

@@ -301,8 +301,20 @@ def await_(node: s.Await, level: int, limits: SyntaxLimits) -> Parts:
     return wrapped(["await ", (node.value, ATOM)], AWAIT, level)
 
 
+def no_bare_star(value: s.Expression, level: int) -> int:
+    """Return the level for a place where Python 3.8 requires parentheses around `*a, b`."""
+    starred = isinstance(value, s.Tuple) and any(isinstance(item, s.Starred) for item in value.elts)
+    return TEST if starred else level
+
+
+def level_of_values(value: s.Expression, limits: SyntaxLimits) -> int:
+    """Return the level for what `return` and `yield` give: Python 3.7 requires parentheses around `*a, b`."""
+    return TUPLE if limits.bare_tuples else no_bare_star(value, TUPLE)
+
+
 def yield_(node: s.Yield, level: int, limits: SyntaxLimits) -> Parts:
-    return wrapped(["yield"] if node.value is None else ["yield ", (node.value, TUPLE)], YIELD, level)
+    given: Parts = ["yield"] if node.value is None else ["yield ", (node.value, level_of_values(node.value, limits))]
+    return wrapped(given, YIELD, level)
 
 
 def yield_from(node: s.YieldFrom, level: int, limits: SyntaxLimits) -> Parts:

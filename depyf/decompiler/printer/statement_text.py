@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Iterator, NamedTuple, Sequence
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.printer.expression_text import call_arguments, in_operand, parameters
+from depyf.decompiler.printer.expression_text import (
+    call_arguments,
+    in_operand,
+    level_of_values,
+    no_bare_star,
+    parameters,
+)
 from depyf.decompiler.printer.layout import CLOSE_OPTIONAL, COMMA, OPEN_OPTIONAL
 from depyf.decompiler.printer.parts import Part, Parts, bracketed, listed
 from depyf.decompiler.printer.syntax_limits import SyntaxLimits
@@ -36,7 +42,7 @@ def expr(node: s.Expr, limits: SyntaxLimits) -> Parts:
 
 
 def return_(node: s.Return, limits: SyntaxLimits) -> Parts:
-    return ["return"] if node.value is None else ["return ", (node.value, TUPLE)]
+    return ["return"] if node.value is None else ["return ", (node.value, level_of_values(node.value, limits))]
 
 
 def delete(node: s.Delete, limits: SyntaxLimits) -> Parts:
@@ -52,19 +58,13 @@ def assign(node: s.Assign, limits: SyntaxLimits) -> Parts:
 
 
 def aug_assign(node: s.AugAssign, limits: SyntaxLimits) -> Parts:
-    return [(node.target, ATOM), f" {node.op}= ", (node.value, _no_bare_star(node.value, YIELD))]
-
-
-def _no_bare_star(value: s.Expression, level: int) -> int:
-    """Return the level for a place where Python 3.8 requires parentheses around `*a, b`."""
-    starred = isinstance(value, s.Tuple) and any(isinstance(item, s.Starred) for item in value.elts)
-    return TEST if starred else level
+    return [(node.target, ATOM), f" {node.op}= ", (node.value, no_bare_star(node.value, YIELD))]
 
 
 def ann_assign(node: s.AnnAssign, limits: SyntaxLimits) -> Parts:
     in_parentheses = isinstance(node.target, s.Name) and not node.simple
     target: Parts = ["(", (node.target, ATOM), ")"] if in_parentheses else [(node.target, ATOM)]
-    value: Parts = [] if node.value is None else [" = ", (node.value, YIELD)]
+    value: Parts = [] if node.value is None else [" = ", (node.value, YIELD if limits.bare_tuples else TEST)]
     return [*target, ": ", (node.annotation, TEST), *value]
 
 
@@ -166,7 +166,7 @@ def while_(node: s.While, limits: SyntaxLimits) -> Clauses:
 
 def for_(node: s.For | s.AsyncFor, limits: SyntaxLimits) -> Clauses:
     word = "async for " if isinstance(node, s.AsyncFor) else "for "
-    iterable = in_operand(node.iter, _no_bare_star(node.iter, TUPLE))
+    iterable = in_operand(node.iter, no_bare_star(node.iter, TUPLE))
     yield Clause([word, (node.target, TUPLE), " in ", iterable, ":"], node.body, node)
     yield from _else(node.orelse)
 

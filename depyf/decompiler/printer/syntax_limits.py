@@ -10,6 +10,7 @@ class SyntaxLimits:
     """Where Pythons differ in how the same tree can be written. The defaults are legal in all of them."""
 
     nested_quotes_in_fstrings: bool = False  # 3.12, PEP 701: and backslashes
+    bare_tuples: bool = False  # 3.8: return *a, b and x: t = a, b without parentheses
     any_decorator: bool = False  # 3.9, PEP 614: not only dotted names and calls of them
     starred_in_index: bool = False  # 3.11, PEP 646: x[*a]
     bare_walrus_in_index: bool = False  # 3.10: x[a := b] and {a := b}
@@ -22,6 +23,7 @@ class SyntaxLimits:
         """Return the limits of CPython `version`, given as (major, minor)."""
         return SyntaxLimits(
             nested_quotes_in_fstrings=version >= (3, 12),
+            bare_tuples=version >= (3, 8),
             any_decorator=version >= (3, 9),
             starred_in_index=version >= (3, 11),
             bare_walrus_in_index=version >= (3, 10),

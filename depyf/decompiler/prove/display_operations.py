@@ -149,6 +149,10 @@ def _add_to_map(m: Machine, side: Side, target: int, values: List[int]) -> bool:
     return m.containers.set_item(side, target, *values)
 
 
+def _add_backwards(m: Machine, side: Side, target: int, values: List[int]) -> bool:
+    return _add_to_map(m, side, target, values[::-1])
+
+
 def _inplace(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     """Run `x += y` silently on a fresh list and `x |= y` on a fresh dict."""
     operator = plan.arg[side.pc]
@@ -235,7 +239,8 @@ DISPLAYS: Dict[str, Special] = {
     "BUILD_CONST_KEY_MAP": _build_const_key_map, "LIST_TO_TUPLE": _list_to_tuple,
     "LIST_APPEND": _into(_append, 1), "LIST_EXTEND": _into(_extend, 1), "SET_ADD": _into(_add_to_set, 1),
     "SET_UPDATE": _into(_update_set, 1), "DICT_UPDATE": _into(_update_dict, 1),
-    "DICT_MERGE": _into(_merge_dict, 1), "MAP_ADD": _into(_add_to_map, 2), "INPLACE": _inplace,
+    "DICT_MERGE": _into(_merge_dict, 1), "MAP_ADD": _into(_add_to_map, 2),
+    "MAP_ADD_VALUE_FIRST": _into(_add_backwards, 2), "INPLACE": _inplace,
     "SUBSCR": _subscr, "STORE_SUBSCR": _store_subscr,
     "DELETE_SUBSCR": _delete_subscr, "UNPACK": _unpack, "UNPACK_EX": _unpack_ex, "CONTAINS": _contains,
 }  # fmt: skip

@@ -56,7 +56,9 @@ NEVER_RELEASE = frozenset({
     "RERAISE",
 })  # fmt: skip
 # Those that may take values out of a fresh container.
-_REWRITE = frozenset({"STORE_SUBSCR", "DELETE_SUBSCR", "MAP_ADD", "DICT_UPDATE", "DICT_MERGE", "INPLACE"})
+_REWRITE = frozenset(
+    {"STORE_SUBSCR", "DELETE_SUBSCR", "MAP_ADD", "MAP_ADD_VALUE_FIRST", "DICT_UPDATE", "DICT_MERGE", "INPLACE"}
+)
 _PLAIN_CALL = ("CALL", ())
 _SAME_AS_OP: Dict[Any, Tuple[Any, ...]] = {
     iter: ("GET_ITER", None), str: ("CONVERT", "s"), repr: ("CONVERT", "r"), ascii: ("CONVERT", "a"),

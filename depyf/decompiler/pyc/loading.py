@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any, Dict, List, Tuple
 
-from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS
+from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS, raised_future_flags
 from depyf.decompiler.bytecode.code_objects import foreign_code
 from depyf.decompiler.bytecode.location_table import is_well_formed
 from depyf.decompiler.bytecode.python_facts import LINE_NUMBERS, facts_for
@@ -55,6 +55,7 @@ def _foreign_code(record: CodeRecord, consts: Tuple[Any, ...]) -> CodeType:
     facts = facts_for(record.version)
     fields: Dict[str, Any] = {f"co_{name}": getattr(record, name) for name in _IN_ALL_VERSIONS}
     fields["co_consts"] = consts
+    fields["co_flags"] = raised_future_flags(record.flags, facts.future_flags_shift)
     fields["co_lnotab" if facts.line_table == LINE_NUMBERS else "co_linetable"] = record.linetable
     if not facts.blocks_are_stacked:
         fields.update(co_qualname=record.qualname, co_exceptiontable=record.exceptiontable)

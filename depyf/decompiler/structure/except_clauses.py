@@ -60,11 +60,15 @@ def strip_unbinding(start: Block, name: Op) -> None:
 
 
 def _strip_at(block: Block, position: int, name: Op) -> None:
-    """Remove the unbinding behind the POP_EXCEPT before `position`; or, as 3.8 has it at the normal end, before it."""
+    """Remove the unbinding behind the POP_EXCEPT before `position`; or before it, as 3.8 has it at the normal end.
+
+    3.7 has it there at every end; a value to be returned is then moved below what POP_EXCEPT takes.
+    """
     if _unbinds(block.ops[position : position + UNBINDING], name):
         del block.ops[position : position + UNBINDING]
         return
-    first = position - 1 - UNBINDING
+    moves = [(op.kind, op.arg) for op in block.ops[max(position - 2, 0) : position - 1]] == [("SWAP", 2)]
+    first = position - 1 - moves - UNBINDING
     if first >= 0 and _unbinds(block.ops[first : first + UNBINDING], name):
         del block.ops[first : first + UNBINDING]
         return

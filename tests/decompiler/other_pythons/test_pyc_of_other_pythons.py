@@ -17,7 +17,7 @@ from repository import ROOT
 import depyf
 from depyf.__main__ import main
 from depyf.decompiler.bytecode.code_objects import ForeignCode, facts_of, is_foreign
-from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION, supported_versions
+from depyf.decompiler.bytecode.python_facts import RUNNING, RUNNING_VERSION, facts_for, supported_versions
 from depyf.decompiler.other_pythons import child_compiler, compiler_for
 from depyf.decompiler.other_pythons.child_compiler import ChildCompiler
 from depyf.decompiler.other_pythons.python_search import candidates
@@ -28,6 +28,7 @@ from depyf.decompiler.recompile import CannotRecompile
 from depyf.errors import UserError
 
 OTHERS = [version for version in supported_versions() if version != RUNNING_VERSION]
+RUN_DEPYF = [version for version in OTHERS if facts_for(version).runs_depyf]
 SAMPLE = textwrap.dedent(
     '''
     """A module."""
@@ -106,7 +107,7 @@ def pyc_of(interpreter, folder, text=SAMPLE):
     return target
 
 
-@pytest.mark.parametrize("version", OTHERS)
+@pytest.mark.parametrize("version", RUN_DEPYF)
 def test_a_file_of_another_version_has_the_text_that_this_version_itself_gives(version, tmp_path, capfd):
     interpreter = interpreter_of(version)
     file = pyc_of(interpreter, tmp_path)

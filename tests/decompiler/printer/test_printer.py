@@ -442,3 +442,10 @@ def test_syntax_that_the_target_lacks_is_refused_or_avoided():
     with pytest.raises(Unspellable):
         text_of(deep_spec, SyntaxLimits.of((3, 11)))
     assert text_of(deep_spec, SyntaxLimits.of((3, 12))) == "f'{a:{b:{c}}}'"
+
+
+def test_tuples_that_python_3_7_reads_in_parentheses_only_have_them_there():
+    text = "def f():\n    yield (*a, b)\n    x: t = a, b\n    return (*a, b)\n"
+    oldest, newer = [text_of(convert(ast.parse(text)), SyntaxLimits.of(version)) for version in ((3, 7), (3, 8))]
+    assert oldest == text.replace("a, b\n    return", "(a, b)\n    return")
+    assert newer == "def f():\n    yield *a, b\n    x: t = a, b\n    return *a, b\n"

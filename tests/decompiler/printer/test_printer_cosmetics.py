@@ -10,7 +10,7 @@ import pytest
 from depyf.decompiler import syntax as s
 from depyf.decompiler.printer import SyntaxLimits, print_source
 
-ANY = SyntaxLimits()
+ANY = SyntaxLimits.of((3, 8))
 NEWEST = SyntaxLimits.of((3, 15))
 A, B, C, X = s.Name("a"), s.Name("b"), s.Name("c"), s.Name("x")
 

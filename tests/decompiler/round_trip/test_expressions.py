@@ -413,3 +413,13 @@ def test_operands_that_lead_past_a_test_stay_where_they_were_written() -> None:
                 and (d is not False or self.w)
             )
     """)
+
+
+@pytest.mark.parametrize("display", ["{%s}", "[%s]", "f(%s)"])
+def test_a_long_display_of_computed_values_stays_one_display(display: str) -> None:
+    pair = "a.k{0}: b({0})" if display == "{%s}" else "a.k{0}"
+    items = ", ".join([pair.format(number) for number in range(40)])
+    source = f"def shown(a, b):\n    return {display % items}\n"
+    text = decompile_frame(function_code(source)).source
+    assert "_1 = " not in text and "a.k39" in text
+    assert_proved(source)
