@@ -17,6 +17,7 @@ from depyf.decompiler.printer.layout import (
     SPACE,
 )
 from depyf.decompiler.printer.parts import Part, Parts, Printer, StringEnd, StringStart, bracketed, listed, wrapped
+from depyf.decompiler.printer.printable_characters import as_repr_of
 from depyf.decompiler.printer.syntax_limits import SyntaxLimits
 from depyf.decompiler.syntax.literals import Unspellable, spell, spelled_elements
 from depyf.decompiler.syntax.precedence import (
@@ -54,6 +55,8 @@ def constant(node: s.Constant, level: int, limits: SyntaxLimits) -> Parts:
     if node.value.__class__ is frozenset:
         raise Unspellable("a frozenset is a constant only after `in`")
     text, own = spell(node.value)
+    if node.value.__class__ is str:
+        text = as_repr_of(text, limits.characters_of)
     return [text] if level <= own else ["(", text, ")"]
 
 

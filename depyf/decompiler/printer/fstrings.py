@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Sequence, Union
 
+from depyf.decompiler.printer.printable_characters import as_repr_of, is_printable_in
 from depyf.decompiler.printer.string_literals import escaped
 from depyf.decompiler.printer.syntax_limits import SyntaxLimits
 from depyf.decompiler.syntax.literals import Unspellable
@@ -70,9 +71,9 @@ def _is_empty_spec(pieces: Sequence[Piece]) -> bool:
 
 def spell_fstring(string: FString, limits: SyntaxLimits) -> str:
     """Return the text of an outermost f-string; raise `Unspellable` if the target Python has none."""
-    text = _spell_within(string, ())
-    if limits.nested_quotes_in_fstrings and (text is None or not text.isprintable()):
-        return _spell_freely(string)
+    text = _spell_within(string, (), limits)
+    if limits.nested_quotes_in_fstrings and (text is None or not is_printable_in(text, limits.characters_of)):
+        return _spell_freely(string, limits)
     if text is not None:
         return text
     raise Unspellable("before Python 3.12 no f-string can hold these quotes or backslashes inside its braces")
@@ -86,8 +87,8 @@ def _preference(string: FString) -> tuple[str, ...]:
     return DOUBLE_FIRST if "'" in text and '"' not in text else SINGLE_FIRST
 
 
-def _spell_literal(literal: Literal, quote: str) -> str:
-    text = escaped(literal.value, quote)
+def _spell_literal(literal: Literal, quote: str, limits: SyntaxLimits) -> str:
+    text = escaped(literal.value, quote, limits)
     if literal.in_spec:
         return text.replace("{", "\\x7b").replace("}", "\\x7d")
     return _doubled_braces(text)
@@ -100,20 +101,20 @@ def _doubled_braces(text: str) -> str:
 # ---- the spelling that every Python reads
 
 
-def _spell_within(string: FString, around: tuple[str, ...]) -> str | None:
+def _spell_within(string: FString, around: tuple[str, ...], limits: SyntaxLimits) -> str | None:
     """Return the text of an f-string inside the braces of f-strings with the quotes `around`, or None.
 
     The recursion is shallow: no kind of quotes can be used twice on the way down.
     """
     for quote in _preference(string):
         if not any(outer in quote for outer in around):
-            body = _spell_pieces(string.pieces, quote, around)
+            body = _spell_pieces(string.pieces, quote, around, limits)
             if body is not None:
                 return string.prefix + quote + body + quote
     return None
 
 
-def _spell_pieces(pieces: Sequence[Piece], quote: str, around: tuple[str, ...]) -> str | None:
+def _spell_pieces(pieces: Sequence[Piece], quote: str, around: tuple[str, ...], limits: SyntaxLimits) -> str | None:
     """Return the text between the quotes of an f-string, or None if these quotes cannot spell it."""
     out = []
     inside = (*around, quote)
@@ -122,11 +123,11 @@ def _spell_pieces(pieces: Sequence[Piece], quote: str, around: tuple[str, ...]) 
         if isinstance(piece, str):
             text = None if any(bad in piece for bad in (*inside, "\\", "\n")) else piece
         elif isinstance(piece, FString):
-            text = _spell_within(piece, inside)
+            text = _spell_within(piece, inside, limits)
         elif isinstance(piece, Quoted):
             text = _spell_constant(piece.value, inside)
         elif not around:
-            text = _spell_literal(piece, quote)
+            text = _spell_literal(piece, quote, limits)
         else:
             text = _spell_inner_literal(piece, quote, around)
         if text is None:
@@ -169,7 +170,7 @@ def _can_stand_raw(value: str, quote: str, around: tuple[str, ...]) -> bool:
 # ---- the spelling of Python 3.12 and later
 
 
-def _spell_freely(root: FString) -> str:
+def _spell_freely(root: FString, limits: SyntaxLimits) -> str:
     """Return the text with the preferred quotes for every string, whatever the quotes around it."""
     out: list[str] = []
     stack: list[tuple[Piece, str]] = [(root, "")]  # with the quotes around each piece
@@ -181,9 +182,9 @@ def _spell_freely(root: FString) -> str:
             stack.extend([(inner, quote) for inner in reversed(piece.pieces)])
             out.append(piece.prefix + quote)
         elif isinstance(piece, Literal):
-            out.append(_spell_literal(piece, quote))
+            out.append(_spell_literal(piece, quote, limits))
         elif isinstance(piece, Quoted):
-            out.append(repr(piece.value))
+            out.append(as_repr_of(repr(piece.value), limits.characters_of))
         else:
             out.append(piece)
     return "".join(out)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
+from depyf.decompiler.printer.printable_characters import as_repr_of
 from depyf.decompiler.printer.syntax_limits import SyntaxLimits
 
 
-def _escape_pieces(value: str, pieces: re.Pattern[str]) -> str:
+def _escape_pieces(value: str, pieces: re.Pattern[str], limits: SyntaxLimits) -> str:
     """Escape everything that is not printable, but no quote: `pieces` never match a single quote."""
-    return pieces.sub(lambda match: repr(match.group())[1:-1], value)
+    return pieces.sub(lambda match: as_repr_of(repr(match.group())[1:-1], limits.characters_of), value)
 
 
 _ON_ONE_LINE = re.compile("[^']+")
 _ON_MANY_LINES = re.compile("[^'\n\t]+")
 
 
-def escaped(value: str, quote: str) -> str:
+def escaped(value: str, quote: str, limits: SyntaxLimits) -> str:
     """Return `value` as it is written between two `quote`s, on one line."""
-    return _escape_quotes(_escape_pieces(value, _ON_ONE_LINE), quote)
+    return _escape_quotes(_escape_pieces(value, _ON_ONE_LINE, limits), quote)
 
 
 def _escape_quotes(body: str, quote: str) -> str:
@@ -37,7 +38,7 @@ def docstring(value: str, indent: str, limits: SyntaxLimits) -> str:
     Where the compiler dedents docstrings, the lines are indented like the code around them. (A docstring that
     such a compiler changes in any case has no spelling; it is printed unchanged.)
     """
-    body = _escape_quotes(_escape_pieces(value, _ON_MANY_LINES), '"""')
+    body = _escape_quotes(_escape_pieces(value, _ON_MANY_LINES, limits), '"""')
     if limits.docstrings_are_dedented and _can_be_indented(value):
         first, *others = body.split("\n")
         last = others.pop()

@@ -18,6 +18,9 @@ class SyntaxLimits:
     # 3.10, 3.11: `a and (b and c)` tests the value of `b and c` again if it is on other lines (jump_thread, compile.c).
     lines_decide_jumps: bool = False
 
+    # Strings show the characters that are printable in this version; None: in the running one.
+    characters_of: tuple[int, int] | None = None
+
     @staticmethod
     def of(version: tuple[int, int]) -> SyntaxLimits:
         """Return the limits of CPython `version`, given as (major, minor)."""
@@ -29,4 +32,5 @@ class SyntaxLimits:
             bare_walrus_in_index=version >= (3, 10),
             docstrings_are_dedented=version >= (3, 13),
             lines_decide_jumps=version in ((3, 10), (3, 11)),
+            characters_of=version,
         )
