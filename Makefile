@@ -9,7 +9,8 @@ JOBS ?= 2
 DEMO := .venv-demo
 TEST := .venv-test
 
-# Versions that decide what is an error are pinned. What the tests need is in tests/requirements.txt.
+# Versions that decide what is an error are pinned. What the tests need is in tests/requirements.txt;
+# those of debuggers are skipped without tests/debuggers.txt.
 CHECKERS := ruff==0.17.4 mypy==2.4.1
 
 # Where `make pair` keeps its environments (6 to 8 GB each).
@@ -68,8 +69,8 @@ $(DEMO)/ready: Makefile pyproject.toml
 	$(DEMO)/bin/python -m pip install --quiet --editable .
 	touch $@
 
-$(TEST)/ready: Makefile pyproject.toml tests/requirements.txt
+$(TEST)/ready: Makefile pyproject.toml tests/requirements.txt tests/debuggers.txt
 	$(PYTHON) -m venv $(TEST)
-	$(TEST)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy $(CHECKERS) -r tests/requirements.txt
+	$(TEST)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy $(CHECKERS) -r tests/requirements.txt -r tests/debuggers.txt
 	$(TEST)/bin/python -m pip install --quiet --editable .
 	touch $@

@@ -25,6 +25,10 @@ class NoAnswer(UserError):
     """The table has nothing about the place that was asked for; the message gives the reason on one line."""
 
 
+class SourceChanged(NoAnswer):
+    """A file of the user's is not the one that was compiled any more, so its line numbers would mislead."""
+
+
 @dataclass(frozen=True)
 class Found:
     """Rows of one folder."""
@@ -187,14 +191,14 @@ def _code_of(file: str, span: Span, lines: List[str], found: Sequence[Found]) ->
 
 
 def _require_same(file: str, folders: Sequence[FolderTable]) -> None:
-    """Raise NoAnswer where the source is not the one that was compiled: line numbers would mislead."""
+    """Raise SourceChanged where the source is not the one that was compiled."""
     digests = {known.file: known.digest for one in folders for known in one.record.user_files}
     if file in digests:
         is_same = digests[file] == digest_of(file)
     else:
         is_same = all(code in ("", _line(file, line)) for line, code in _codes(file, folders).items())
     if not is_same:
-        raise NoAnswer(f"{file} has changed since it was compiled: run the program again")
+        raise SourceChanged(f"{file} has changed since it was compiled: run the program again")
 
 
 def _codes(file: str, folders: Sequence[FolderTable]) -> Dict[int, str]:

@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import bdb
 import os
-import stat
-import struct
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any, ContextManager, Iterator
 
 from depyf.errors import UserError
 from depyf.record.saved_form import RecordFormatError, from_json
 from depyf.torch_hooks.disk.foreign_files import read_manifest
-
-try:
-    import fcntl
-    import termios
-except ImportError:  # not a POSIX system
-    fcntl = termios = None  # type: ignore[assignment]
-
-# Targets of PYTHONBREAKPOINT that read from the terminal; any other is called without further checks.
-_TERMINAL_DEBUGGERS = (
-    "",
-    "pdb.set_trace",
-    "ipdb.set_trace",
-    "pudb.set_trace",
-    "IPython.core.debugger.set_trace",
-)
+from depyf.torch_hooks.stepping.attendance import Attendance
+from depyf.torch_hooks.stepping.pauses import can_pause
+from depyf.torch_hooks.stepping.pdb_steps import answers_breakpoint, pdb_for_pause
+from depyf.torch_hooks.stepping.user_breakpoints import carrier_of_folder
 
 _MOST_FILES = 12  # that the message at the pause lists
 
@@ -54,18 +40,35 @@ def debug(pause: bool = True, stop_on_nan: bool = False, backend: str | None = N
     backend: "eager" or "aot_eager" runs the captured graphs in the place of kernels that cannot be stepped through.
     """
     _refuse_inside_prepare_debug()
-    with _run_only(), _substitute(backend), _watch(stop_on_nan, pause):
+    with _attend(backend) as attendance, _run_only(), _substitute(backend), _watch(stop_on_nan, pause, attendance):
+        attendance.attend_running()
         if not pause:
             pass
         elif os.environ.get("PYTHONBREAKPOINT") == "0":
             breakpoint()  # does nothing, unless the program has set a `sys.breakpointhook` of its own
         elif can_pause():
             _print(_invitation(dumped_files()))
-            _pause()
-            _carry_breakpoints(backend)
+            _pause(_stepping_pdb(attendance))
+            attendance.attend_running()  # to a debugger that the pause has started
         else:
             _print("debug(): no terminal and no debugger to pause in; the program continues without a pause.")
         yield
+
+
+def _attend(backend: str | None) -> Attendance:
+    """Return the context that carries breakpoints over and keeps steps out of torch."""
+    return Attendance(
+        lambda: carrier_of_folder(_newest_folder(), backend), lambda text: _print(f"debug(): breakpoint {text}")
+    )
+
+
+def _stepping_pdb(attendance: Attendance) -> bdb.Bdb | None:
+    """Return the pdb that answers at the pause; None where something else does."""
+    if not answers_breakpoint():
+        return None
+    debugger = pdb_for_pause()
+    attendance.attend(debugger, first_stop=_pause.__code__)
+    return debugger
 
 
 @contextmanager
@@ -87,7 +90,7 @@ def _newest_folder() -> str | None:
     return folder
 
 
-def _watch(stop_on_nan: bool, may_pause: bool) -> ContextManager[Any]:
+def _watch(stop_on_nan: bool, may_pause: bool, attendance: Attendance) -> ContextManager[Any]:
     """Return the context that stops at the first NaN or Inf, where that was asked for."""
     if not stop_on_nan:
         return _nothing()
@@ -99,103 +102,21 @@ def _watch(stop_on_nan: bool, may_pause: bool) -> ContextManager[Any]:
         if not (may_pause and can_pause()):
             raise NumericError(report)
         _print(f"debug(): {report}")
-        _pause_at(None if site is None else frame_of(site))
+        frame = None if site is None else frame_of(site)
+        if frame is None or not answers_breakpoint():
+            breakpoint()
+        else:
+            attendance.pause_at(frame)
 
     return watched_numbers(_newest_folder(), stop)
 
 
-def _pause_at(frame: FrameType | None) -> None:
-    """Pause where the operation runs, if pdb is what answers; else here, a few calls further in."""
-    is_pdb = os.environ.get("PYTHONBREAKPOINT", "") in ("", "pdb.set_trace")
-    if frame is None or not is_pdb or sys.breakpointhook is not sys.__breakpointhook__:
-        breakpoint()
-        return
-    import pdb
-
-    debugger = pdb.Pdb(nosigint=True)
-    debugger.reset()
-    outer: FrameType | None = frame
-    while outer is not None:
-        outer.f_trace, debugger.botframe = debugger.trace_dispatch, outer
-        outer = outer.f_back
-    debugger.set_step()
-    debugger.interaction(frame, None)  # at once: on the next line the names of this one may be gone
-    if debugger.quitting:
-        raise bdb.BdbQuit
-    if debugger.breaks or debugger.stoplineno != -1:  # unless the command was to continue
-        sys.settrace(debugger.trace_dispatch)
-
-
-def can_pause() -> bool:
-    """Return whether `breakpoint()` would reach someone who can answer.
-
-    The default `breakpoint()` reads commands from stdin: without a terminal or commands there it would wait for
-    ever or fail at the end of input.
-    """
-    if sys.breakpointhook is not sys.__breakpointhook__:
-        return True  # an attached IDE, or the program itself, has its own way to pause
-    target = os.environ.get("PYTHONBREAKPOINT", "")
-    if target not in _TERMINAL_DEBUGGERS:
-        return True  # a debugger of the user's choice
-    return _debugger_attached() or _terminal_answers() or _commands_wait()
-
-
-def _debugger_attached() -> bool:
-    """Return whether a debugger already controls this process, or a notebook that answers for stdin.
-
-    A trace function alone does not show it: coverage sets one, too.
-    """
-    if isinstance(getattr(sys.gettrace(), "__self__", None), bdb.Bdb):
-        return True
-    debugpy = sys.modules.get("debugpy")
-    if debugpy is not None and getattr(debugpy, "is_client_connected", bool)():
-        return True
-    pydevd = sys.modules.get("pydevd")
-    if pydevd is not None and getattr(pydevd, "get_global_debugger", lambda: None)() is not None:
-        return True
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None) is not None
-
-
-def _terminal_answers() -> bool:
-    """Return whether stdin is a terminal that this process may read: in the background, reading would stop it."""
-    try:
-        if sys.stdin is None or not sys.stdin.isatty():
-            return False
-    except ValueError:  # stdin is closed
-        return False
-    try:
-        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
-    except (AttributeError, OSError, ValueError):
-        return True  # a terminal that does not control this process, so that there is no background
-
-
-def _commands_wait() -> bool:
-    """Return whether stdin is a file or a pipe from which something can be read now, without reading it."""
-    try:
-        descriptor = sys.stdin.fileno()
-        found = os.fstat(descriptor)
-        if stat.S_ISREG(found.st_mode):
-            return os.lseek(descriptor, 0, os.SEEK_CUR) < found.st_size
-        if fcntl is None or not (stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode)):
-            return False
-        (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, struct.pack("i", 0)))
-    except (AttributeError, OSError, ValueError):  # there is no stdin, it is closed, or it is no file of the system's
-        return False
-    return bool(count > 0)
-
-
-def _pause() -> None:
-    breakpoint()  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).
+def _pause(debugger: bdb.Bdb | None) -> None:
+    if debugger is not None:
+        debugger.set_trace(sys._getframe())
+    else:
+        breakpoint()  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).
     return  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).
-
-
-def _carry_breakpoints(backend: str | None) -> None:
-    """Have breakpoints in the user's own files stop in the files that run in their place."""
-    from depyf.torch_hooks.stepping.user_breakpoints import carry_over
-
-    for line in carry_over(_newest_folder(), captured_graphs_run=backend == "eager"):
-        _print(f"debug(): breakpoint {line}")
 
 
 def _invitation(files: list[Path]) -> str:

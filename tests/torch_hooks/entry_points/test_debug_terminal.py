@@ -258,3 +258,63 @@ def test_a_breakpoint_that_no_kernel_can_stop_at_is_answered(tmp_path):
         assert "debug(backend='eager') can" in seen
     finally:
         terminal.close()
+
+
+STEP_PROGRAM = """
+import sys, torch, depyf
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        y = torch.sin(self.inner(x))
+        print("break")
+        return (y * 2).sum()
+
+backend, folder = sys.argv[1:]
+compiled = torch.compile(Model(), backend=backend)
+
+def step():
+    x = torch.ones(2, requires_grad=True)
+    loss = compiled(x)
+    loss.backward()
+    return x.grad
+
+with depyf.prepare_debug(folder):
+    step()
+with depyf.debug():
+    step()
+    print("STEPPED", flush=True)
+print("THE END", flush=True)
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=INTERPRETS), "inductor"])
+@pytest.mark.parametrize("started_by", ["debug", "pdb"])
+def test_steps_never_end_in_a_frame_of_torch_or_depyf(tmp_path, backend, started_by):
+    if backend == "inductor" and not has_compiler():
+        pytest.skip("inductor needs a C++ compiler")
+    program = tmp_path / "program.py"
+    program.write_text(STEP_PROGRAM)
+    start = ["-m", "pdb"] if started_by == "pdb" else []
+    terminal = Terminal([sys.executable, *start, str(program), backend, str(tmp_path / "dump")])
+    try:
+        terminal.read_until(r"\(Pdb\) ")
+        if started_by == "pdb":
+            terminal.type("c")
+        places = []
+        while '-> print("STEPPED"' not in (stop := terminal.type("s")):
+            places += re.findall(r"^> (.*)\((\d+)\)", stop, re.MULTILINE)
+            assert len(places) < 200, places
+        files = {os.path.basename(file) for file, _ in places}
+        assert all(file.startswith(("program.py", "__transformed_code_", "__compiled_fn_")) for file in files), files
+        assert "__transformed_code_0_for_forward.py" in files
+        stages = {"eager": ["Captured"], "aot_eager": ["Forward", "Backward"], "inductor": ["kernel_0", "kernel_1"]}
+        assert all(any(stage in file for file in files) for stage in stages[backend]), files
+        for _ in range(3):  # over the end of the context
+            stop = terminal.type("n")
+        assert re.search(r"> .*program.py\(\d+\)", stop) and '-> print("THE END"' in stop
+    finally:
+        terminal.close()

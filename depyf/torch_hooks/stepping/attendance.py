@@ -1,0 +1,94 @@
+"""Attend to the debuggers that control the program: carry their breakpoints over, keep their steps out of torch."""
+
+from __future__ import annotations
+
+import bdb
+import sys
+from contextlib import ExitStack
+from types import CodeType, FrameType, TracebackType
+from typing import Any, Callable, List, Tuple
+
+from depyf.torch_hooks.stepping.pdb_breakpoints import PdbBreakpoints
+from depyf.torch_hooks.stepping.pdb_steps import PdbSteps, pdb_for_pause, running_pdb
+from depyf.torch_hooks.stepping.pydevd_breakpoints import PydevdBreakpoints, running_pydevd
+from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarriedLine, LineCarrier
+
+
+class Attendance:
+    """A context; what was changed of a debugger while it was open is undone when it is left."""
+
+    def __init__(self, make_carrier: Callable[[], LineCarrier], show: Callable[[str], None]) -> None:
+        self._make_carrier = make_carrier
+        self._announcer = Announcer(show)
+        self._carrier: LineCarrier | None = None  # made when there is a breakpoint to carry
+        self._pydevd: PydevdBreakpoints | None = None
+        self._pdb: PdbBreakpoints | None = None  # of the debugger that was attended to last: all have the same ones
+        self._steps: List[Tuple[Any, PdbSteps]] = []  # of each debugger
+        self._open = ExitStack()
+
+    def __enter__(self) -> Attendance:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self._remove_from_pdb()
+        self._open.close()
+
+    def attend_running(self) -> None:
+        """Attend to the debuggers that control this thread or process now."""
+        pydevd = running_pydevd()
+        if pydevd is not None and self._pydevd is None:
+            self._pydevd = PydevdBreakpoints(pydevd, self._carry_line, self._announcer)
+            self._open.enter_context(self._pydevd.kept())
+        debugger = running_pdb()
+        if debugger is not None:
+            self.attend(debugger)
+
+    def attend(self, debugger: bdb.Bdb, first_stop: CodeType | None = None) -> None:
+        """Attend to a debugger of pdb's kind; `first_stop`: code of depyf's own in which it is to stop first."""
+        steps = next((steps for one, steps in self._steps if one is debugger), None)
+        if steps is None:
+            steps = PdbSteps(debugger, self._after_prompt)
+            self._steps.append((debugger, steps))
+            self._open.callback(steps.end)
+            steps.begin()
+        if self._pdb is None or self._pdb.debugger is not debugger:
+            self._remove_from_pdb()
+            self._pdb = PdbBreakpoints(debugger, self._carry_line, self._announcer)
+            self._pdb.carry()
+        steps.first_stop = first_stop
+
+    def lines_changed(self) -> None:
+        """Carry breakpoints over again: the files that run have changed."""
+        self._carrier = None
+        self._after_prompt()
+        if self._pydevd is not None:
+            self._pydevd.carry()
+
+    def _after_prompt(self) -> None:
+        if self._pdb is not None:
+            self._pdb.carry()
+
+    def _remove_from_pdb(self) -> None:
+        if self._pdb is not None:
+            self._pdb.remove()
+
+    def pause_at(self, frame: FrameType) -> None:
+        """Have pdb prompt at the line that a frame runs now, and step from there."""
+        debugger: Any = pdb_for_pause()
+        self.attend(debugger)
+        debugger.reset()
+        outer: FrameType | None = frame
+        while outer is not None:
+            outer.f_trace, debugger.botframe = debugger.trace_dispatch, outer
+            outer = outer.f_back
+        debugger.set_step()
+        debugger.interaction(frame, None)  # at once: on the next line the names of this one may be gone
+        if debugger.quitting:
+            raise bdb.BdbQuit
+        if debugger.breaks or debugger.stoplineno != -1:  # unless the command was to continue
+            sys.settrace(debugger.trace_dispatch)
+
+    def _carry_line(self, file: str, line: int) -> CarriedLine | None:
+        if self._carrier is None:
+            self._carrier = self._make_carrier()
+        return self._carrier.carry(file, line)

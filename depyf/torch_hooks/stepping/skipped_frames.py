@@ -1,0 +1,62 @@
+"""Skipped frames: those between the user's code and what was compiled of it, in which no step should end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sysconfig
+from functools import lru_cache
+from types import FrameType
+
+from depyf.torch_hooks.internals.code_owners import is_in_torch
+
+_DEPYF = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
+_CONTEXTS = contextlib.__file__  # which stands between `with depyf.debug():` and depyf
+_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
+_PACKAGES = os.path.join(sysconfig.get_path("purelib"), "")
+
+_SKIPPED, _LIKE_ITS_CALLER, _STOPPED_IN = "skipped", "like its caller", "stopped in"
+
+
+def is_skipped(frame: FrameType) -> bool:
+    """Return whether a frame is torch's or depyf's, or the standard library's in a call of theirs.
+
+    Code of no file (`<string>`, of guards and wrappers that torch generates) is skipped like the standard library.
+    """
+    current: FrameType | None = frame
+    while current is not None:
+        kind = _kind(current.f_code.co_filename)
+        if kind != _LIKE_ITS_CALLER:
+            return kind == _SKIPPED
+        current = current.f_back
+    return False
+
+
+def trace_outer_frames(frame: FrameType, trace: object) -> None:
+    """Give `trace` to the frames around a frame in which a step may end, where they have no trace function.
+
+    A debugger gives its own to the direct caller alone, which is torch's.
+    """
+    current = frame.f_back
+    while current is not None:
+        if current.f_trace is None and not is_skipped(current):
+            current.f_trace = trace  # type: ignore[assignment]
+        current = current.f_back
+
+
+def untrace_skipped_frames(frame: FrameType) -> None:
+    """Take the trace function from skipped frames around a frame, all of which get one where a pause begins."""
+    current: FrameType | None = frame
+    while current is not None:
+        if is_skipped(current):
+            current.f_trace = None
+        current = current.f_back
+
+
+@lru_cache(maxsize=None)
+def _kind(file: str) -> str:
+    if is_in_torch(file) or file.startswith(_DEPYF) or file == _CONTEXTS:
+        return _SKIPPED
+    if file.startswith("<") or (file.startswith(_LIBRARY) and not file.startswith(_PACKAGES)):
+        return _LIKE_ITS_CALLER
+    return _STOPPED_IN
