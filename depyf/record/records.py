@@ -98,6 +98,21 @@ class GuardRecord:
 
 
 @dataclass(frozen=True)
+class ChangedValue:
+    """A value that a version was compiled for and that is another one in a later version, by the guards of both."""
+
+    about: str  # the value: self.k, x.size(0), len(args); or a variable that holds another module: self
+    condition: str = field(default="", metadata=PROSE)  # what the earlier version needs; empty for another module
+    then: str = field(default="", metadata=PROSE)  # the value that it was compiled for; empty: the condition has it
+    now: str = field(default="", metadata=PROSE)  # that of the later version; empty: the condition does not hold
+
+    def __str__(self) -> str:
+        if not self.condition:
+            return f"{self.about} is {self.now}"
+        return f"{self.condition}, {f'now {self.now}' if self.now else 'which is not so now'}"
+
+
+@dataclass(frozen=True)
 class FailedGuard:
     """The guard of an earlier version that did not hold, so that Dynamo compiled again.
 
@@ -112,11 +127,15 @@ class FailedGuard:
     location: Optional[Location] = None  # the user's line that asked for the guard
     others: str = field(default="", metadata=PROSE)  # older versions whose guard failed likewise: "0/0 to 0/57"
     of_sizes: bool = False  # as in GuardRecord
-    then_of_others: str = field(default="", metadata=PROSE)  # the values of those, newest first: "57, 56, 55 ... 0"
+    then_of_others: str = field(default="", metadata=PROSE)  # the values of those, in their order: "0 ... 56, 57"
     about: str = ""  # what is tested, without the value: n, x.size(0); the same for each version that differs in it
     kind: str = ""  # empty: `condition` is what the version needs; else a word of the vocabulary
     stack: Tuple[Location, ...] = ()  # the calls that led to the line that asked for it, outermost first
     advice: str = field(default="", metadata=PROSE)  # torch's, on how to avoid the recompile
+    first_used: bool = False  # nobody asked for it: the line is the first that uses the tensor
+    also: Tuple[ChangedValue, ...] = ()  # what else is not as the version needs it, the likeliest causes first
+    also_more: int = 0  # changes that are not in the list
+    also_of: str = ""  # the version that the list is about, where another one that failed likewise is nearer
 
     def __str__(self) -> str:
         return "".join([self.need, f", {self.instead}" * bool(self.instead), f"; {self.likewise}" * bool(self.others)])
@@ -142,8 +161,15 @@ class FailedGuard:
         """What the other versions need, if there are any."""
         if not self.others:
             return ""
-        order = ", newest first," if ", " in self.then_of_others else ""
-        return f"{self.others}: {f'needs{order} {self.then_of_others}' if self.then_of_others else 'likewise'}"
+        return f"{self.others}: {f'needs {self.then_of_others}' if self.then_of_others else 'likewise'}"
+
+    @property
+    def beside(self) -> str:
+        """What else changed, if anything did."""
+        if not self.also:
+            return ""
+        rest = [f"{self.also_more} more"] if self.also_more else []
+        return f"also{f', of {self.also_of}' if self.also_of else ''}: {'; '.join([*map(str, self.also), *rest])}"
 
 
 @dataclass(frozen=True)

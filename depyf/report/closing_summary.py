@@ -248,6 +248,7 @@ def _reasons(record: SessionRecord, same: Sequence[FrameRecord]) -> List[str]:
     for number, failed in enumerate(last.failed_guards[:_MOST_REASONS]):
         start = f"{last.compile_id} because" if not number else " " * len(last.compile_id) + " and"
         lines.append(f"{_INDENT}{start} {failed}{_asked(record, failed)}")
+        lines += [f"{_INDENT}{' ' * len(last.compile_id)}     {failed.beside}"] if failed.also else []
     if len(same) > 1:
         others = ", ".join(frame.compile_id for frame in same[:-1][-_MOST_REASONS:])
         lines.append(f"{_INDENT}likewise {'...' if len(same) > _MOST_REASONS + 1 else ''}{others}")
@@ -261,7 +262,7 @@ def _asked(record: SessionRecord, failed: FailedGuard) -> str:
         return ""
     own = [call for call in failed.stack if is_own(call.file)]
     can_be_shown = bool(place.code) or not place.file.startswith("<")
-    lines = [f"asked for by {place_of(place)}"] if can_be_shown else []
+    lines = [f"{'first used at' if failed.first_used else 'asked for by'} {place_of(place)}"] if can_be_shown else []
     # Torch cuts the paths of libraries; the calls have them whole.
     files = [place.file, *[call.file for call in failed.stack if call.file.endswith("/" + place.file)]]
     after = None if own or all(map(is_own, files)) else first_own_line(record, failed.version)

@@ -25,7 +25,7 @@ from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FAILED, FROM_FILE, 
 from depyf.report.call_signature import Signature, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
 from depyf.report.generated_names import terms_used
-from depyf.report.guard_function import guard_functions
+from depyf.report.guard_function import SHARED_GUARDS, guard_functions
 from depyf.report.shortened_records import ShortPaths
 from depyf.report.skip_reasons import skip_lines
 from depyf.report.statement_folds import CodeLine, differences, filled_lists, fold_docstring, fold_statements
@@ -48,7 +48,8 @@ def render(session: SessionRecord, function_key: str) -> str:
     written: dict[str, None] = {}
     story = _story(session, function, Facts(session, paths), paths, written)
     story += _guards(session, list(written), paths)
-    lines = [*_opening(session, function, terms_used("\n".join(_code_in(session, function, set())))), *story]
+    code = [*_code_in(session, function, set()), *[line for line in story if line.startswith(SHARED_GUARDS)]]
+    lines = [*_opening(session, function, terms_used("\n".join(code))), *story]
     text = "\n".join(lines) + "\n"
     unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_source.Checked)]
     if unchecked and not python_source.is_module("\n".join(unchecked)):

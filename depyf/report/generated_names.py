@@ -31,10 +31,17 @@ _TERMS = (
         "__enclosing_scope_of_<f>(x, ...): the function around f, for the variables that f shares with it (nonlocal)",
     ),
     ("x = x", "x = x: Dynamo stores a variable that closures share once more, as it is"),
+    ("name: ...", "<name>: ...: a variable that functions inside the original share, which has no value in this code"),
+    (
+        "def __guard_of_",
+        "__guard_of_0_2_for_<f>: the guards that versions share, here those of __transformed_code_0 and _2; of_all: "
+        "that all share",
+    ),
     ("  # after ", "# after <file>:<line> behind a call: it continues with what follows that line of yours"),
     ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
 )
 _OCCURS = {
+    "name: ...": (": ...", re.compile(r"^ +[^\W\d]\w*: \.\.\.$", re.MULTILINE)),
     "  # after ": ("__resume_at_", re.compile(r"__resume_at_.*  # after [^:\n]+:\d+")),
     "x = x": (".__closure__", re.compile(r"^ *(?P<name>[^\W\d]\w*) = (?P=name)(?:  #.*)?$", re.MULTILINE)),
     "__resume_at_ of a closure": (

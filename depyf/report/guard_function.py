@@ -23,6 +23,7 @@ from depyf.report.index_patterns import fold
 from depyf.report.shortened_records import ShortPaths
 from depyf.text import python_source
 
+SHARED_GUARDS = "def __guard_of_"  # how a function begins with guards that versions share
 _MOST_TENSORS = 6  # that are listed where all of them are meant
 _WORTH_BRACES = 3  # names of one parent in a list
 _WORTH_A_FUNCTION = 6  # conditions that some versions share, and not all

@@ -39,10 +39,11 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
         if asked and failed.of_sizes:
             lines += _wrapped(f"asked for by torch, which {OF_SIZES}; first used in {asked}", "            ")
         elif asked:
-            lines.append(f"            asked for by {asked}")
+            lines.append(f"            {'first used at' if failed.first_used else 'asked for by'} {asked}")
         if asked and failed.stack:
             lines.append(f"            reached from {asked_by(failed.stack[-1])}")
         lines += _wrapped(failed.likewise, "            ") if failed.others else []
+        lines += _wrapped(failed.beside, "            ", "                  ") if failed.also else []
     for advice in dict.fromkeys(failed.advice for failed in frame.failed_guards if failed.advice):
         lines += _wrapped(f"hint: {advice}", "            ", "                  ")
     called = asked_by(frame.called_from)

@@ -189,16 +189,22 @@ def _times(number: int) -> str:
 
 
 def differences(before: Sequence[CodeLine], now: Sequence[CodeLine]) -> List[str]:
-    """Return the lines in which two folded codes differ, those of the earlier one with `-`, of the later with `+`."""
+    """Return the lines in which two folded codes differ, those of the earlier one with `-`, of the later with `+`.
+
+    Where both have the same remark in place of lines that differ, it stands once, with `~`.
+    """
     texts = [[line.code for line in lines] for lines in (before, now)]
     found: List[str] = []
     width = len(str(max([line.number for line in (*before, *now)], default=0)))
     for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False).get_opcodes():
         if kind != "equal":
-            gone = before[i1:i2]
+            both = {line.text for line in before[i1:i2] if line.folded} & {line.text for line in now[j1:j2]}
+            gone = [line for line in before[i1:i2] if line.text not in both]
             shown = gone if len(gone) <= _MOST_GONE else gone[:1]
             found += [f"{line.number:{width}} - {line.text}" for line in shown]
             if len(gone) > len(shown):
                 found.append(f"{gone[1].number:{width}} - ... and on to line {gone[-1].last}")
-            found += [f"{line.number:{width}} + {line.text}" for line in now[j1:j2]]
+            for line in now[j1:j2]:
+                mark, remark = ("~", "   (not the same in both)") if line.text in both else ("+", "")
+                found.append(f"{line.number:{width}} {mark} {line.text}{remark}")
     return found

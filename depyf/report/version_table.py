@@ -1,14 +1,29 @@
-"""What sets the versions of one function apart: for each of them the guards that not all of them have."""
+"""What sets the versions of one function apart: a table of the values that their guards want different.
+
+The columns are values (`depyf.record.tested_values`), those that a person would act on first: values that versions pin
+to different things, then those that only some of them test.  There are as many as it takes that no two versions have
+the same row.
+"""
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Dict, Mapping, NamedTuple, Sequence
 
 from depyf.record.records import FrameRecord
-from depyf.report.index_patterns import fold
+from depyf.record.tested_values import Order, Tested, values_tested
 from depyf.text import python_source
 
-_MOST = 6  # conditions of one version, the shortest ones: those that a person would have written
+_MOST = 4  # columns, unless it takes more until no two versions are the same
+
+
+class _Column(NamedTuple):
+    """A value, with what each version wants of it."""
+
+    about: str
+    cells: tuple[str, ...]  # one for each version; empty where it does not test the value
+    name: str  # the last one in it
+    is_pinned: bool  # whether two versions want different things of it, and not only one of them something
+    order: Order
 
 
 def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
@@ -16,28 +31,95 @@ def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
     guarded = [frame for frame in frames if frame.guards]
     if len(guarded) < 2:
         return []
-    conditions = [dict.fromkeys(_conditions(frame)) for frame in guarded]
-    common = set(conditions[0]).intersection(*conditions[1:])
-    if all(len(common) == len(own) for own in conditions):
+    tested = [values_tested([guard.test for guard in frame.guards]) for frame in guarded]
+    columns = _columns(tested)
+    if not columns:
         return [f"The {len(guarded)} versions of {name} have the same guards: beside each is why it was compiled."]
+    chosen = _chosen(columns, len(guarded))
     lines = [f"What sets the {len(guarded)} versions of {name} apart; all their other guards are the same:"]
     margin = max(len(frame.compile_id) for frame in guarded) + 4
-    for frame, own in zip(guarded, conditions):
-        start = f"  {frame.compile_id}: ".ljust(margin)
-        patterns = fold([condition for condition in own if condition not in common])
-        lines += _wrapped(start, sorted([pattern.in_words for pattern in patterns], key=len))
+    for number, frame in enumerate(guarded):
+        pieces = [column.cells[number] for column in chosen if column.cells[number]]
+        pieces += _beside(number, chosen, columns)
+        own = [column.cells[number] for column in columns if column.cells[number]]
+        rest = len([cell for cell in own if cell not in pieces])
+        first = next(other for other in range(number + 1) if _is_same(other, number, columns))
+        pieces += [f"(as {guarded[first].compile_id}: see why it was compiled)"] * (first < number)
+        pieces += [f"{rest} more"] if rest else []
+        lines += _wrapped(f"  {frame.compile_id}: ".ljust(margin), pieces)
     return lines
 
 
-def _conditions(frame: FrameRecord) -> list[str]:
-    return [piece for guard in frame.guards for piece in guard.test.parts or (guard.condition,)]
+def _columns(tested: Sequence[Mapping[str, Tested]]) -> list[_Column]:
+    """Return the values in which versions differ, likely causes first."""
+    found: list[_Column] = []
+    for about in dict.fromkeys(about for one in tested for about in one):
+        tests = [one[about] for one in tested if about in one]
+        if len(tests) == len(tested) and all(test == tests[0] for test in tests):
+            continue
+        cells = tuple([_cell(one[about], tests) if about in one else "" for one in tested])
+        is_pinned = len({test.condition for test in tests}) > 1
+        found.append(_Column(about, cells, tests[0].name, is_pinned, min(test.order for test in tests)))
+    return sorted(found, key=lambda column: (not column.is_pinned, column.order))
 
 
-def _wrapped(start: str, conditions: Sequence[str]) -> list[str]:
+def _cell(test: Tested, others: Sequence[Tested]) -> str:
+    """Return what a version wants of a value; where others want one of its class, any of that class will do."""
+    if not test.literal and any(one.literal and one.class_name == test.class_name for one in others):
+        return f"{test.about}: any {test.class_name.rpartition('.')[2]}"
+    return test.condition
+
+
+def _chosen(columns: Sequence[_Column], versions: int) -> list[_Column]:
+    """Return the columns to show: the first few, and what else it takes until no two versions are the same."""
+    groups = dict.fromkeys(range(versions), 0)  # versions that are the same so far have the same number
+    chosen: list[_Column] = []
+    for column in columns:
+        finer = _split(groups, column)
+        is_new = len(set(finer.values())) > len(set(groups.values()))
+        if is_new or (len(chosen) < _MOST and column.is_pinned and not _is_like(column, chosen)):
+            chosen.append(column)
+            groups = finer
+    return chosen
+
+
+def _split(groups: Dict[int, int], column: _Column) -> Dict[int, int]:
+    """Return the groups of versions that are the same with one column more."""
+    numbers: Dict[tuple[int, str], int] = {}
+    return {number: numbers.setdefault((group, column.cells[number]), len(numbers)) for number, group in groups.items()}
+
+
+def _is_like(column: _Column, chosen: Sequence[_Column]) -> bool:
+    """Return whether a column splits the versions as one does that is chosen, and is about an attribute of one name."""
+    return any(one.name == column.name and _pattern(one) == _pattern(column) for one in chosen)
+
+
+def _pattern(column: _Column) -> Dict[int, int]:
+    """Return which versions want the same."""
+    return _split(dict.fromkeys(range(len(column.cells)), 0), column)
+
+
+def _is_same(one: int, other: int, columns: Sequence[_Column]) -> bool:
+    return all(column.cells[one] == column.cells[other] for column in columns)
+
+
+def _beside(number: int, chosen: Sequence[_Column], columns: Sequence[_Column]) -> list[str]:
+    """Return what else sets a version apart from those that have all that is shown of it.
+
+    That is a condition of its own, or a value of theirs that it does not test.
+    """
+    found: dict[str, None] = {}
+    for other in range(len(columns[0].cells)):
+        differing = [column for column in columns if column.cells[number] != column.cells[other]]
+        shown = [column for column in chosen if column in differing]
+        if differing and not any(column.cells[number] for column in shown):
+            own = [column.cells[number] for column in differing if column.cells[number]]
+            found[own[0] if own else f"{differing[0].about} not tested"] = None
+    return list(found)
+
+
+def _wrapped(start: str, pieces: Sequence[str]) -> list[str]:
     """Return the conditions after `start`, broken between them where the line is full."""
-    pieces = list(conditions[:_MOST]) or ["(only what all of them ask for)"]
-    if len(conditions) > _MOST:
-        pieces.append(f"{len(conditions) - _MOST} more")
     lines = [start + pieces[0]]
     for piece in pieces[1:]:
         if len(lines[-1]) + len(" and ") + len(piece) <= python_source.WIDTH - len("# "):

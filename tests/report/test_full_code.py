@@ -383,13 +383,17 @@ def test_the_version_table_comes_first_and_shared_guards_are_not_repeated():
 
 
 def test_the_version_table_wraps_between_conditions_and_is_cut_when_long():
-    long = [f"the_first_value_{letter}.size() != the_second_value_{letter}.size()" for letter in "abcdefghi"]
-    guards = tuple(GuardRecord(PythonTest(condition), location=LINE_2) for condition in long)
-    frames = (ENTRY_FRAME, dataclasses.replace(AGAIN, guards=AGAIN.guards + guards))
-    text = render(dataclasses.replace(SESSION, frames=frames), "toy_example_0")
+    def with_long_guards(value, frame):
+        long = [f"the_first_value_{one}.{one}_and_a_long_name_of_an_attribute == {value}" for one in "abcdefghi"]
+        guards = tuple(GuardRecord(PythonTest(condition), location=LINE_2) for condition in long)
+        return dataclasses.replace(frame, guards=frame.guards + guards)
+
+    frames = [with_long_guards(number, frame) for number, frame in enumerate((ENTRY_FRAME, AGAIN))]
+    text = render(dataclasses.replace(SESSION, frames=tuple(frames)), "toy_example_0")
     table = text[text.index("# What sets the") : text.index("compiled version 1 of 2")]
-    assert f"#   0/1: a.size() == (20,) and {long[0]}\n#        and {long[1]}\n" in table
-    assert " and 4 more\n" in table and max(map(len, table.splitlines())) <= WIDTH
+    start = "#   0/1: the_first_value_a.a_and_a_long_name_of_an_attribute == 1\n"
+    assert f"{start}#        and the_first_value_b.b_and_a_long_name_of_an_attribute == 1\n" in table
+    assert " and 6 more\n" in table and max(map(len, table.splitlines())) <= WIDTH
 
 
 def test_a_condition_that_torch_checks_twice_is_shown_once():

@@ -24,3 +24,15 @@ def test_a_self_store_is_explained_with_the_users_line_behind_it():
     for line in ("    x = x\n", "    x = x  # err.py:12: x = x\n"):
         assert any("x = x:" in term for term in terms_used(cells + line))
     assert not any("x = x:" in term for term in terms_used(cells + "    x = z  # x = x\n"))
+
+
+@pytest.mark.parametrize(
+    "text, explained",
+    [
+        ("def __guard_of_0_2_for_f(x):\n", "__guard_of_0_2_for_<f>: the guards that versions share"),
+        ("    shared_by_a_lambda: ...\n    return x\n", "<name>: ...: a variable that functions inside"),
+    ],
+)
+def test_guards_of_several_versions_and_variables_without_a_value_are_explained(text, explained):
+    assert any(explained in line for line in terms_used(text))
+    assert not terms_used("def __guard_0_for_f(x):\n    d = {1: ...}\n")

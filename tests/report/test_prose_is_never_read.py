@@ -34,7 +34,7 @@ from depyf.record.guard_conditions import (  # noqa: E402
     TypeTest,
     ValueTest,
 )
-from depyf.record.records import FailedGuard, GraphBreak, LostFiles, SessionRecord, SkipRecord  # noqa: E402
+from depyf.record.records import ChangedValue, FailedGuard, GraphBreak, LostFiles, SessionRecord, SkipRecord  # noqa: E402
 from depyf.record.saved_form import from_json, to_json  # noqa: E402
 from depyf.report import closing_summary, full_code, inspection_overview, rank_differences  # noqa: E402
 
@@ -53,6 +53,8 @@ SENTENCES = (
     (FailedGuard, "need"),
     (FailedGuard, "instead"),
     (FailedGuard, "likewise"),
+    (FailedGuard, "beside"),
+    (ChangedValue, "__str__"),
     (GraphBreak, "reason"),
     (SkipRecord, "reason"),
     (LostFiles, "__str__"),

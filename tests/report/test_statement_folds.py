@@ -84,6 +84,14 @@ def test_a_later_version_is_shown_by_the_lines_that_differ():
     assert gone[1:] == ["3 - ... and on to line 7"]
 
 
+def test_a_remark_that_both_versions_have_is_not_shown_as_gone_and_as_new():
+    before = code(20)
+    now = [line.replace("weight_9 ", "weight_99 ").replace("weight_9,", "weight_99,") for line in before]
+    assert now != before
+    (line,) = differences(fold_statements(before), fold_statements(now))
+    assert " ~ " in line and "# ..." in line and line.endswith("(not the same in both)")
+
+
 def test_names_in_brackets_share_lines():
     lines = ["    f(", "        a,", "        b,", "        # ...", "        c,", "    )"]
     assert filled_lists(lines, 60) == ["    f(", "        a, b,", "        # ...", "        c,", "    )"]

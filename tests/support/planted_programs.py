@@ -1061,7 +1061,7 @@ def main(compile):
     c(torch.ones(3))
     c(torch.ones(3), torch.ones(3))
 """,
-        ("0/0 needs mask is None, now mask is a tensor of torch.float32 (3,) on cpu",),
+        ("0/0 needs mask is None, now a tensor of torch.float32 (3,) on cpu",),
     ),
     "aliased_inputs": Planted(
         """\

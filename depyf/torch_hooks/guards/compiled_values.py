@@ -7,17 +7,25 @@ its name.  These few facts are noted when Dynamo starts on a frame.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType
-from typing import Any, Dict, Sequence, Tuple
+from typing import Any, Dict, NamedTuple, Sequence, Tuple
 
 from depyf.torch_hooks.guards.frame_values import Variables, describe, keys_of
 from depyf.torch_hooks.internals import private_hooks
 
 _MOST_VARIABLES = 200
 _MOST_NAMED = 6  # keys that are named
+
+
+class ModuleReference(NamedTuple):
+    """A module that a variable held; it is not kept alive."""
+
+    reference: weakref.ref[Any]
+    class_name: str  # dotted
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,7 @@ class CompiledValues:
     objects: Dict[str, str] = field(default_factory=dict)  # of functions and members of enums: described
     metadata: Dict[str, Dict[str, str]] = field(default_factory=dict)  # plain attributes of tensor subclasses
     modes: Tuple[str, ...] = ()  # the torch function modes that were active
+    modules: Dict[str, ModuleReference] = field(default_factory=dict)
     uses: Dict[str, str] = field(default_factory=dict)  # name of an input of the graph -> the stack of its first use
 
 
@@ -41,10 +50,32 @@ def values_in(variables: Variables) -> CompiledValues:
                 found.keys[name] = keys
         elif type(value) in (FunctionType, BuiltinFunctionType) or issubclass(type(value), Enum):
             found.objects[name] = describe(value)
+        elif _is_module(value):
+            found.modules[name] = ModuleReference(weakref.ref(value), describe(type(value)))
         else:
             metadata = metadata_of(value)
             if metadata:
                 found.metadata[name] = metadata
+    return found
+
+
+def _is_module(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and issubclass(type(value), torch.nn.Module)
+
+
+def other_modules(then: CompiledValues, now: CompiledValues) -> Dict[str, str]:
+    """Return the variables that hold another module of the same class than they did, each with the name of the class.
+
+    A module that is gone by now is another one for certain. Of plain objects many are made for one call: that it is
+    another one explains nothing.
+    """
+    found: Dict[str, str] = {}
+    for name, module in now.modules.items():
+        before = then.modules.get(name)
+        if before is not None and before.class_name == module.class_name:
+            if before.reference() is not module.reference():
+                found[name] = module.class_name.rpartition(".")[2]
     return found
 
 

@@ -33,6 +33,7 @@ from depyf.torch_hooks.guards.mismatches import (
     words_of_modes,
 )
 from depyf.torch_hooks.guards.origins import Bound, Origin, origins_in, split_range
+from depyf.torch_hooks.guards.other_causes import UNKNOWN_VERSION, GuardedVersion, with_other_causes
 from depyf.torch_hooks.guards.recompile_reasons import Cause, Reason
 from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.guards.torch_switches import with_states_then
@@ -50,6 +51,8 @@ class Failure:
     expected_of_others: str = ""  # the values that those were compiled for, where they are others
     calls: Tuple[Location, ...] = ()  # that led to the line that asked for the guard, outermost first
     advice: str = ""  # torch's, on how to avoid the recompile
+    first_used: bool = False  # the line is the first that uses the tensor, and asks for nothing
+    versions: Tuple[str, ...] = ()  # the compile ids of some that fail likewise, this one first
 
     def record(self) -> FailedGuard:
         """Return what the record of the session holds of it."""
@@ -66,6 +69,7 @@ class Failure:
             self.mismatch.aspect if self.mismatch.aspect in (FITS_NOW, TORCH_WORDS) else "",
             self.calls,
             self.advice,
+            self.first_used,
         )
 
 
@@ -75,7 +79,8 @@ def failures(reasons: Sequence[Reason], variables: Variables) -> Tuple[Failure, 
 
 
 def _of_all(reason: Reason, variables: Variables) -> Failure:
-    failure = replace(_of_one(reason.version, reason.cause, variables), advice=reason.cause.advice)
+    failure = _of_one(reason.version, reason.cause, variables)
+    failure = replace(failure, advice=reason.cause.advice, versions=reason.versions)
     if not reason.some:
         return failure
     values = [_of_one(reason.version, cause, variables).mismatch.expected for cause in reason.some]
@@ -104,19 +109,29 @@ def failed_guards(
     found: Sequence[Failure],
     guards_of: Callable[[str], Sequence[GuardRecord]],
     values_of: Callable[[str], CompiledValues] = lambda version: CompiledValues(),
+    new: GuardedVersion = UNKNOWN_VERSION,
 ) -> Tuple[FailedGuard, ...]:
     """Return the records, with what is known of those versions beside torch's words: lines, types, keys and names.
 
-    Torch names no line for the guard on a tensor, nor the class that a tensor was of.  `guards_of` returns the guards
-    of the version with that compile id, and `values_of` what its variables held when it was compiled.
+    Torch names no line for the guard on a tensor, nor the class that a tensor was of, and of all guards that fail the
+    first alone: `new` is compared for the others.  `guards_of` returns the guards of the version with that compile id,
+    and `values_of` what its variables held when it was compiled.
     """
-    return tuple(
-        dict.fromkeys(_completed(one, guards_of(one.version), values_of(one.version)).record() for one in found)
-    )
+    known = {
+        one: GuardedVersion(one, guards_of(one), values_of(one))
+        for failure in found
+        for one in (failure.version, *failure.versions)
+    }
+    records: Dict[FailedGuard, None] = {}
+    for failure in found:
+        completed = _completed(failure, known[failure.version])
+        versions = [known[one] for one in failure.versions or (failure.version,)]
+        records[with_other_causes(completed.record(), completed.mismatch, versions, new)] = None
+    return tuple(records)
 
 
-def _completed(failure: Failure, guards: Sequence[GuardRecord], values: CompiledValues) -> Failure:
-    mismatch = failure.mismatch
+def _completed(failure: Failure, version: GuardedVersion) -> Failure:
+    mismatch, guards, values = failure.mismatch, version.guards, version.values
     complete = _COMPLETED.get(mismatch.aspect)
     if complete is not None:
         failure = replace(failure, mismatch=complete(mismatch, guards, values))
@@ -124,7 +139,8 @@ def _completed(failure: Failure, guards: Sequence[GuardRecord], values: Compiled
     guard = _guard_on(mismatch.subject, guards) if mismatch.is_of_tensor else None
     if guard is None:
         return _with_calls(failure, guards, values)
-    failure = _with_calls(_with_line(failure, guard), guards, values)
+    first_used = failure.origin.location is None
+    failure = replace(_with_calls(_with_line(failure, guard), guards, values), first_used=first_used)
     if mismatch.aspect == TYPE and isinstance(guard.test, (TensorTest, TypeTest)):
         failure = replace(failure, mismatch=replace(mismatch, expected=guard.test.type_name))
     return failure

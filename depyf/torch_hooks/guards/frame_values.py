@@ -18,6 +18,7 @@ from enum import Enum
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Callable, ContextManager, Dict, Mapping, Tuple
 
+from depyf.text.articles import with_article
 from depyf.torch_hooks.internals import private_hooks
 
 LONGEST = 80
@@ -65,6 +66,15 @@ class Variables:
             return describe(read(expression, self.local, self.of_module))
         except Unreadable:
             return ""
+
+    def describe_other(self, expression: str) -> str:
+        """Describe an object that replaced the one that was there: of a class that names no single value, another."""
+        try:
+            value = read(expression, self.local, self.of_module)
+        except Unreadable:
+            return ""
+        described = describe(value)
+        return f"another {describe(type(value))}" if described == with_article(describe(type(value))) else described
 
     def keys(self, expression: str) -> Tuple[str, ...] | None:
         """Return the keys that a dictionary has now, as they are written; None where they cannot be read."""
@@ -239,7 +249,7 @@ def describe(value: Any) -> str:
         return repr(tuple(value))
     if str(type(value)) in ("<class 'torch.dtype'>", "<class 'torch.device'>"):
         return str(value)
-    return f"another {describe(type(value))}"
+    return with_article(describe(type(value)))
 
 
 def _place(code: CodeType) -> str:

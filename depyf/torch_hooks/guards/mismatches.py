@@ -182,7 +182,7 @@ def _type(match: re.Match[str], variables: Variables) -> Mismatch:
 
 
 def _object(match: re.Match[str], variables: Variables) -> Mismatch:
-    actual = variables.describe(match["name"]) or "another object"
+    actual = variables.describe_other(match["name"]) or "another object"
     return Mismatch(IDENTITY, readable(match["name"]), SAME_OBJECT, actual)
 
 
@@ -237,6 +237,7 @@ def _equal(match: re.Match[str], variables: Variables) -> Mismatch:
     return replace(found, text=readable(match.string), expected=match["then"], actual=actual)
 
 
+_CONSTANTS = ("None", "not None", "True", "False")
 _TENSOR = re.compile(r"(.+?)(?:\.(?:size|stride|dim|dtype|requires_grad)\b| has the )")
 
 
@@ -247,6 +248,8 @@ def _expression(condition: str, variables: Variables) -> Mismatch:
     tensor = _TENSOR.match(text)
     parts = tuple(_values_now(condition, variables).items())
     actual = ", ".join(f"{part} is {value}" for part, value in parts)
+    if len(parts) == 1 and text in [f"{parts[0][0]} is {constant}" for constant in _CONSTANTS]:
+        actual = parts[0][1]
     return Mismatch(EXPRESSION, "" if tensor is None else tensor[1], "", actual, text, parts=parts)
 
 

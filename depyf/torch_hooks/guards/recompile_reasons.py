@@ -62,8 +62,9 @@ class Reason(NamedTuple):
     version: str  # compile id of the newest one; empty where torch named none
     cause: Cause
     others: str = ""  # the other versions: "0/0 to 0/57"
-    some: Tuple[Cause, ...] = ()  # of the newest ones of those, and of the oldest
+    some: Tuple[Cause, ...] = ()  # of the oldest of those, and of the newest ones
     is_all: bool = True  # whether that is all of them
+    versions: Tuple[str, ...] = ()  # the compile ids of some: the newest ones, and the oldest
 
     def listed(self, values: Sequence[str]) -> str:
         """Join values, one for each of `some`; empty where one of them is not known."""
@@ -71,7 +72,7 @@ class Reason(NamedTuple):
             return ""
         if len(set(values)) == 1:
             return values[0]
-        return ", ".join(values[:-1]) + (", " if self.is_all else " ... ") + values[-1]
+        return values[0] + (", " if self.is_all else " ... ") + ", ".join(values[1:])
 
 
 def read_reasons(payload: str) -> Tuple[Reason, ...]:
@@ -100,10 +101,16 @@ def _split(text: str) -> Tuple[str, str]:
 
 def _together(group: List[Tuple[str, str, str]]) -> Reason:
     (version, text, stack), *others = group
-    causes = [_cause(other) for _, other, _ in others]
-    is_all = len(causes) <= _MOST_VALUES + 1
-    some = causes if is_all else [*causes[:_MOST_VALUES], causes[-1]]
-    return Reason(version, _cause(text, stack), _runs([name for name, _, _ in others]), tuple(some), is_all)
+    is_all = len(others) <= _MOST_VALUES + 1
+    some = others if is_all else [*others[:_MOST_VALUES], others[-1]]
+    return Reason(
+        version,
+        _cause(text, stack),
+        _runs([name for name, _, _ in others]),
+        tuple([_cause(other) for _, other, _ in reversed(some)]),
+        is_all,
+        (version, *[name for name, _, _ in some]),
+    )
 
 
 def _cause(text: str, stack: str = "") -> Cause:

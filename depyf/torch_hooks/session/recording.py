@@ -52,6 +52,7 @@ from depyf.torch_hooks.guards.compiled_values import CompiledValues, values_in
 from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
 from depyf.torch_hooks.guards.frame_values import variables_now
 from depyf.torch_hooks.guards.guard_tree import describe_guards
+from depyf.torch_hooks.guards.other_causes import GuardedVersion
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import import_folders
@@ -372,7 +373,8 @@ class Recording:
             known["resumes"] = self._resumes(frame, new_code)
         failed: Tuple[FailedGuard, ...] = ()
         with self.problems.shield("finding why a frame was compiled again"):
-            failed = failed_guards(compilation.failures, self.frames.guards_of, self._values_of)
+            new = GuardedVersion(compilation.compile_id, known.get("guards", ()), compilation.values)
+            failed = failed_guards(compilation.failures, self.frames.guards_of, self._values_of, new)
         reasons = Reasons(tuple(compilation.breaks), tuple(compilation.recompile_reasons), failed)
         RECORDED.explain(self._running_codes[compilation.frame], reasons)
         self.frames.update(compilation.frame, called_from=compilation.called_from, **reasons._asdict(), **known)

@@ -1,0 +1,86 @@
+"""What else changed beside the guard that torch names: the other values that a version was compiled for.
+
+Of all guards of a version that fail torch reports the first.  What both versions pin is compared by
+`depyf.record.tested_values`; that a variable, such as `self`, holds another module is known from the modules, and comes
+first, as everything else may follow from it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Dict, List, Sequence, Set
+
+from depyf.record.records import ChangedValue, FailedGuard, GuardRecord
+from depyf.record.tested_values import Tested, changes, values_tested
+from depyf.record.vocabulary import FITS_NOW
+from depyf.text.lines import shortened
+from depyf.torch_hooks.guards.compiled_values import CompiledValues, other_modules
+from depyf.torch_hooks.guards.mismatches import CONTAINS, IDENTITY, LENGTH, Mismatch
+from depyf.torch_hooks.internals.torch_text import scrub
+
+_MOST = 3  # that are named for one guard
+_AXIS = re.compile(r"\.(size|stride)\(\)\[(\d+)\]$")  # torch's spelling of x.size(0)
+
+
+@dataclass(frozen=True)
+class GuardedVersion:
+    """A compiled version: its guards, and what its variables held."""
+
+    compile_id: str = ""
+    guards: Sequence[GuardRecord] = ()
+    values: CompiledValues = field(default_factory=CompiledValues)
+
+    @cached_property
+    def tested(self) -> Dict[str, Tested]:
+        """What its guards test, by the value that it is about."""
+        return values_tested([guard.test for guard in self.guards])
+
+
+UNKNOWN_VERSION = GuardedVersion()
+
+
+def with_other_causes(
+    failed: FailedGuard, mismatch: Mismatch, versions: Sequence[GuardedVersion], new: GuardedVersion
+) -> FailedGuard:
+    """Add what else is not as an earlier version needs it: of those that fail likewise, for the nearest one."""
+    if failed.kind == FITS_NOW or not new.guards:
+        return failed
+    found = [(_other_changes(one, mismatch, new), one.compile_id) for one in versions]
+    also, nearest = min(found, key=lambda one: len(one[0]))
+    shown = tuple([_scrubbed(one) for one in also[:_MOST]])
+    other = nearest if nearest != failed.version else ""
+    return replace(failed, also=shown, also_more=len(also) - len(shown), also_of=other if shown else "")
+
+
+def _other_changes(old: GuardedVersion, mismatch: Mismatch, new: GuardedVersion) -> List[ChangedValue]:
+    known = _known(mismatch)
+    others = other_modules(old.values, new.values) if mismatch.aspect != IDENTITY else {}
+    found = [ChangedValue(name, now=f"another {class_name}") for name, class_name in others.items()]
+    for change in changes(old.tested, new.tested):
+        if change.about not in known and not _follows(change, mismatch):
+            found.append(change)
+    return found
+
+
+def _follows(change: ChangedValue, mismatch: Mismatch) -> bool:
+    """Return whether it is a size that changed as the one that torch names, or another stride of the same tensor."""
+    if mismatch.aspect.startswith("stride("):
+        return change.about.startswith(f"{mismatch.subject}.stride(")
+    return ".size(" in change.about and (change.then, change.now) == (mismatch.expected, mismatch.actual)
+
+
+def _known(mismatch: Mismatch) -> Set[str]:
+    """Return the values that the guard is about that torch names."""
+    parts = [_AXIS.sub(r".\1(\2)", part) for part, _ in mismatch.parts]
+    known = {mismatch.about, mismatch.subject, *parts, *[switch.name for switch in mismatch.switches]}
+    if mismatch.aspect == LENGTH:
+        known.add(f"len({mismatch.subject})")
+    if mismatch.aspect == CONTAINS:
+        known.add(mismatch.text.replace(" not in ", " in "))
+    return known
+
+
+def _scrubbed(change: ChangedValue) -> ChangedValue:
+    return ChangedValue(*[shortened(scrub(text)) for text in (change.about, change.condition, change.then, change.now)])

@@ -1,0 +1,226 @@
+"""A recompile names the true cause, also where another guard is the first that torch finds to fail."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import depyf  # noqa: E402
+from depyf.record.saved_form import from_json  # noqa: E402
+
+
+class Layer(torch.nn.Module):
+    """A layer with a number, as many libraries have them; whether its cache is filled is tested first."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.inner = torch.nn.Identity()
+        self.inner.number = number
+
+    def forward(self, x, filled=None):
+        if filled is not None and filled[0]:
+            x = x + 1
+        return x * (self.inner.number + 2)
+
+
+class Stack(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Layer(0), Layer(1)])
+
+    def forward(self, x, filled):
+        for layer in self.layers:
+            x = layer(x, filled)
+            torch._dynamo.graph_break()
+            filled = [True]
+        return x
+
+
+class Block(torch.nn.Module):
+    """A block that has a shortcut or not."""
+
+    def __init__(self, shortcut):
+        super().__init__()
+        self.shortcut = torch.nn.Linear(4, 4) if shortcut else None
+
+    def forward(self, x):
+        return x + 1 if self.shortcut is None else self.shortcut(x)
+
+
+class Switching(torch.nn.Module):
+    """A module whose first call sets an attribute that all later calls read."""
+
+    def __init__(self):
+        super().__init__()
+        self.kind = "sparse"
+
+    def forward(self, x):
+        y = x + 1 if self.kind == "sparse" else x - 1
+        torch._dynamo.graph_break()
+        self.kind = "full"
+        return y
+
+
+class Cache:
+    value = 2
+
+
+class Run:
+    """A program under depyf: its record, summary and stories."""
+
+    def __init__(self, folder, capsys):
+        self.folder = folder
+        self._capsys = capsys
+        self.summary = ""
+        self.frames = {}
+
+    def __call__(self, main, **options):
+        torch._dynamo.reset()
+        self._capsys.readouterr()
+        with depyf.prepare_debug(self.folder, include_earlier=False) as context:
+            main(lambda function: torch.compile(function, backend="eager", **options))
+        assert not context.record.problems
+        self.summary = self._capsys.readouterr().err
+        record = from_json((self.folder / "manifest.json").read_text())
+        self.frames = {frame.compile_id: frame for frame in record.frames}
+        return self
+
+    @property
+    def stories(self):
+        return "".join(path.read_text() for path in sorted(self.folder.glob("full_code_for_*.py")))
+
+    def also(self, compile_id):
+        """Return what the version has changed beside the first guard that failed."""
+        return [str(one) for failed in self.frames[compile_id].failed_guards for one in failed.also]
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    return Run(tmp_path / "dump", capsys)
+
+
+def test_another_layer_is_named_where_torch_names_another_argument(run):
+    run(lambda compiled: compiled(Stack())(torch.ones(2, 4), [False]))
+    (failed,) = run.frames["1/1"].failed_guards
+    assert failed.condition.startswith("filled[0]"), "torch finds the argument first"
+    assert run.also("1/1") == ["self is another Layer", "self.inner.number == 0, now 1"]
+    line = "also: self is another Layer; self.inner.number == 0, now 1\n"
+    assert line in run.summary and f"#             {line}" in run.stories
+
+
+def test_a_change_of_the_batch_alone_is_not_blamed_on_another_layer(run):
+    def main(compiled):
+        model = compiled(Stack())
+        for size in (2, 3):
+            model(torch.ones(size, 4), [False])
+
+    run(main)
+    # Layer 0 with another batch: the version of layer 1 is compared as well, and is not the nearest.
+    (failed,) = [one for one in run.frames["1/2"].failed_guards if one.about == "x.size(0)"]
+    assert failed.also == () and failed.beside == ""
+
+
+def test_an_attribute_that_the_first_call_set_is_named_beside_the_size(run):
+    def main(compiled):
+        model = compiled(Switching())
+        for size in (2, 3):
+            model(torch.ones(size))
+
+    run(main)
+    (failed,) = run.frames["0/1"].failed_guards
+    assert failed.about in ("x.size(0)", "self.kind")
+    found = [failed.condition, *[one.condition for one in failed.also]]
+    assert "self.kind == 'sparse'" in found and "self is another" not in run.summary
+
+
+def test_a_module_with_an_optional_part_is_named_beside_the_size(run):
+    def main(compiled):
+        def call(block, x):
+            return block(x)
+
+        call = compiled(call)
+        call(Block(False), torch.ones(2, 4))
+        call(Block(True), torch.ones(3, 4))
+
+    run(main, dynamic=False)
+    (failed,) = run.frames["0/1"].failed_guards
+    named = [failed.about, *[one.about for one in failed.also]]
+    assert "block.shortcut" in named and "x.size(0)" in named
+    assert "block is another Block" in run.also("0/1"), "the first block is gone by then"
+    assert "block.shortcut is None, now a Linear" in run.summary
+
+
+def test_sizes_that_change_alike_are_not_counted_as_causes_of_their_own(run):
+    def main(compiled):
+        def add(x, y, z, flag):
+            return x + y + z if flag else x - y - z
+
+        add = compiled(add)
+        add(torch.ones(2), torch.ones(2), torch.ones(2), True)
+        add(torch.ones(3), torch.ones(3), torch.ones(3), False)
+
+    run(main, dynamic=False)
+    (failed,) = run.frames["0/1"].failed_guards
+    assert {failed.about, *[one.about for one in failed.also]} == {"x.size(0)", "flag"} and failed.also_more == 0
+
+
+def test_many_other_causes_are_a_few_and_a_number(run):
+    class Settings:
+        def __init__(self, value):
+            self.alpha = self.beta = self.gamma = self.delta = self.epsilon = value
+
+    def main(compiled):
+        def scale(x, one):
+            return x * one.alpha + one.beta - one.gamma * one.delta + one.epsilon
+
+        scale = compiled(scale)
+        for value in (2, 3):
+            scale(torch.ones(2), Settings(value))
+
+    run(main, dynamic=False)
+    (failed,) = run.frames["0/1"].failed_guards
+    assert len(failed.also) == 3 and failed.also_more == 1 and failed.beside.endswith("; 1 more")
+
+
+def test_the_object_that_came_in_place_of_none_is_not_called_another_one(run):
+    def main(compiled):
+        def add(x, cache):
+            return x + 1 if cache is None else x + cache.value
+
+        add = compiled(add)
+        add(torch.ones(2), None)
+        add(torch.ones(2), Cache())
+
+    run(main)
+    assert f"0/0 needs cache is None, now a {__name__}.Cache;" in run.summary
+
+
+def test_a_line_that_first_uses_a_tensor_is_not_blamed_for_its_size(run):
+    def main(compiled):
+        def add(x, mode):
+            y = x.to(torch.float32)
+            return y + len(mode)
+
+        add = compiled(add)
+        add(torch.ones(2), "a")
+        add(torch.ones(3), "a")
+        add(torch.ones(3), "bc")
+
+    run(main)
+    assert "needs x.size(0) == 2, now 3; first used at " in run.summary
+    assert "needs mode == 'a', now 'bc'; asked for by " in run.summary
+    assert "#             first used at " in run.stories
+
+
+def test_values_of_older_versions_stand_in_the_order_of_the_versions(run):
+    def main(compiled):
+        def scale(x, n):
+            return x * n
+
+        scale = compiled(scale)
+        for n in (16, 8, 4, 2):
+            scale(torch.ones(2), n)
+
+    run(main, dynamic=False)
+    assert "0/3 because 0/2 needs n == 4, now 2; 0/0 to 0/1: needs 16, 8;" in run.summary
