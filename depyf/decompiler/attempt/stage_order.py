@@ -107,6 +107,7 @@ class Attempt:
         settings = Settings(self.nested, request.renames, is_constant, request.hints, request.generator.short_name)
         settings.listings = self.listings
         settings.is_generated = request.is_generated
+        settings.text_runs_alone = request.stands_alone
         if request.is_generated and not sees_local_names(program):
             settings.unused_locals = frozenset(program.code.co_varnames) - used_locals(program)
         return settings

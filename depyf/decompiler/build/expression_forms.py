@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import keyword
 import re
-from typing import Any, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence
 
 from depyf.decompiler import syntax as s
+from depyf.decompiler.build.constant_nodes import spellable
 from depyf.decompiler.build.symbolic_values import Slot, Value
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
-from depyf.decompiler.syntax.literals import spelled_elements
+from depyf.decompiler.syntax.literals import iterated_elements, spelled_elements
 from depyf.decompiler.syntax.provisional import Flipped
 
 _OPPOSITES = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
@@ -28,6 +29,15 @@ def unfolded_display(node: s.Expression, folds_lists: bool) -> s.Expression:
     if folds_all or all(isinstance(element, s.Constant) for element in node.elts):
         return type(node)([s.Starred(s.Tuple(node.elts))])
     return node
+
+
+def set_to_iterate(value: Value, is_exact: bool, charge: Callable[[int], None]) -> Optional[s.Set]:
+    """Return the display of which the compiler makes the constant set that `value` is; None if there is none."""
+    constant = value.node.value if isinstance(value.node, s.Constant) and value.name is None else None
+    if type(constant) is not frozenset or value.pending or value.targets or not constant or not spellable(constant):
+        return None
+    elements = iterated_elements(constant, is_exact, charge)
+    return None if elements is None else s.Set([s.Constant(item) for item in elements])
 
 
 def unfolded_constant(node: s.Expression) -> s.Expression:

@@ -7,6 +7,7 @@ from depyf.decompiler.build.effects import discard, emit, event, flush, take
 from depyf.decompiler.build.expression_forms import (
     is_entered,
     is_none,
+    set_to_iterate,
     unfolded_constant,
     unfolded_display,
     would_be_fstring,
@@ -77,7 +78,12 @@ def op_to_bool(frame: Frame, op: Op) -> None:
 
 def op_get_iter(frame: Frame, op: Op) -> None:
     """Execute GET_ITER."""
-    (node,) = take(frame, frame.stack.pop())
+    value = frame.stack.pop()
+    display = set_to_iterate(value, frame.scope.settings.text_runs_alone, frame.scope.program.budget.charge)
+    if display is not None:
+        event(frame, IterOf(display))
+        return
+    (node,) = take(frame, value)
     folds_lists = facts_of(frame.scope.code).iterated_lists_become_tuples
     event(frame, IterOf(unfolded_display(node, folds_lists)))
 

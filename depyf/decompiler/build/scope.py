@@ -35,6 +35,7 @@ class Settings:
         self.imports_annotations = False  # whether a text that is no module begins with that statement
         self.annotations_are_strings = False  # whether the text has `from __future__ import annotations`
         self.unused_locals: FrozenSet[str] = frozenset()  # of the outermost code: free for values of the text's own
+        self.text_runs_alone = False  # whether the text is run as it is, without what is put back into its code
         self.is_generated = False  # whether a generator made the code, which writes `x = x` and `[x, y][0]`
 
 

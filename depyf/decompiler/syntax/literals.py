@@ -5,13 +5,15 @@ from __future__ import annotations
 import collections
 import itertools
 import math
+import random
 import struct
-from typing import Any, FrozenSet, List
+from typing import Any, Callable, FrozenSet, Iterator, List, Optional
 
 from depyf.decompiler.syntax.precedence import ATOM, FACTOR
 
 LONGEST_DECIMAL = 4096  # bits; Python refuses to read decimals of more than 4300 digits
 INFINITY = "1e309"
+MOST_SHUFFLES, LARGEST_SHUFFLED = 1000, 20  # orders that are tried, and elements of a set for which they are
 MOST_PERMUTED = 6  # elements with one hash whose orders are tried
 
 
@@ -36,6 +38,38 @@ def spelled_elements(constant: FrozenSet[Any]) -> List[Any]:
         if list(frozenset([*order, *rest])) == wanted:
             return [*order, *rest]
     return items
+
+
+def iterated_elements(constant: FrozenSet[Any], is_exact: bool, charge: Callable[[int], None]) -> Optional[List[Any]]:
+    """Return the elements in an order of which the compiler makes a set that iterates alike; None if none was found.
+
+    Strings have other hashes in every process, and a set of them another order: unless `is_exact`, theirs is the order
+    of `spelled_elements`, so that the text is the same in every process. The work of a search is charged.
+    """
+    written = spelled_elements(constant)
+    if not is_exact and not all(map(_has_fixed_hash, constant)):
+        return written
+    wanted = list(constant)
+    return next((order for order in _orders(charge, written, wanted) if list(frozenset(order)) == wanted), None)
+
+
+def _orders(charge: Callable[[int], None], *first: List[Any]) -> Iterator[List[Any]]:
+    """Yield these orders and then, for sets that are not large, some more: few elements share a place in a set."""
+    yield from first
+    shuffled = list(first[0])
+    if len(shuffled) > LARGEST_SHUFFLED:
+        return
+    charge(MOST_SHUFFLES)
+    chosen = random.Random(0)
+    for _ in range(MOST_SHUFFLES):
+        chosen.shuffle(shuffled)
+        yield list(shuffled)
+
+
+def _has_fixed_hash(item: Any) -> bool:
+    if type(item) is tuple:
+        return all(map(_has_fixed_hash, item))
+    return type(item) in (int, bool, float, complex)
 
 
 def _order(item: Any) -> tuple[str, str]:

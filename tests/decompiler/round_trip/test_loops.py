@@ -931,3 +931,8 @@ def test_is_proved(source: str) -> None:
 )
 def test_code_that_the_compiler_copied_appears_once(source: str) -> None:
     assert_same_text(source)
+
+
+def test_a_loop_over_a_constant_set_shows_its_elements():
+    assert_same_text("def f():\n    for x in {1, 2, 3}:\n        g(x)\n    return [y for y in {'a', 'b'}]")
+    assert_same_text("def f():\n    for x in {8, 0}:\n        g(x)")  # sorted, it would iterate the other way round
