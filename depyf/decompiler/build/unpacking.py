@@ -15,7 +15,7 @@ from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import Dropped, Inplace
 
 # What follows the unpacking of one value that is an annotation (`*args: *Ts`) or a default (`[*Ts = *T]`).
-_AFTER_STAR = frozenset({"CONST", "BUILD_TUPLE", "LOAD_CLOSURE", "RETURN"})
+_AFTER_STAR = frozenset({"CONST", "BUILD_TUPLE", "BUILD_MAP", "LOAD_CLOSURE", "RETURN"})
 
 
 def op_unpack(frame: Frame, op: Op) -> None:

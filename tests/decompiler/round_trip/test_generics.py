@@ -24,6 +24,7 @@ def same(source: str) -> None:
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="the syntax is new in 3.11")
 def test_an_unpacked_annotation():
     same("def f(a, *args: *Ts, key: int = 1, **more: str) -> None:\n    pass")
+    same("def f(*args: *Ts):\n    pass")
 
 
 needs_generics = pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is new in 3.12")
