@@ -220,7 +220,7 @@ def _changed(one: Tested, other: Tested) -> List[ChangedValue]:
         return [ChangedValue(one.about, one.condition)] if one.condition != other.condition else []
     if one.literal and other.literal:
         same = one.literal == other.literal
-        return [] if same else [ChangedValue(one.about, one.condition, one.literal, other.literal)]
+        return [] if same else [ChangedValue(one.about, one.condition, one.literal, _value_now(one, other))]
     if not one.class_name or not other.class_name or one.class_name == other.class_name:
         return []
     before, after = one.class_name.rpartition(".")[2], other.class_name.rpartition(".")[2]
@@ -229,6 +229,14 @@ def _changed(one: Tested, other: Tested) -> List[ChangedValue]:
     then = one.literal or with_article(before)
     condition = one.condition if one.literal else f"{one.about} to be {then}"
     return [ChangedValue(one.about, condition, then, other.literal or with_article(after))]
+
+
+def _value_now(one: Tested, other: Tested) -> str:
+    """Return the value, with its class where that alone is another one: 1 after 1.0."""
+    is_number = "float" in (one.type_name, other.type_name) and {one.type_name, other.type_name} <= {"float", "int"}
+    if is_number and one.type_name != other.type_name and float(one.literal) == float(other.literal):
+        return f"{other.literal}, {with_article(other.type_name)}"
+    return other.literal
 
 
 def _changed_sizes(one: Tested, other: Tested) -> List[ChangedValue]:

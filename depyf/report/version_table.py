@@ -43,7 +43,7 @@ def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
         pieces += _beside(number, chosen, columns)
         own = [column.cells[number] for column in columns if column.cells[number]]
         rest = len([cell for cell in own if cell not in pieces])
-        first = next(other for other in range(number + 1) if _is_same(other, number, columns))
+        first = next(other for other in range(number + 1) if _is_same(other, number, chosen))
         pieces += [f"(as {guarded[first].compile_id}: see why it was compiled)"] * (first < number)
         pieces += [f"{rest} more"] if rest else []
         lines += _wrapped(f"  {frame.compile_id}: ".ljust(margin), pieces)
@@ -109,10 +109,10 @@ def _beside(number: int, chosen: Sequence[_Column], columns: Sequence[_Column]) 
     That is a condition of its own, or a value of theirs that it does not test.
     """
     found: dict[str, None] = {}
-    for other in range(len(columns[0].cells)):
-        differing = [column for column in columns if column.cells[number] != column.cells[other]]
-        shown = [column for column in chosen if column in differing]
-        if differing and not any(column.cells[number] for column in shown):
+    shown = [column for column in chosen if column.cells[number]]
+    for other in range(len(chosen[0].cells)):
+        if _is_same(number, other, shown) and not _is_same(number, other, chosen):
+            differing = [column for column in columns if column.cells[number] != column.cells[other]]
             own = [column.cells[number] for column in differing if column.cells[number]]
             found[own[0] if own else f"{differing[0].about} not tested"] = None
     return list(found)

@@ -52,6 +52,7 @@ def test_plain_values_come_before_sizes_and_the_nearest_first():
         (TypeTest("a", "m.Mine"), TypeTest("a", "n.Mine"), "a to be a m.Mine, now a n.Mine"),
         (PythonTest("a is None"), tensor("a", 2), "a is None, now a Tensor"),
         (PythonTest("not d"), PythonTest("len(d) == 2"), "len(d) == 0, now 2"),
+        (ValueTest("a", "float", "a == 1.0"), ValueTest("a", "int", "a == 1"), "a == 1.0, now 1, an int"),
         (tensor("a", 2), tensor("a", 2, 3), "a.dim() == 1, now 2"),
         (tensor("a", 2), tensor("a", 2, dtype="torch.int8"), "a.dtype is torch.float32, now torch.int8"),
     ],
