@@ -31,7 +31,12 @@ def read_tables(folder: str) -> Tuple[FolderTable, ...]:
     top = _read_record(folder)
     paths = [os.path.join(folder, one.folder) for one in top.processes if one.folder != "."]
     records = [(folder, top), *[(path, _read_record(path)) for path in paths if os.path.isdir(path)]]
-    return tuple([FolderTable(path, record, _table(path, record)) for path, record in records])
+    return tuple([table_of(path, record) for path, record in records])
+
+
+def table_of(folder: str, record: SessionRecord) -> FolderTable:
+    """Return the table of a record whose files are in a folder."""
+    return FolderTable(folder, record, _table(folder, record))
 
 
 def _read_record(folder: str) -> SessionRecord:

@@ -42,6 +42,7 @@ def debug(pause: bool = True, stop_on_nan: bool = False, backend: str | None = N
     _refuse_inside_prepare_debug()
     with _attend(backend) as attendance, _run_only(), _substitute(backend), _watch(stop_on_nan, pause, attendance):
         attendance.attend_running()
+        attendance.answer_breakpoint_calls()
         if not pause:
             pass
         elif os.environ.get("PYTHONBREAKPOINT") == "0":
@@ -155,7 +156,8 @@ def _refuse_inside_prepare_debug() -> None:
             "depyf.debug() was called inside depyf.prepare_debug(), where the program still compiles and the "
             "files are not complete. Leave prepare_debug first:\n"
             "    with depyf.prepare_debug('./dump'):\n        program()\n"
-            "    with depyf.debug():\n        program()"
+            "    with depyf.debug():\n        program()\n"
+            "or enter prepare_debug('./dump', debug=True): then what is compiled can be stepped through at once."
         )
 
 

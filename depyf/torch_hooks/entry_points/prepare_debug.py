@@ -53,6 +53,9 @@ class prepare_debug:
     log_bytecode: also pickle the bytecode of each frame, before, after, and compiled back.
     include_earlier: on leaving, add what was compiled before the context and can still be called, unless an earlier
     context of this process has recorded it (all the same where that is little, or its function is compiled again).
+    debug: have debuggers stop in what is compiled at once, without a second run in `depyf.debug()`: breakpoints in your
+    own files are carried over when their lines are compiled, a `breakpoint()` in compiled code prompts at its
+    statement, and steps of pdb stay out of torch.
 
     Ranks of a distributed job write in rank_<r> below the folder, and other processes that share it in
     process_<n>: no two processes ever write one file.  `folder` is the one of this process.
@@ -68,6 +71,8 @@ class prepare_debug:
         self.clean_wild_fx_code = arguments.clean_wild_fx_code
         self.log_bytecode = arguments.log_bytecode
         self.include_earlier = arguments.include_earlier
+        self.debug = arguments.debug
+        self._attendance: Any = None  # to debuggers, where that was asked for
         self.record: SessionRecord | None = None  # of the last time the context was left
         self._folder: OutputFolder | None = None
         self._capture: Capture | None = None
@@ -98,6 +103,10 @@ class prepare_debug:
             self._process = os.getpid()
             self._capture.start(opened_by=calling_module(1))
             _active = self
+        if self.debug:
+            from depyf.torch_hooks.entry_points import live_stepping  # which nobody else pays for
+
+            self._attendance = live_stepping.begin(self._capture)
         atexit.register(self._at_exit)
         multiprocessing.util.register_after_fork(self, _end_with_child)
         return self
@@ -113,6 +122,10 @@ class prepare_debug:
         if capture is None:
             return
         atexit.unregister(self._at_exit)
+        attendance, self._attendance = self._attendance, None
+        if attendance is not None:
+            capture.when_linked = None
+            attendance.__exit__(None, None, None)
         capture.stop()
         recording = capture.recording
         folder = recording.folder

@@ -8,7 +8,10 @@ from typing import Any
 
 from depyf.errors import UserError
 
-_FORM = "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False, include_earlier=True)"
+_FORM = (
+    "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False, include_earlier=True, "
+    "debug=False)"
+)
 
 
 class WrongArguments(UserError, TypeError):
@@ -23,6 +26,7 @@ class Arguments:
     clean_wild_fx_code: bool
     log_bytecode: bool
     include_earlier: bool = True
+    debug: bool = False
 
 
 def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
@@ -32,13 +36,18 @@ def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
     """
 
     def present(
-        dump_src_dir: Any, clean_wild_fx_code: Any = True, log_bytecode: Any = False, include_earlier: Any = True
+        dump_src_dir: Any,
+        clean_wild_fx_code: Any = True,
+        log_bytecode: Any = False,
+        include_earlier: Any = True,
+        debug: Any = False,
     ) -> Arguments:
         return Arguments(
             os.fsdecode(dump_src_dir),
             _flag("clean_wild_fx_code", clean_wild_fx_code),
             _flag("log_bytecode", log_bytecode),
             _flag("include_earlier", include_earlier),
+            _flag("debug", debug),
         )
 
     kwargs.pop("func", None)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import threading
 import time
 from types import CodeType
-from typing import Any
+from typing import Any, Callable
 
+from depyf.record.records import SessionRecord
 from depyf.torch_hooks.graphs import autotuning
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, GRAPH_EVENTS
 from depyf.torch_hooks.internals import structured_trace
 from depyf.torch_hooks.internals.structured_trace import START_EVENT, TraceEvent
-from depyf.torch_hooks.session.recording import Recording
+from depyf.torch_hooks.session.recording import LINKING_EVENTS, Recording
 from depyf.torch_hooks.session.registration import Registration
 
 
@@ -26,6 +27,7 @@ class Capture:
 
     def __init__(self, recording: Recording) -> None:
         self._registration = Registration(self)
+        self.when_linked: Callable[[], None] | None = None  # called when code that may run next was linked to its file
         self._begin(recording)
 
     def _begin(self, recording: Recording) -> None:
@@ -81,6 +83,15 @@ class Capture:
                 self.recording.add_event_of_no_frame(event)
             else:
                 self.recording.add_event(event)
+        if self.when_linked is not None and event.kind in LINKING_EVENTS:
+            with self.problems.shield("carrying breakpoints over"):
+                self.when_linked()
+
+    def so_far(self) -> SessionRecord:
+        """Return what is recorded so far, with all files of it written."""
+        with self._lock:
+            self.recording.write_held()
+            return self.recording.record()
 
     def on_skip(self, reason: str, code: CodeType, entry: bool) -> None:
         """Record a frame that Dynamo left to plain Python; `entry`: the program handed it to torch.compile itself."""

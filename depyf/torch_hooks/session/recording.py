@@ -62,6 +62,8 @@ from depyf.torch_hooks.session.journal_writer import Journal
 from depyf.torch_hooks.session.software_versions import versions
 
 _RECOMPILE_EVENT = "recompile_reasons"
+_BACKWARD_EVENT = "bwd_compilation_metrics"
+LINKING_EVENTS = (GUARDS_EVENT, _BACKWARD_EVENT)  # after which the code of a graph is linked to its files
 
 
 class Recording:
@@ -100,7 +102,7 @@ class Recording:
             _RECOMPILE_EVENT: self._add_recompile_reasons,
             GUARDS_EVENT: self._add_guards,
             "compilation_metrics": self._add_metrics,
-            "bwd_compilation_metrics": self._add_backward_metrics,
+            _BACKWARD_EVENT: self._add_backward_metrics,
             **dict.fromkeys(GRAPH_EVENTS, self._add_trace_stage),
         }
 
@@ -281,6 +283,13 @@ class Recording:
         for event in compilation.take_waiting():
             with self.problems.shield("writing a graph"):
                 self.graphs.add(compilation.graph, event)
+
+    def write_held(self) -> None:
+        """Write the files that wait until their compilation is over."""
+        for compilation in self.compilations.all:
+            if compilation.graph is not None:
+                with self.problems.shield("writing a graph"):
+                    self.graphs.write_held(compilation.graph)
 
     def link(self, compilation: Compilation, *, was_called: bool = False) -> None:
         """Link the code of the graph that runs to its file; `was_called`: the program may have called it already."""

@@ -8,9 +8,12 @@ from contextlib import ExitStack
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Callable, List, Tuple
 
+from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
+from depyf.torch_hooks.stepping.pauses import can_pause, mark_as_ours
 from depyf.torch_hooks.stepping.pdb_breakpoints import PdbBreakpoints
-from depyf.torch_hooks.stepping.pdb_steps import PdbSteps, pdb_for_pause, running_pdb
+from depyf.torch_hooks.stepping.pdb_steps import PdbSteps, answers_breakpoint, pdb_for_pause, running_pdb
 from depyf.torch_hooks.stepping.pydevd_breakpoints import PydevdBreakpoints, running_pydevd
+from depyf.torch_hooks.stepping.skipped_frames import is_skipped
 from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarriedLine, LineCarrier
 
 
@@ -60,9 +63,29 @@ class Attendance:
     def lines_changed(self) -> None:
         """Carry breakpoints over again: the files that run have changed."""
         self._carrier = None
-        self._after_prompt()
+        self.attend_running()
+        if self._pdb is not None:
+            self._pdb.carry_anew()
         if self._pydevd is not None:
-            self._pydevd.carry()
+            self._pydevd.carry_anew()
+
+    def answer_breakpoint_calls(self) -> None:
+        """Have `breakpoint()` prompt at the very line that calls it, where pdb would answer."""
+        if not answers_breakpoint():
+            return
+        before, hook = sys.breakpointhook, with_dynamo_disabled(self._on_breakpoint_call)
+        mark_as_ours(hook)
+        sys.breakpointhook = hook
+        self._open.callback(lambda: _put_back_hook(hook, before))
+
+    def _on_breakpoint_call(self, *args: Any, **kwargs: Any) -> Any:
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and is_skipped(frame):
+            frame = frame.f_back
+        if frame is None or args or kwargs or not answers_breakpoint() or not can_pause():
+            return sys.__breakpointhook__(*args, **kwargs)
+        self.pause_at(frame)
+        return None
 
     def _after_prompt(self) -> None:
         if self._pdb is not None:
@@ -92,3 +115,8 @@ class Attendance:
         if self._carrier is None:
             self._carrier = self._make_carrier()
         return self._carrier.carry(file, line)
+
+
+def _put_back_hook(ours: Any, before: Any) -> None:
+    if sys.breakpointhook is ours:  # else somebody else has replaced it since
+        sys.breakpointhook = before

@@ -24,13 +24,26 @@ _TERMINAL_DEBUGGERS = (
 )
 
 
+_OURS = "prompts_for_depyf"  # marks a hook that does what Python's does, at the line of the call
+
+
+def mark_as_ours(hook: object) -> None:
+    """Mark a hook of depyf's, which prompts where Python's own would."""
+    setattr(hook, _OURS, True)
+
+
+def is_pythons_hook() -> bool:
+    """Return whether `breakpoint()` does what it does by default."""
+    return sys.breakpointhook is sys.__breakpointhook__ or hasattr(sys.breakpointhook, _OURS)
+
+
 def can_pause() -> bool:
     """Return whether `breakpoint()` would reach someone who can answer.
 
     The default `breakpoint()` reads commands from stdin: without a terminal or commands there it would wait for
     ever or fail at the end of input.
     """
-    if sys.breakpointhook is not sys.__breakpointhook__:
+    if not is_pythons_hook():
         return True  # an attached IDE, or the program itself, has its own way to pause
     target = os.environ.get("PYTHONBREAKPOINT", "")
     if target not in _TERMINAL_DEBUGGERS:

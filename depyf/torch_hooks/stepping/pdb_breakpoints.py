@@ -5,7 +5,7 @@ from __future__ import annotations
 import bdb
 from typing import Any, Dict, List, Tuple
 
-from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarryLine
+from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarryLine, Place
 
 # What of a breakpoint the carried ones share; when it changes they are set anew.
 _Shape = Tuple[str, int, Any, bool, bool]
@@ -19,6 +19,7 @@ class PdbBreakpoints:
         self._carry_line = carry_line
         self._announcer = announcer
         self._carried: Dict[int, Tuple[_Shape, List[Any]]] = {}  # number of the user's -> those set for it
+        self._targets: Dict[int, Tuple[Place, ...]] = {}
 
     def carry(self) -> None:
         """Set what the breakpoints in the user's files ask for, and remove what none asks for any more."""
@@ -34,6 +35,15 @@ class PdbBreakpoints:
         for number, point in points.items():
             if number not in self._carried:
                 self._carry_one(point)
+
+    def carry_anew(self) -> None:
+        """Carry all over again: the files that run have changed."""
+        for point in _all_points():
+            if point.number in self._carried:
+                found = self._carry_line(point.file, point.line)
+                if found is None or found.targets != self._targets[point.number]:
+                    self._remove(point.number)
+        self.carry()
 
     def remove(self) -> None:
         """Remove all that were set."""
@@ -54,6 +64,7 @@ class PdbBreakpoints:
                 one.enabled, one.ignore = point.enabled, point.ignore
             added += new
         self._carried[point.number] = (_shape(point), added)
+        self._targets[point.number] = found.targets
 
     def _remove(self, number: int) -> None:
         for one in self._carried.pop(number)[1]:

@@ -12,7 +12,8 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, Callable, Dict
 
-from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
+from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo, with_dynamo_disabled
+from depyf.torch_hooks.stepping.pauses import is_pythons_hook
 from depyf.torch_hooks.stepping.skipped_frames import is_skipped, trace_outer_frames, untrace_skipped_frames
 
 _STOPS = ("user_line", "user_call", "user_return", "user_exception")  # what bdb calls where it stops
@@ -28,8 +29,7 @@ def running_pdb() -> bdb.Bdb | None:
 
 def answers_breakpoint() -> bool:
     """Return whether `breakpoint()` leads to pdb itself."""
-    is_default = sys.breakpointhook is sys.__breakpointhook__
-    return is_default and os.environ.get("PYTHONBREAKPOINT", "") in ("", "pdb.set_trace")
+    return is_pythons_hook() and os.environ.get("PYTHONBREAKPOINT", "") in ("", "pdb.set_trace")
 
 
 def pdb_for_pause() -> bdb.Bdb:
@@ -54,6 +54,9 @@ class PdbSteps:
 
     def begin(self) -> None:
         """Shadow the methods."""
+        for one in type(self._debugger).__mro__:
+            for function in vars(one).values():
+                skipped_by_dynamo(function)
         # Dynamo considers what the debugger calls, too, wherever compiled code is what was stopped in.
         self._shadows["stop_here"] = with_dynamo_disabled(self._stops_here)
         self._shadows.update({name: with_dynamo_disabled(getattr(self._debugger, name)) for name in _STOPS})

@@ -14,7 +14,7 @@ import threading
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
-from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarryLine
+from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarryLine, Place
 
 _CHANGED = "on_breakpoints_changed"
 _ANY_FUNCTION = "None"  # pydevd's way to spell that a breakpoint is bound to no function
@@ -43,6 +43,7 @@ class PydevdBreakpoints:
         self._lock = threading.RLock()  # the editor's requests arrive in another thread
         self._ids = _FIRST_ID
         self._carried: Dict[_Key, List[Tuple[str, int]]] = {}  # the editor's -> file and id of those set for it
+        self._targets: Dict[_Key, Tuple[Place, ...]] = {}
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -72,6 +73,15 @@ class PydevdBreakpoints:
             for key in added:
                 files.update(self._add(key, wanted[key]))
             self._update(files)
+
+    def carry_anew(self) -> None:
+        """Carry all over again: the files that run have changed."""
+        with self._lock:
+            for key in list(self._carried):
+                found = self._carry_line(key[0], key[1])
+                if found is None or found.targets != self._targets[key]:
+                    self._update({file for file, _ in self._take(key)})
+            self.carry()
 
     def remove(self) -> None:
         """Remove all that were set."""
@@ -106,6 +116,7 @@ class PydevdBreakpoints:
             self._debugger.file_to_id_to_line_breakpoint.setdefault(canonical, {})[self._ids] = carried
             added.append((canonical, self._ids))
         self._carried[key] = added
+        self._targets[key] = found.targets
         return [file for file, _ in added]
 
     def _take(self, key: _Key) -> List[Tuple[str, int]]:

@@ -14,21 +14,38 @@ _DEPYF = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.ab
 _CONTEXTS = contextlib.__file__  # which stands between `with depyf.debug():` and depyf
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 _PACKAGES = os.path.join(sysconfig.get_path("purelib"), "")
+_COMPILATION = os.path.join("_dynamo", "convert_frame.py")
+_OF_DUMPS = ("__transformed_code_", "__compiled_fn_")
 
-_SKIPPED, _LIKE_ITS_CALLER, _STOPPED_IN = "skipped", "like its caller", "stopped in"
+_SKIPPED, _LIKE_ITS_CALLER, _GENERATED = "skipped", "like its caller", "generated"
+_PACKAGE, _OF_PROGRAM = "package", "of the program"
 
 
 def is_skipped(frame: FrameType) -> bool:
     """Return whether a frame is torch's or depyf's, or the standard library's in a call of theirs.
 
-    Code of no file (`<string>`, of guards and wrappers that torch generates) is skipped like the standard library.
+    Code of no file (`<string>`, of guards and wrappers that torch generates) is skipped like the standard library. What
+    of it transformed code calls is skipped, too: when a resume function is compiled, Dynamo's C++ calls functions from
+    there, such as those that save the state of `random`. So is what a package does for a compilation (sympy).
     """
     current: FrameType | None = frame
     while current is not None:
         kind = _kind(current.f_code.co_filename)
+        if kind == _PACKAGE:
+            return _is_compiling(current)
         if kind != _LIKE_ITS_CALLER:
-            return kind == _SKIPPED
+            return kind == _SKIPPED or (kind == _GENERATED and current is not frame)
         current = current.f_back
+    return False
+
+
+def _is_compiling(frame: FrameType | None) -> bool:
+    """Return whether Dynamo's compilation of a frame is among the callers."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.endswith(_COMPILATION) and is_in_torch(file):
+            return True
+        frame = frame.f_back
     return False
 
 
@@ -59,4 +76,6 @@ def _kind(file: str) -> str:
         return _SKIPPED
     if file.startswith("<") or (file.startswith(_LIBRARY) and not file.startswith(_PACKAGES)):
         return _LIKE_ITS_CALLER
-    return _STOPPED_IN
+    if file.startswith(_PACKAGES):
+        return _PACKAGE
+    return _GENERATED if os.path.basename(file).startswith(_OF_DUMPS) else _OF_PROGRAM

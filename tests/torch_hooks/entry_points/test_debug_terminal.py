@@ -318,3 +318,56 @@ def test_steps_never_end_in_a_frame_of_torch_or_depyf(tmp_path, backend, started
         assert re.search(r"> .*program.py\(\d+\)", stop) and '-> print("THE END"' in stop
     finally:
         terminal.close()
+
+
+LIVE_PROGRAM = """
+import sys, torch, depyf
+
+def helper(x):
+    return torch.cos(x) + 1
+
+def f(x):
+    y = torch.sin(x)
+    breakpoint()
+    z = helper(y)
+    return z * 2
+
+def plain(x):
+    breakpoint()
+    return x
+
+compiled = torch.compile(f, backend=sys.argv[1])
+with depyf.prepare_debug(sys.argv[2], debug=True):
+    plain(1)
+    result = compiled(torch.zeros(2))
+print("RESULT", result.tolist(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", pytest.param("aot_eager", marks=INTERPRETS)])
+def test_one_run_is_enough_where_what_is_compiled_can_be_stepped_through_at_once(tmp_path, backend):
+    program = tmp_path / "program.py"
+    program.write_text(LIVE_PROGRAM)
+    terminal = Terminal([sys.executable, str(program), backend, str(tmp_path / "dump")])
+    try:
+        stop = terminal.read_until(r"\(Pdb\) ")
+        assert f"{program}({line_of(program, 'breakpoint') + 5})plain()" in stop  # not compiled: in the user's own file
+        stop = terminal.type("c")
+        assert "__transformed_code_0_for_f.py(" in stop and "# program.py:9: breakpoint()" in stop
+        assert "tensor([0., 0.])" in terminal.type("p y")
+        terminal.type(f"b {program}:5")
+        trail = []
+        while not (trail and "__compiled_fn_" in trail[-1]):
+            trail += re.findall(r"^> (.*)\(\d+\)", terminal.type("s"), re.MULTILINE)
+            assert len(trail) < 40, trail
+        files = {os.path.basename(file) for file in trail}
+        assert all(file.startswith(("__transformed_code_", "__compiled_fn_")) for file in files), files
+        stop = terminal.type("c")  # the breakpoint was carried over when its line was compiled
+        assert re.search(r"(cos|add).*\n\(Pdb\)", stop) and RUNNING_STAGE[backend] in stop
+        terminal.type("clear " + " ".join(re.findall(r"^(\d+) ", terminal.type("b"), re.MULTILINE)))
+        os.write(terminal.ours, b"c\n")
+        assert "RESULT [4.0, 4.0]" in terminal.read_until(r"RESULT .*\n")
+        frames = [path.name for path in (tmp_path / "dump").glob("__transformed_code_*")]
+        assert len(frames) == 2, frames  # Dynamo compiled nothing of the debugger's
+    finally:
+        terminal.close()
