@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from depyf.line_table.folders import table_of
 from depyf.torch_hooks.session.capture import Capture
 from depyf.torch_hooks.stepping.attendance import Attendance
-from depyf.torch_hooks.stepping.user_breakpoints import LineCarrier
+from depyf.torch_hooks.stepping.user_breakpoints import LineCarrier, carrier_of_record
 
 
 def begin(capture: Capture) -> Attendance:
@@ -15,7 +14,7 @@ def begin(capture: Capture) -> Attendance:
 
     def carrier() -> LineCarrier:
         record = capture.so_far()
-        return LineCarrier((table_of(capture.recording.folder.known_path, record),))
+        return carrier_of_record(capture.recording.folder.known_path, record)
 
     attendance = Attendance(carrier, _show)
     attendance.attend_running()

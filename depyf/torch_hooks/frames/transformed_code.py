@@ -15,6 +15,7 @@ from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.frames.bytecode_files import dump_code
+from depyf.torch_hooks.frames.bytecode_listing import listing
 from depyf.torch_hooks.frames.decompiled_text import Decompiled, decompile_or_list, fits
 from depyf.torch_hooks.frames.functions import Functions, resume_parameters
 from depyf.torch_hooks.frames.line_comments import WIDTH, ShortPaths, UserSource, with_comments
@@ -23,6 +24,7 @@ from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import Renames
 
 _BYTECODE_SUFFIXES = (".original_bytecode", ".transformed_bytecode", ".decompiled_and_compiled_back_bytecode")
+_LISTING_SUFFIX = ".bytecode.txt"
 
 
 class Frames:
@@ -69,7 +71,9 @@ class Frames:
         sources: Tuple[NodeSource, ...] = (),
     ) -> CodeType:
         template = "__transformed_code_{}_for_" + file_stem(code.co_name) + ".py"
-        index = self._folder.number(template, beside=_BYTECODE_SUFFIXES if self._log_bytecode else ())
+        index = self._folder.number(
+            template, beside=(*_BYTECODE_SUFFIXES, _LISTING_SUFFIX) if self._log_bytecode else ()
+        )
         name = template.format(index)
         path = self._folder.of(name)
         renames = self._renames.of(new_code)
@@ -113,6 +117,10 @@ class Frames:
         if self._log_bytecode:
             with self._problems.shield("writing bytecode files"):
                 self._write_bytecode(code, new_code, result, renames)
+            with self._problems.shield("listing the bytecode of a frame"):
+                title = f"Compilation {compile_id} of {function.display_name} ({function.shown_place}), {name}"
+                text = listing(title, code, new_code, source, result.lines, renames)
+                self._folder.write(name + _LISTING_SUFFIX, text)
         return to_run
 
     def _user_lines(

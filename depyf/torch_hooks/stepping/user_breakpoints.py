@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from depyf.errors import UserError
-from depyf.line_table.folders import FolderTable, read_tables, source_lines
+from depyf.line_table.folders import FolderTable, read_tables, source_lines, table_of
 from depyf.line_table.questions import FromUser, NoAnswer, SourceChanged, ask
 from depyf.line_table.rows import Row
 from depyf.record.records import SessionRecord
@@ -107,6 +107,11 @@ def carrier_of_folder(folder: str | None, backend: str | None = None) -> LineCar
         return LineCarrier(() if folder is None else read_tables(folder), backend)
     except UserError:
         return LineCarrier(())
+
+
+def carrier_of_record(folder: str, record: SessionRecord) -> LineCarrier:
+    """Return the carrier for what a session has recorded so far in a folder."""
+    return LineCarrier((table_of(folder, record),))
 
 
 @dataclass
