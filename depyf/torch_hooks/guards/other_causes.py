@@ -47,8 +47,8 @@ def with_other_causes(
     """Add what else is not as an earlier version needs it: of those that fail likewise, for the nearest one."""
     if failed.kind == FITS_NOW or not new.guards:
         return failed
-    found = [(_other_changes(one, mismatch, new), one.compile_id) for one in versions]
-    also, nearest = min(found, key=lambda one: len(one[0]))
+    found = [(_other_changes(one, mismatch, new), one.compile_id) for one in versions if one.guards]
+    also, nearest = min(found, key=lambda one: len(one[0]), default=([], ""))
     shown = tuple([_scrubbed(one) for one in also[:_MOST]])
     other = nearest if nearest != failed.version else ""
     return replace(failed, also=shown, also_more=len(also) - len(shown), also_of=other if shown else "")

@@ -7,7 +7,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
+from depyf.record.guard_conditions import PythonTest  # noqa: E402
+from depyf.record.records import FailedGuard, GuardRecord  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
+from depyf.torch_hooks.guards.mismatches import EXPRESSION, Mismatch  # noqa: E402
+from depyf.torch_hooks.guards.other_causes import GuardedVersion, with_other_causes  # noqa: E402
 
 
 class Layer(torch.nn.Module):
@@ -163,6 +167,17 @@ def test_sizes_that_change_alike_are_not_counted_as_causes_of_their_own(run):
     run(main, dynamic=False)
     (failed,) = run.frames["0/1"].failed_guards
     assert {failed.about, *[one.about for one in failed.also]} == {"x.size(0)", "flag"} and failed.also_more == 0
+
+
+def test_a_version_whose_guards_were_not_seen_is_not_taken_for_the_nearest():
+    def version(name, *conditions):
+        return GuardedVersion(name, tuple(GuardRecord(PythonTest(one)) for one in conditions))
+
+    failed, mismatch = FailedGuard("0/1", "n == 1"), Mismatch(EXPRESSION, text="n == 1", parts=(("n", "2"),))
+    seen, unseen, new = version("0/1", "n == 1", "k == 1"), version("0/0"), version("0/2", "n == 2", "k == 2")
+    for versions in ([seen, unseen], [seen]):
+        assert [str(one) for one in with_other_causes(failed, mismatch, versions, new).also] == ["k == 1, now 2"]
+    assert with_other_causes(failed, mismatch, [unseen], new) == failed
 
 
 def test_many_other_causes_are_a_few_and_a_number(run):
