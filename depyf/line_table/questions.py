@@ -15,6 +15,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf.errors import UserError
 from depyf.line_table.folders import FolderTable, source_lines
+from depyf.line_table.line_reports import LineReport, files_of, reports_on
 from depyf.line_table.rows import Row
 from depyf.line_table.statement_spans import Span, has_code, statement_at
 from depyf.record.stack_text import digest_of
@@ -45,6 +46,7 @@ class FromUser:
     span: Span  # of the statement, where the line itself has nothing
     code: str
     found: Tuple[Found, ...]
+    reported: Tuple[Tuple[FolderTable, LineReport], ...] = ()  # graph breaks, failures and recompiles
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def _of_file(owners: Sequence[FolderTable], file: str, line: int) -> FromFile:
         name = _name_in(one, file)
         rows = [row for row in one.table.rows if row.file == name]
         if not rows:
-            raise NoAnswer(f"{name} has no lines of its own in the table: ask for the files of its graphs and frames")
+            raise NoAnswer(f"{name} is for reading: ask about your own lines, or about the files of code that it names")
         here = _rows_on(rows, line) or _rows_below(rows, line, one.table.texts[name])
         found += [Found(one, here)] if here else []
     if not found:
@@ -149,7 +151,8 @@ def _user_file(text: str, folders: Sequence[FolderTable]) -> str:
 
 def _user_files(folders: Sequence[FolderTable]) -> Set[str]:
     of_rows = {place.file for one in folders for row in one.table.rows for place in row.calls}
-    return of_rows | {function.file for one in folders for function in one.record.functions}
+    of_reports = {file for one in folders for file in files_of(one.record)}
+    return of_rows | of_reports | {function.file for one in folders for function in one.record.functions}
 
 
 def _of_user_line(file: str, line: int, folders: Sequence[FolderTable]) -> FromUser:
@@ -159,16 +162,20 @@ def _of_user_line(file: str, line: int, folders: Sequence[FolderTable]) -> FromU
     if line < 1 or (lines and line > len(lines)):
         raise NoAnswer(f"{file} has no line {line}" + (f": it has {len(lines)}" if lines else ""))
     span = Span(line, line)
-    found = _rows_of(file, span, folders)
-    if not found and lines:
+    found, reported = _rows_of(file, span, folders), _reports_of(file, span, folders)
+    if not found and not reported and lines:
         around = statement_at(lines, line)
         if around is None and not has_code(lines, line):
             raise NoAnswer(f"{file}:{line} has no code")
         span = around or span
-        found = _rows_of(file, span, folders)
-    if not found:
-        raise NoAnswer(f"{file}:{line}: nothing that was compiled stems from this line")
-    return FromUser(file, span, _code_of(file, span, lines, found), found)
+        found, reported = _rows_of(file, span, folders), _reports_of(file, span, folders)
+    if not found and not reported:
+        raise NoAnswer(f"{file}:{line}: nothing that was compiled stems from this line, and no graph breaks here")
+    return FromUser(file, span, _code_of(file, span, lines, found), found, reported)
+
+
+def _reports_of(file: str, span: Span, folders: Iterable[FolderTable]) -> Tuple[Tuple[FolderTable, LineReport], ...]:
+    return tuple([(one, report) for one in folders for report in reports_on(one.record, file, span)])
 
 
 def _rows_of(file: str, span: Span, folders: Iterable[FolderTable]) -> Tuple[Found, ...]:

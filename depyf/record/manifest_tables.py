@@ -6,7 +6,8 @@
 
 The condition of a guard is its form with the value in place of each `<value>`, or the form as it is where the value is
 empty.  Flags are a sum: 1 the condition is Python, 2 torch asked for it, 4 it is about sizes 0 and 1.  Frames have
-their guards as `[first, count]` of rows of that table, graphs the calls that led to their nodes as rows of `locations`.
+their guards as `[first, count]` of rows of that table; the calls that led to the nodes of graphs, and those of
+functions, are rows of `locations`.
 """
 
 from __future__ import annotations

@@ -182,12 +182,27 @@ class GraphBreak:
     hints: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what torch advises to do about it, one line each
     stack: Tuple[Location, ...] = ()  # the calls that led there, outermost first, without those of torch's own
     inside: Tuple[str, ...] = ()  # the higher-order operators that were traced: "autograd.Function"; innermost first
+    own_call: Optional[int] = None  # index in `stack` of the line of the compiled function itself; None: not known
+    raised_at: Optional[Location] = None  # of an exception that leaves the function: the line that raised it first
 
     @property
     def reason(self) -> str:
         """The causes on one line."""
         where = f" (inside {', inside '.join(self.inside)})" if self.inside else ""
         return AND_THEN.join(self.causes) + where
+
+    @property
+    def way(self) -> Tuple[Location, ...]:
+        """The calls from the compiled function down to the line, both included; empty where they are not known."""
+        return () if self.own_call is None else self.stack[self.own_call :]
+
+    @property
+    def raised_before(self) -> Optional[Location]:
+        """The line that raised the exception, where `location` only passed it on: a `finally`, the end of a `with`."""
+        here, first = self.location, self.raised_at
+        if here is None or first is None or (here.file, here.line) == (first.file, first.line):
+            return None
+        return first
 
 
 AND_THEN = ", and then "  # between the causes of a graph break
@@ -275,11 +290,18 @@ class FunctionRecord:
     decorators: Tuple[Location, ...] = ()  # what the compiled code puts around the original, outermost first
     original: Optional[OriginalFunction] = None  # the function inside them; None: the compiled code is its own
     compiled_in_calls: int = 0  # compilations of the newest context while the program was calling it
+    called_at: Tuple[Location, ...] = ()  # lines of other functions that called it when Dynamo came to it: a few
 
     @property
     def display_name(self) -> str:
         """What a person calls the function."""
         return self.title or self.name
+
+    @property
+    def last_line(self) -> Optional[int]:
+        """The last line of the code that Dynamo compiled; None where its text is not from a file."""
+        text = self.source if self.source_origin == words.FROM_FILE else ""
+        return self.first_line + len(text.rstrip("\n").split("\n")) - 1 if text.strip() else None
 
     @property
     def shown_file(self) -> str:

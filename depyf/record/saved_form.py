@@ -15,7 +15,15 @@ from typing import Any, Callable, Dict, Tuple, Type, TypeVar
 
 from depyf.record.json_text import JsonText, saved
 from depyf.record.manifest_tables import TableReader, TableWriter
-from depyf.record.records import SCHEMA_VERSION, FrameRecord, GraphRecord, KernelSource, NodeSource, SessionRecord
+from depyf.record.records import (
+    SCHEMA_VERSION,
+    FrameRecord,
+    FunctionRecord,
+    GraphRecord,
+    KernelSource,
+    NodeSource,
+    SessionRecord,
+)
 from depyf.record.schema_1 import READERS
 
 T = TypeVar("T")
@@ -59,6 +67,8 @@ def _spread(item: Any, writer: TableWriter) -> str:
     values = dict(saved(item))
     if isinstance(item, FrameRecord):
         values["guards"] = writer.add_guards(item.guards)
+    elif isinstance(item, FunctionRecord):
+        values["called_at"] = [writer.add_location(call) for call in item.called_at]
     elif isinstance(item, GraphRecord):
         values["sources"] = tuple([_with_rows(one, writer) for one in item.sources])
         values["kernels"] = tuple([_with_sources(one, writer) for one in item.kernels])
@@ -118,7 +128,10 @@ def _without_tables(data: Dict[str, Any]) -> Dict[str, Any]:
     reader = TableReader(data)
     frames = [{**frame, "guards": reader.guards(frame.get("guards", ()))} for frame in data.get("frames", ())]
     graphs = [_with_calls(graph, reader) for graph in data.get("graphs", ())]
-    return {**data, "frames": frames, "graphs": graphs}
+    functions = [
+        {**one, "called_at": tuple(map(reader.location, one.get("called_at", ())))} for one in data.get("functions", ())
+    ]
+    return {**data, "functions": functions, "frames": frames, "graphs": graphs}
 
 
 def _with_calls(graph: Dict[str, Any], reader: TableReader) -> Dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Dict, Iterable, List, Sequence, Tuple
 
-from depyf.record.records import FunctionRecord, GraphBreak, Location, SessionRecord
+from depyf.record.records import GraphBreak, Location, SessionRecord
 from depyf.text.short_paths import ShortPaths
 
 _MOST_CALLS = 6  # of one way
@@ -33,12 +33,6 @@ def first_own_line(record: SessionRecord, compile_id: str) -> Location | None:
     """Return the first line of the program's that the graph of a version stems from."""
     sources = [source for graph in record.graphs if graph.compile_id == compile_id for source in graph.sources]
     return next((call for source in sources for call in source.calls if is_own(call.file)), None)
-
-
-def line_inside(stack: Sequence[Location], function: FunctionRecord) -> Location | None:
-    """Return the line of a function at which calls left it; None where none of them is its own."""
-    own = [call for call in stack if (call.function, call.file) == (function.name, function.file)]
-    return own[-1] if own else None
 
 
 def calls_to(record: SessionRecord, stack: Sequence[Location], place: Location | None) -> Chain:

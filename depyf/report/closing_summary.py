@@ -31,14 +31,15 @@ from depyf.record.records import (
     GraphBreak,
     Location,
     SessionRecord,
+    SkipRecord,
 )
-from depyf.record.vocabulary import FAILED, INTERRUPTED, PROVED_GRADES, RECOMPILE_LIMIT, SUPPRESSED_ERROR
+from depyf.record.vocabulary import FAILED, GRAPH_BREAK, INTERRUPTED, PROVED_GRADES, RECOMPILE_LIMIT, SUPPRESSED_ERROR
+from depyf.report.break_paths import calls_inside, why_no_resume
 from depyf.report.call_chains import (
     calls_to,
     first_own_line,
     has_library_path,
     is_own,
-    line_inside,
     place_of,
     reached_lines,
     shown_path,
@@ -176,6 +177,10 @@ def _breaks(record: SessionRecord) -> List[Block]:
     for number, same in enumerate(distinct_breaks(record), start=1):
         first = same[0]
         lines = [f"graph break at {place_of(first.location)}", _INDENT + first.reason]
+        raised = first.raised_before
+        if raised is not None:
+            lines.append(f"{_INDENT}raised at {place_of(raised)}")
+            lines.append(f"{_INDENT}(the break is where a `finally`, `with` or `except` raises it once more)")
         lines += [_INDENT + line for line in reached_lines(ways_to(record, same))]
         if advised.setdefault(first.hints, number) == number:
             lines += [f"{_INDENT}hint: {hint}" for hint in first.hints]
@@ -308,10 +313,17 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
         elif skip.kind == RECOMPILE_LIMIT:
             lines += [_INDENT + skip.reason, *_story(function.full_code_file)]
         elif skip.graph_breaks:
-            line = line_inside(skip.graph_breaks[0].stack, function)
-            lines += [f"{_INDENT}at {place_of(line)}"] * (line is not None) + _story(function.full_code_file)
+            lines += _own_line(skip, function) + _story(function.full_code_file)
         blocks.append(lines)
     return blocks
+
+
+def _own_line(skip: SkipRecord, function: FunctionRecord) -> List[str]:
+    """Return the line of a function at which the first break happened, and why Dynamo does not resume there."""
+    first = skip.graph_breaks[0]
+    calls = calls_inside(first, function)
+    why = why_no_resume(first, function) if skip.kind == GRAPH_BREAK else ""
+    return [f"{_INDENT}at {place_of(call)}" for call in calls[:1]] + [f"{_INDENT}{why}"] * bool(why)
 
 
 def _named(record: SessionRecord) -> List[FunctionRecord]:

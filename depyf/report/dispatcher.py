@@ -11,8 +11,13 @@ from depyf.report.skip_reasons import skip_lines
 from depyf.text import python_source
 
 
-def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signature: Signature) -> list[str]:
-    """Return the function that tries the guards of each version in turn, with what happens where none fits."""
+def dispatcher(
+    function: FunctionRecord, frames: Sequence[FrameRecord], signature: Signature, why_without: str = ""
+) -> list[str]:
+    """Return the function that tries the guards of each version in turn, with what happens where none fits.
+
+    `why_without`: where there is no version, the reason.
+    """
     body = []
     if len(frames) > 1:
         body.append("    # Dynamo tries the version it used last first; that matters only where two fit.")
@@ -27,7 +32,7 @@ def dispatcher(function: FunctionRecord, frames: Sequence[FrameRecord], signatur
         body.append("    # No version fits: Dynamo compiles one more for these arguments and runs that, or,")
         body.append("    # past its limit on recompiles, the original.")
     else:
-        body.append("    # Dynamo never compiled this: it runs as it is, or was not called yet.")
+        body.append(f"    # {why_without or 'Dynamo compiled no version of it: it runs as it is.'}")
     for line in _gave_up(function) if function.skips else ():
         body += python_source.wrapped_comment(line, "    ")
     name, *others = python_source.identifiers(function.resume_names or (function.display_name,))

@@ -16,6 +16,7 @@ what is no Python is shown as a comment.
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from typing import Iterator, Sequence
@@ -26,8 +27,8 @@ from depyf.report.call_signature import Signature, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
 from depyf.report.generated_names import terms_used
 from depyf.report.guard_function import SHARED_GUARDS, guard_functions
+from depyf.report.resume_text import lines_left, resume_title, why_without_version
 from depyf.report.shortened_records import ShortPaths
-from depyf.report.skip_reasons import skip_lines
 from depyf.report.statement_folds import CodeLine, differences, filled_lists, fold_docstring, fold_statements
 from depyf.report.version_headings import Facts, graph_lines
 from depyf.report.version_table import version_table
@@ -64,7 +65,7 @@ def render(session: SessionRecord, function_key: str) -> str:
 def _opening(session: SessionRecord, function: FunctionRecord, words: list[str]) -> list[str]:
     versions = session.versions
     made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
-    text = [f"What torch.compile did to {function.display_name} ({function.shown_place}).", ""]
+    text = [f"What torch.compile did to {title_apart(session, function)} ({function.shown_place}).", ""]
     if not session.frames_of(function.key) and not function.earlier_versions:
         text.append("Dynamo compiled no version of it." + (" Below is why." if function.skips else ""))
     else:
@@ -134,7 +135,7 @@ def _story(
     lines = _original(session, function)
     frames = [paths.frame(frame) for frame in session.frames_of(function.key)]
     if function.skips and not frames:
-        return lines + _not_compiled(session, function)
+        return lines + _not_compiled(session, function, facts)
     signature = signature_of(function, frames)
     differences = version_table(frames, shown_name(function))
     lines += ["", "", *python_source.heading("\n".join(differences), "-")] if differences else []
@@ -151,7 +152,8 @@ def _story(
         if resume.key not in written:
             lines += _story(session, paths.function(resume), facts, paths, written)
     heading = python_source.heading(f"The dispatcher: what a call to {shown_name(function)} does now", "=")
-    return [*lines, "", "", *heading, "", *dispatcher(function, frames, signature)]
+    without = "" if frames or function.earlier_versions else why_without_version(session, function)
+    return [*lines, "", "", *heading, "", *dispatcher(function, frames, signature, without)]
 
 
 def _code_in(session: SessionRecord, function: FunctionRecord, passed: set[str]) -> Iterator[str]:
@@ -166,10 +168,10 @@ def _code_in(session: SessionRecord, function: FunctionRecord, passed: set[str])
             yield from _code_in(session, resume, passed)
 
 
-def _not_compiled(session: SessionRecord, function: FunctionRecord) -> list[str]:
-    runs = all(skip.kind in (FAILED, INTERRUPTED) for skip in function.skips)
-    text = ["Dynamo never compiled this:" if runs else "Dynamo never compiled this: it runs as it is, eagerly, because"]
-    text += [line for skip in function.skips for line in skip_lines(skip, function)]
+def _not_compiled(session: SessionRecord, function: FunctionRecord, facts: Facts) -> list[str]:
+    has_raised = all(skip.kind in (FAILED, INTERRUPTED) for skip in function.skips)
+    text = ["Dynamo compiled no version of it" + (":" if has_raised else ": it runs as it is, eagerly, because")]
+    text += facts.of_skips(function)
     failed = {skip.compile_id for skip in function.skips if skip.compile_id}
     for graph in session.graphs:
         if graph.without_frame and graph.compile_id in failed:
@@ -181,25 +183,22 @@ def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
     if function.resume_of is None:
         title = f"The original: {function.display_name}   ({function.shown_place})"
     else:
-        place = f"{function.file}:{function.first_line}"
-        whole, is_first = _whole(session, function)
-        title = f"Resume function {shown_name(function)}   ({place})\n"
-        title += f"What is left of {whole} after {'a' if is_first else 'a further'} graph break."
-        if len(function.resume_names) > 1:
-            title += f"\nIt has {len(function.resume_names)} names, one for each version of its caller:"
-            title += f"\n  {_few_names(function.resume_names)}"
-        if function.source_origin == DECOMPILED:
-            title += "\nDynamo made it as bytecode; this is its decompiled source."
-    lines = ["", "", *python_source.heading("\n".join([title, *wrapper_lines(function)]), "="), ""]
+        title = resume_title(session, function)
+    is_compiled = bool(session.frames_of(function.key) or function.earlier_versions)
+    notes = wrapper_lines(function, is_compiled)
+    lines = ["", "", *python_source.heading("\n".join([title, *notes]), "="), ""]
     if function.original is not None:
         lines += _text(function.original.source, function.original.source_origin)
-        return lines + (_compiled_wrapper(function) if shows_wrapper(function) else [])
+        return lines + (_compiled_wrapper(function, is_compiled) if shows_wrapper(function) else [])
     if function.written_in.strip():
         lines += python_source.comment("It is no definition of its own, but part of this:")
         lines += python_source.comment(textwrap.indent(function.written_in.strip("\n"), "    "))
         if not function.source.strip():
             return lines
         lines.append("# which, decompiled, is:")
+    left = [] if function.resume_of is None else lines_left(session, function)
+    if left:
+        return lines + python_source.comment("\n".join(left))
     source = function.source
     if function.resume_of is not None:  # it has the docstring of the function that it continues
         source = "\n".join([line.text for line in fold_docstring(source.split("\n"))])
@@ -212,31 +211,14 @@ def _text(source: str, origin: str) -> list[str]:
     return python_source.comment(source.strip("\n")) if source.strip() else ["# (its source is not available)"]
 
 
-def _compiled_wrapper(function: FunctionRecord) -> list[str]:
-    """Return the text that Dynamo compiled, where it is that of a wrapper around the original."""
-    title = f"What Dynamo compiled: {function.display_name}, as Python generated it"
+def _compiled_wrapper(function: FunctionRecord, is_compiled: bool) -> list[str]:
+    """Return the text that Dynamo compiled, or did not compile, where it is that of a wrapper around the original."""
+    what = f"{function.display_name}, as Python generated it"
     if not is_generated(function):
-        title = f"What Dynamo compiled: the wrapper of {function.decorators[0].function} around {function.display_name}"
+        what = f"the wrapper of {function.decorators[0].function} around {function.display_name}"
+    title = f"{'What Dynamo compiled' if is_compiled else 'What Dynamo was to compile'}: {what}"
     heading = python_source.heading(f"{title}   ({function.file}:{function.first_line})", "-")
     return ["", "", *heading, "", *_text(function.source, function.source_origin)]
-
-
-def _whole(session: SessionRecord, resume: FunctionRecord) -> tuple[str, bool]:
-    """Return the name of the function whose rest this is, and whether no other rest comes between."""
-    passed = [resume]
-    while passed[-1].resume_of is not None:
-        try:
-            function = session.function(passed[-1].resume_of)
-        except KeyError:
-            break
-        if function in passed:
-            break
-        passed.append(function)
-    return passed[-1].display_name, len(passed) == 2
-
-
-def _few_names(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:2])} ... {names[-1]}"
 
 
 # ---------------------------------------------------------------- transformed code
@@ -267,10 +249,20 @@ def _transformed(
         if renamed is not None:
             shown = filled_lists(renamed.strip("\n").split("\n"), python_source.WIDTH)
             lines = [_in_width(line) for line in shown]
+            if len(code) <= _SHORT and _does_nothing(renamed):
+                lines.append("    # returns None: nothing is left to do")
             return list(map(python_source.Checked, lines))
     lines = python_source.bracketed("def " + name, signature.parameters, ":")
     lines += ["    # Not decompiled: this is Dynamo's bytecode."]
     return lines + python_source.comment(frame.source.strip("\n"), "    ") + ["    ..."]
+
+
+def _does_nothing(source: str) -> bool:
+    """Return whether the body of a function is its docstring alone."""
+    found = python_source.definition(source)
+    if found is None or found.col_offset:
+        return False
+    return all(isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) for one in found.body)
 
 
 # ---------------------------------------------------------------- guards

@@ -24,7 +24,8 @@ _TERMS = (
     (".__closure__", "(lambda: x).__closure__: the variable x itself, which closures share, not its value"),
     (
         "__resume_at_ of a closure",
-        "__resume_at_...(closure)(...): the rest of a function that shares such variables: made, then called",
+        "__resume_at_...(closure)(...): the rest of a function that shares such variables. The first call makes it, the"
+        " second calls it: the parameters of __resume_at_... below are those of the second",
     ),
     (
         "def __enclosing_scope_of_",

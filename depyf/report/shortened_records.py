@@ -63,4 +63,5 @@ class ShortPaths(short_paths.ShortPaths):
 
     def _break(self, one: GraphBreak) -> GraphBreak:
         stack = tuple([replace(call, file=self.of(call.file)) for call in one.stack])
-        return replace(one, location=self.location(one.location), stack=stack)
+        raised = self.location(one.raised_at)
+        return replace(one, location=self.location(one.location), stack=stack, raised_at=raised)

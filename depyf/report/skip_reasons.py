@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 
 from depyf.record.records import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, Location, SkipRecord
@@ -16,11 +15,11 @@ from depyf.record.vocabulary import (
     RECOMPILE_LIMIT,
     SUPPRESSED_ERROR,
 )
+from depyf.report.break_paths import calls_inside, why_no_resume
 from depyf.report.guard_function import OF_SIZES, asked_by
 
 _WIDTH = 112
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+$")
-_MOST_CALLS = 6
+_MOST_CALLS = 8  # of one way
 
 
 def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
@@ -50,21 +49,20 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
     return [*lines, f"          in the call at {called}"] if called else lines
 
 
-def break_lines(graph_break: GraphBreak, function: FunctionRecord, shown_at: str = "") -> list[str]:
-    """Return where the graph broke, why, through which calls, and what torch advises.
-
-    `shown_at`: the version beside which all that stands already.
-    """
+def break_lines(graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
+    """Return where the graph broke, why, through which calls, and what torch advises."""
     lines = [f"  break:  {asked_by(graph_break.location) or 'at an unknown line'}"]
-    if shown_at:
-        return [f"{lines[0]}   (as in {shown_at})"]
     lines += _wrapped(graph_break.reason, "          ")
-    calls = calls_inside(graph_break, function)
-    if len(calls) > 1:
-        lines += _wrapped("by way of " + " -> ".join(_call(call) for call in calls), "          ")
+    lines += _raised_lines(graph_break, "          ")
+    lines += _way_lines(graph_break, function, "          ")
     for hint in graph_break.hints:
         lines += _wrapped(f"hint: {hint}", "          ", "                ")
     return lines
+
+
+def repeated_break(graph_break: GraphBreak, shown_at: str) -> list[str]:
+    """Return the line for a break that is described beside an earlier version."""
+    return [f"  break:  {asked_by(graph_break.location) or 'at an unknown line'}   (as in {shown_at})"]
 
 
 def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
@@ -76,16 +74,37 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
         lines.append(f"      at {asked_by(skip.location)}")
     if not skip.graph_breaks and skip.detail:
         lines += _wrapped(skip.detail, "      ")
+    described: dict[tuple[str, ...], None] = {}
     for graph_break in skip.graph_breaks:
-        lines.append(f"      at {asked_by(graph_break.location) or 'an unknown line'}")
-        lines += _wrapped(graph_break.reason, "          ")
-        calls = calls_inside(graph_break, function)
-        if len(calls) > 1:
-            lines += _wrapped("by way of " + " -> ".join(_call(call) for call in calls), "          ")
+        about = [f"      at {asked_by(graph_break.location) or 'an unknown line'}"]
+        about += _wrapped(graph_break.reason, "          ")
+        about += _raised_lines(graph_break, "          ")
+        about += _way_lines(graph_break, function, "          ")
+        why = why_no_resume(graph_break, function) if skip.kind == GRAPH_BREAK else ""
+        described[tuple(about + (_wrapped(why, "          ") if why else []))] = None
+    lines += [line for about in described for line in about]
     hints = tuple(dict.fromkeys(skip.hints + tuple(hint for one in skip.graph_breaks for hint in one.hints)))
     for hint in hints:
         lines += _wrapped(f"hint: {hint}", "      ", "            ")
     return lines
+
+
+def _raised_lines(graph_break: GraphBreak, indent: str) -> list[str]:
+    """Return the line that raised an exception, where the line of the break only passes it on."""
+    first = graph_break.raised_before
+    if first is None:
+        return []
+    lines = _wrapped(f"raised at {asked_by(first)}", indent)
+    return lines + _wrapped("(the break is where a `finally`, `with` or `except` raises it once more)", indent)
+
+
+def _way_lines(graph_break: GraphBreak, function: FunctionRecord, indent: str) -> list[str]:
+    """Return the calls from a line of the function down to the break."""
+    calls = [_call(call) for call in calls_inside(graph_break, function)]
+    if len(calls) > _MOST_CALLS:
+        kept = _MOST_CALLS // 2
+        calls[kept:-kept] = [f"{len(calls) - 2 * kept} more calls"]
+    return _wrapped("by way of " + " -> ".join(calls), indent) if len(calls) > 1 else []
 
 
 # Kinds that nobody wants, worst first; of the others the program loses nothing, or asked for them.
@@ -113,16 +132,6 @@ def worst_skip(function: FunctionRecord) -> SkipRecord:
 
 def _rank(skip: SkipRecord) -> int:
     return _WORTH_A_LINE.index(skip.kind) if skip.kind in _WORTH_A_LINE else len(_WORTH_A_LINE)
-
-
-def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Location]:
-    """Return the part of the stack that starts in the function itself."""
-    calls = list(graph_break.stack)
-    names = (function.name, _RESUMED.sub(r"\1", function.name))  # torch's stacks have the name of the function itself
-    for position in reversed(range(len(calls))):
-        if calls[position].function in names and calls[position].file == function.file:
-            return calls[position:][-_MOST_CALLS:]
-    return []
 
 
 def _call(call: Location) -> str:

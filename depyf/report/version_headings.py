@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Iterator, Sequence
+
 from depyf.record import compile_ids
 from depyf.record.records import (
     FrameRecord,
     FunctionRecord,
     GraphBreak,
     GraphRecord,
+    Location,
     ResumeCall,
     SessionRecord,
     StageRecord,
@@ -26,8 +29,9 @@ from depyf.record.vocabulary import (
     REPLACED,
     UNTOUCHED,
 )
+from depyf.report.break_paths import Owners, calls_inside
 from depyf.report.shortened_records import ShortPaths
-from depyf.report.skip_reasons import break_lines, calls_inside, recompile_lines
+from depyf.report.skip_reasons import break_lines, recompile_lines, repeated_break, skip_lines
 
 _INSTALLED = {
     REPLACED: "the code below, recompiled, in place of Dynamo's bytecode",
@@ -43,7 +47,8 @@ class Facts:
         self._session = session
         self._paths = paths
         self._proved: dict[tuple[str, ...], str] = {}  # assumptions -> compile id of the version that listed them
-        self._broken: dict[GraphBreak, str] = {}  # graph break -> compile id of the version that described it
+        self._broken: dict[tuple[str, ...], str] = {}  # lines on a break -> compile id of the version that has them
+        self._owners: Owners | None = None
 
     def of(self, function: FunctionRecord, frame: FrameRecord) -> list[str]:
         """Return why it was compiled, its file, what runs, how far that is proved, its graphs, and what follows.
@@ -57,22 +62,47 @@ class Facts:
         for name in frame.graphs:
             facts += graph_lines(name, self._session.graph(name))
         for graph_break in frame.graph_breaks:
-            first = self._broken.setdefault(graph_break, frame.compile_id)
-            is_new = first == frame.compile_id
-            facts += break_lines(graph_break, function, "" if is_new else first)
-            facts += self._stories_on_the_way(graph_break, function) if is_new else []
+            lines = break_lines(graph_break, function) + self._called_there(graph_break, function)
+            first = self._broken.setdefault(tuple(lines), frame.compile_id)
+            lines = lines if first == frame.compile_id else repeated_break(graph_break, first)
+            facts += lines if lines[0] not in facts else []
         if frame.from_cache and frame.resumes and not frame.graph_breaks:
             facts.append("  break:  why the graph broke is not known: torch tells it only while it compiles")
         return facts + [f"  then:   goes on in {call.name}{self._resumes_at(call)}" for call in frame.resumes]
 
-    def _stories_on_the_way(self, graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
-        """Name the files of the functions through which a call came to the break: they are compiled on their own."""
-        found: dict[str, None] = {}
-        for call in calls_inside(graph_break, function)[1:]:
-            for one in self._session.stories:
-                if (one.name, self._paths.of(one.file)) == (call.function, call.file):
-                    found[f"{one.display_name} is compiled apart: {one.full_code_file}"] = None
-        return [f"          {text}" for text in found]
+    @property
+    def owners(self) -> Owners:
+        """The functions that calls with short paths are in."""
+        if self._owners is None:
+            self._owners = Owners(self._session, self._paths.of)
+        return self._owners
+
+    def _called_there(self, graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
+        """Return what became of the functions that a broken call runs: it is made as it is, and they on their own."""
+        way = calls_inside(graph_break, function)
+        if not way:
+            return []
+        fates = self.owners.fates(self._below(way, graph_break), function.key)
+        if not fates:
+            return []
+        start = f"          {way[0].file}:{way[0].line} runs as it is, and of what it calls"
+        return [start, *[f"            {fate}" for fate in fates]]
+
+    def _below(self, way: Sequence[Location], graph_break: GraphBreak) -> Iterator[FunctionRecord]:
+        """Yield the functions below the first call of a way."""
+        yield from self.owners.on(way[1:])
+        for call in way[:1]:
+            yield from self.owners.called_at(call)
+        if graph_break.raised_before is not None:
+            yield from self.owners.on([graph_break.raised_before])
+
+    def of_skips(self, function: FunctionRecord) -> list[str]:
+        """Return why a function, with short paths, is left to Python, and what became of those that it calls."""
+        lines = [line for skip in function.skips for line in skip_lines(skip, function)]
+        breaks = [one for skip in function.skips for one in skip.graph_breaks]
+        below = [one for way in breaks for one in self._below(calls_inside(way, function), way)]
+        fates = self.owners.fates([*below, *self.owners.called_in(function)], function.key)
+        return lines + (["  Of what it calls", *[f"    {fate}" for fate in fates]] if fates else [])
 
     def _file(self, frame: FrameRecord) -> list[str]:
         """Return the file and what runs; `inspect` writes no files."""

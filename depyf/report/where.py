@@ -12,14 +12,41 @@ from depyf.line_table.folders import FolderTable
 from depyf.line_table.questions import Found, FromFile, FromUser
 from depyf.line_table.rows import Row
 from depyf.record.records import Location
-from depyf.record.vocabulary import BY_BYTECODE, BY_PROOF, BY_RESUME, KERNEL, TRANSFORMED_CODE
+from depyf.record.vocabulary import (
+    BY_BYTECODE,
+    BY_COMMENT,
+    BY_GRAPH_CALL,
+    BY_PROOF,
+    BY_PROVENANCE,
+    BY_RESUME,
+    BY_SOURCE_NODES,
+    BY_STACK,
+    KERNEL,
+    TRANSFORMED_CODE,
+)
+from depyf.report.where_reports import report_lines
 from depyf.text.lines import printable
 
 _WIDEST = 120
-_IN_WORDS = {
-    BY_PROOF: "the proof of the text",
-    BY_BYTECODE: "the bytecode that it was written for",
-    BY_RESUME: "the call of the resume function",
+# How a link is known -> what the thing in the folder has to do with the line.
+_OF_LINE = {
+    BY_PROOF: "copied from this line",
+    BY_BYTECODE: "copied from this line",
+    BY_RESUME: "continues after this line",
+    BY_GRAPH_CALL: "calls the graph that has its operations",
+    BY_STACK: "its operations",
+    BY_COMMENT: "its operations, by torch's comments",
+    BY_SOURCE_NODES: "its operations, by Inductor's comments",
+    BY_PROVENANCE: "its operations, by torch's provenance tracking",
+}
+_STEMS = {
+    BY_PROOF: "copied by Dynamo from",
+    BY_BYTECODE: "copied by Dynamo from",
+    BY_RESUME: "continues after",
+    BY_GRAPH_CALL: "calls a graph with the operations of",
+    BY_COMMENT: "stems, by torch's comments, from",
+    BY_SOURCE_NODES: "stems, by Inductor's comments, from",
+    BY_PROVENANCE: "stems, by torch's provenance tracking, from",
 }
 _ANNOTATION = re.compile(r'(?<=\w): "[^"]*"(?= = )')  # shape, type and device of a node's value
 
@@ -36,6 +63,11 @@ def render(answer: FromUser | FromFile) -> str:
 def _of_user(answer: FromUser) -> Iterator[str]:
     first, last = answer.span
     yield f"{answer.file}:{first}{f'-{last}' if last > first else ''}: {answer.code}"
+    before = ""
+    for folder, report in answer.reported:
+        what, *about = report_lines(folder, report)
+        yield from about if what == before else [what, *about]
+        before = what
     for found in answer.found:
         for heading, rows in _by_stage(found.rows):
             yield f"{heading}:"
@@ -48,16 +80,12 @@ def _by_stage(rows: Iterable[Row]) -> Iterator[Tuple[str, List[Row]]]:
     groups: Dict[str, List[Row]] = {}
     for row in rows:
         if not row.last_line:  # a kernel is listed by its calls
-            groups.setdefault(f"{_stage(row)}, by {_basis(row)}", []).append(row)
+            groups.setdefault(f"{_stage(row)}, {_OF_LINE.get(row.basis, row.basis)}", []).append(row)
     return iter(groups.items())
 
 
 def _stage(row: Row) -> str:
     return f"{row.stage} ({row.made_for})" if row.made_for else row.stage
-
-
-def _basis(row: Row) -> str:
-    return _IN_WORDS.get(row.basis, row.basis)
 
 
 def _made(folder: FolderTable, row: Row, answer: FromUser) -> str:
@@ -109,7 +137,7 @@ def _of_file(answer: FromFile) -> Iterator[str]:
             name = f"{row.name}, " if row.name and row.stage != TRANSFORMED_CODE else ""
             text = "" if row.last_line else f": {_cut(_text(found.folder, row))}"
             yield f"{os.path.join(found.folder.path, row.file)}:{row.line}{text}"
-            yield f"{name}{_stage(row)}, stems by {_basis(row)} from:"
+            yield f"{name}{_stage(row)}, {_STEMS.get(row.basis, 'stems from')}:"
             yield from dict.fromkeys(map(_stack, rows))
 
 

@@ -11,8 +11,8 @@ _WIDTH = 96
 _OF_TORCH = os.path.join("torch", "_dynamo", "external_utils.py")  # functions of torch's that only call what they hold
 
 
-def wrapper_lines(function: FunctionRecord) -> list[str]:
-    """Return the decorators around the original that Dynamo compiled with it; none for a function without."""
+def wrapper_lines(function: FunctionRecord, is_compiled: bool = True) -> list[str]:
+    """Return the decorators around the original that Dynamo compiled, or met, with it; none for a function without."""
     own = _own(function)
     lines = []
     if is_generated(function):
@@ -21,7 +21,10 @@ def wrapper_lines(function: FunctionRecord) -> list[str]:
         names = ", ".join(f"{one.function} ({one.file}:{one.line})" for one in own)
         what = "its decorator" if len(own) == 1 else "its decorators, outermost first"
         lines += textwrap.wrap(
-            f"Dynamo compiled it with {what}: {names}", _WIDTH, break_long_words=False, break_on_hyphens=False
+            f"{'Dynamo compiled it' if is_compiled else 'Dynamo met it'} with {what}: {names}",
+            _WIDTH,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
     if len(own) < len(function.decorators):
         lines.append("Dynamo does not compile it on its own: torch put a function around it that only calls it.")
@@ -41,7 +44,9 @@ def shows_wrapper(function: FunctionRecord) -> bool:
 def title_apart(session: SessionRecord, function: FunctionRecord) -> str:
     """Return the title of a function; a wrapper is named as one where the function inside has a story, too."""
     title = function.display_name
-    if not function.decorators or not any(one.display_name == title for one in session.functions if one != function):
+    if not function.decorators or all(
+        one.display_name != title or one.key == function.key for one in session.functions
+    ):
         return title
     own = _own(function)
     return f"the wrapper of {own[0].function} around {title}" if own else f"the call of {title}, which torch wraps"

@@ -184,7 +184,7 @@ def test_a_line_of_a_file_in_the_folder_and_a_kernel_lead_back(folder, place, li
         ("model.py:4", "model.py:4 has no code"),
         ("model.py:99", "has no line 99: it has 9"),
         ("model.py:0", "has no line 0"),
-        ("model.py:1", "model.py:1: nothing that was compiled stems from this line"),
+        ("model.py:1", "model.py:1: nothing that was compiled stems from this line, and no graph breaks here"),
         ("__compiled_fn_1.kernel_0.py:2", "has no node, kernel or statement"),
         ("__compiled_fn_1.kernel_0.py:15", "run with INDUCTOR_PROVENANCE=1"),
         ("cpp_fused_cos_1", "run with INDUCTOR_PROVENANCE=1"),
@@ -249,7 +249,7 @@ def test_the_answer_names_each_file_its_line_and_how_that_is_known(folder, capsy
         f"{folder}/__compiled_fn_1.Captured_Graph.0.py:5: sin = torch.sin(x)  # from helpers.py:3, which it calls"
         in out
     )
-    assert "kernel, by torch's provenance tracking:" in out
+    assert "kernel, its operations, by torch's provenance tracking:" in out
     assert "not known: the lines of 1 kernel in __compiled_fn_1.kernel_0.py" in out
     assert main(["lines", str(folder)]) == 0
     rows = json.loads(capsys.readouterr().out)

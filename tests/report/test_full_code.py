@@ -19,6 +19,7 @@ from depyf.record.records import (
     Location,
     ResumeCall,
     SessionRecord,
+    SkippedFrame,
     SkipRecord,
     StageRecord,
     Versions,
@@ -346,9 +347,16 @@ def test_versions_from_before_the_session_and_breaks_without_a_version_are_liste
     assert text.count("2 versions compiled before this session are not shown") == 2
     assert "at toy.py:3: if b.sum() < 0:\n" in text
     alone = render(SessionRecord(functions=(function,)), "toy_example_0")
-    assert "it runs as it is, eagerly" in alone and "Dynamo never compiled this" in alone and "  a loop" in alone
+    assert (
+        "it runs as it is, eagerly" in alone
+        and "# Dynamo compiled no version of it: it" in alone
+        and "  a loop" in alone
+    )
     resume = dataclasses.replace(SESSION, frames=(ENTRY_FRAME,))
-    assert "# Dynamo never compiled this: it runs as it is" in render(resume, "toy_example_0")
+    assert "    # Dynamo has not come to it: it has not been called" in render(resume, "toy_example_0")
+    met = SkippedFrame(RESUME.name, RESUME.file, RESUME.first_line, SkipRecord("no graph", None))
+    left = render(dataclasses.replace(resume, skipped_frames=(met,)), "toy_example_0")
+    assert "    # Dynamo left it to Python: there is no operation on tensors in it to compile.\n" in left
     for one in (text, alone):
         compile(one, "full_code", "exec")
 
@@ -455,6 +463,20 @@ def test_a_resume_function_of_a_resume_function_names_the_original_function():
     assert "# What is left of toy_example after a further graph break.\n" in text
 
 
+def test_a_version_whose_body_is_its_docstring_has_a_remark_that_it_returns_none():
+    frame = dataclasses.replace(ENTRY_FRAME, source='def toy_example(a, b):\n    """Warn\n    once."""\n')
+    text = render(dataclasses.replace(SESSION, frames=(frame,)), TOY.key)
+    assert '    once."""\n    # returns None: nothing is left to do\n' in text
+    assert "returns None" not in render(SESSION, TOY.key)
+
+
+def test_a_resume_function_that_was_not_decompiled_is_shown_as_the_lines_that_it_was_made_of():
+    listed = dataclasses.replace(RESUME, source_origin="disassembly", source="def f(b, x):\n    '0 RESUME 0'\n")
+    text = render(dataclasses.replace(SESSION, functions=(TOY, listed)), TOY.key)
+    assert "#      3      if b.sum() < 0:\n#      4          b = b * -1\n#      5      return x * b\n" in text
+    assert "made of these lines of the original" in text and "0 RESUME 0'" not in text
+
+
 # ---------------------------------------------------------------- links to other files
 
 
@@ -463,12 +485,20 @@ def test_a_break_inside_a_called_function_names_the_file_of_that_function():
         Location("toy.py", 2, "toy_example", "helper(a)"),
         Location("toy.py", 9, "helper", "print()"),
     )
-    helper = function_named("helper")
+    helper = function_named("helper", first_line=8)
     frame = dataclasses.replace(ENTRY_FRAME, graph_breaks=(GraphBreak(("print",), stack[1], stack=stack),))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, helper), frames=(frame,))
     text = render(session, TOY.key)
     assert "by way of toy.py:2 helper(a) -> toy.py:9 print()\n" in text
-    assert "#           helper is compiled apart: full_code_for_helper.py\n" in text
+    assert "is compiled" not in text and "helper is" not in text  # it is neither compiled nor skipped
+    met = dataclasses.replace(helper, skips=(SkipRecord("graph break in a loop", None),))
+    left = render(dataclasses.replace(session, functions=(TOY, RESUME, met)), TOY.key)
+    assert (
+        "#           toy.py:2 runs as it is, and of what it calls\n#             helper is left to Python (a graph"
+        in left
+    )
+    compiled = dataclasses.replace(session, frames=(frame, dataclasses.replace(AGAIN, function=helper.key)))
+    assert "#             helper is compiled on its own: full_code_for_helper.py\n" in render(compiled, TOY.key)
 
 
 def test_a_full_code_file_names_its_neighbours():

@@ -277,6 +277,10 @@ class _Merge:
             merged = make(tuple([self.term(i, j) for i, j in zip(data[x], data[y])]))
         elif kinds[x] & NOT and kinds[y] & BOOL:
             merged = self.terms.negated(self.term(data[x], self.terms.negated(y)))
+        elif kinds[x] & kinds[y] & IS and self.terms.none in data[x] and self.terms.none in data[y]:
+            # `v is None` stays a test of v: the other code may have v itself at hand, and test it at its branch.
+            tested = [next(part for part in data[one] if part != self.terms.none) for one in (x, y)]
+            merged = self.terms.identity(self.term(*tested), self.terms.none)
         else:
             properties = kinds[x] & kinds[y] & (BOOL | GLOBAL)
             if self.terms.is_number(x) and self.terms.is_number(y):

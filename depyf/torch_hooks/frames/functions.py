@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.problems import Problems
-from depyf.record.records import FrameRecord, FunctionRecord, OriginalFunction, SkipRecord
+from depyf.record.records import FrameRecord, FunctionRecord, Location, OriginalFunction, SkipRecord
 from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FROM_FILE, LISTED, MISSING, SourceOrigin
 from depyf.text import python_source
 from depyf.torch_hooks.disk.file_names import file_stem
@@ -150,6 +150,12 @@ class Functions:
             key = str(self._records[key].resume_of)
         return key
 
+    def add_call(self, key: str, call: Location) -> None:
+        """Record a line that calls a function: a few of them."""
+        record = self._records[key]
+        if record.resume_of is None and call not in record.called_at and len(record.called_at) < _MOST_CALLERS:
+            self._records[key] = dataclasses.replace(record, called_at=record.called_at + (call,))
+
     def add_skip(self, key: str, skip: SkipRecord) -> None:
         """Record why Dynamo compiled no version of a function, once for each reason."""
         record = self._records[key]
@@ -188,6 +194,9 @@ class Functions:
             missing = max(0, len(entries(code)) - sum(versions[one] for one in (key, *others)))
             if missing != self._records[key].earlier_versions:
                 self._records[key] = dataclasses.replace(self._records[key], earlier_versions=missing)
+
+
+_MOST_CALLERS = 8
 
 
 def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:

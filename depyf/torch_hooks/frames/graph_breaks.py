@@ -11,6 +11,7 @@ from typing import Iterator, List, Sequence, Tuple
 
 from depyf.record.records import AND_THEN, GraphBreak, Location
 from depyf.text.lines import shortened
+from depyf.torch_hooks.frames.traced_calls import NO_CALLS, TracedCalls
 from depyf.torch_hooks.internals.code_owners import is_in_torch
 from depyf.torch_hooks.internals.stable_names import stable_text
 from depyf.torch_hooks.internals.torch_text import scrub
@@ -40,10 +41,10 @@ _END_OF_SENTENCE = re.compile(r"(?<!e\.g\.)(?<=\.)\s|(?<=\.`)\s")
 _OPERATOR = re.compile(r"^  Higher Order Operator: (?P<name>.+)$", re.MULTILINE)
 
 
-def read_graph_break(text: str, calls: Sequence[Location] = ()) -> GraphBreak:
+def read_graph_break(text: str, traced: TracedCalls = NO_CALLS) -> GraphBreak:
     """Read the graph break that torch explains in `text`.
 
-    `calls` led to it, where they are known better than torch prints them (see `traced_calls`).
+    `traced` calls led to it, where they are known better than torch prints them.
     """
     text = stable_text(text)
     place = _BREAK_AT.search(text)
@@ -56,8 +57,17 @@ def read_graph_break(text: str, calls: Sequence[Location] = ()) -> GraphBreak:
                 location = Location(location.file, location.line, entry.group("function"), code)
     explanation = scrub(text.split(_END_OF_EXPLANATION)[0].strip())
     causes = tuple(_shortened(_causes(explanation)))
-    stack = tuple(calls) if _lead_to(calls, location) else _user_stack(text)
-    return GraphBreak(causes, location, explanation, hints_in(explanation), stack, _operators(explanation))
+    is_known = _lead_to(traced.calls, location)
+    return GraphBreak(
+        causes,
+        location,
+        explanation,
+        hints_in(explanation),
+        traced.calls if is_known else _user_stack(text),
+        _operators(explanation),
+        traced.own if is_known else None,
+        traced.raised_at,
+    )
 
 
 def _lead_to(calls: Sequence[Location], location: Location | None) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Iterator, List, Mapping
 
+from depyf.record.records import Location
 from depyf.torch_hooks.frames import identities
 from depyf.torch_hooks.frames.identities import Identity
+from depyf.torch_hooks.frames.traced_calls import caller_of
 
 _DYNAMO = "torch._dynamo."
 _WRAPPERS = "torch._dynamo.eval_frame"  # defines the function that torch.compile returns; what it calls is its `fn`
@@ -23,6 +26,7 @@ class ProgramCall:
     identity: Identity  # ... and what the user calls it
     caller: CodeType | None  # code that calls it: that of a transformed frame where it is a resume function
     entry: Identity | None  # what the program called, of what it passed to torch.compile; None where it is not known
+    called_at: Location | None = None  # the line that calls it, torch's own aside: perhaps one of transformed code
 
 
 def call_in_progress() -> ProgramCall | None:
@@ -34,6 +38,7 @@ def call_in_progress() -> ProgramCall | None:
     frame: Any = sys._getframe(1)
     considered: Any = None
     caller: CodeType | None = None
+    called_at: Location | None = None
     called: List[Any] = []
     while frame is not None:
         module = frame.f_globals.get("__name__")
@@ -43,12 +48,13 @@ def call_in_progress() -> ProgramCall | None:
             considered = found if isinstance(getattr(found, "f_code", None), CodeType) else None
         elif caller is None and not is_of_dynamo:
             caller = frame.f_code
+            called_at = None if called else caller_of(frame)
         if module == _WRAPPERS and "fn" in frame.f_code.co_freevars:
             called += _compiled(frame.f_locals)
         frame = frame.f_back
     if considered is None:
         return None
-    return _read(considered, caller, called)
+    return dataclasses.replace(_read(considered, caller, called), called_at=called_at)
 
 
 def _compiled(variables: Mapping[str, Any]) -> Iterator[Any]:

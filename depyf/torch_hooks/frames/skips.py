@@ -65,11 +65,12 @@ class Skips:
         code: CodeType,
         entry: bool,
         attempt: Compilation | None,
-        call: Callable[[], ProgramCall | None] = lambda: None,
+        find_call: Callable[[], ProgramCall | None] = lambda: None,
+        add_call: Callable[[str, ProgramCall], None] = lambda key, call: None,
     ) -> None:
         """Record that Dynamo left `code` to Python; `attempt` is the compilation of this thread that ended last.
 
-        `call` finds the call of it, which is needed only for what is recorded.
+        `find_call` finds the call of it, which is needed only for what is recorded, and is passed to `add_call`.
         """
         if attempt is not None and (attempt.frame is not None or attempt.skip is not None or not _fits(attempt, code)):
             attempt = None
@@ -80,7 +81,11 @@ class Skips:
         if not entry and is_outside_program(file) and (file.startswith(_IMPORT) or _is_importing()):
             return  # an import inside the program: typing alone has dozens of them
         if skip.kind != SKIP_LIST and not (skip.kind in _USUAL_IN_LIBRARIES and is_outside_program(file) and not entry):
-            self._functions.add_skip(self._functions.key_of(code, _identity(code, call())), skip)
+            call = find_call()
+            key = self._functions.key_of(code, _identity(code, call))
+            self._functions.add_skip(key, skip)
+            if call is not None and call.code is code:
+                add_call(key, call)
         elif not is_in_torch(file) or (entry and not is_in_torch(file, "_dynamo")):
             self._add_of_library(CodePlace.of(code), skip)
 

@@ -13,49 +13,68 @@ import os
 import sys
 from dataclasses import replace
 from types import FrameType
-from typing import Any, Callable, Iterator, List, Tuple
+from typing import Any, Callable, Iterator, List, NamedTuple, Tuple
 
 from depyf.record.records import Location
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_program
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
 
-MOST_CALLS = 20  # innermost ones
+MOST_CALLS = 20  # innermost ones; of those above the compiled function fewer, where there are many inside it
+_MOST_INSIDE = 40  # from the compiled function on
+_OBSERVED = "ObservedException"  # torch's class of exceptions of the program that Dynamo sees while it traces
 _WRAPPERS = "torch._dynamo.eval_frame"  # the module of the functions that torch.compile returns
 # Functions that hold the exception.
 _REPORTERS = ("log_graph_break", "_convert_frame", "convert_frame", private_hooks.hook("compile_frame").attribute)
 _HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # where depyf's hooks are
 
 
+class TracedCalls(NamedTuple):
+    """The calls that led to the line that Dynamo is at."""
+
+    calls: Tuple[Location, ...] = ()  # outermost first, without torch's own
+    own: int | None = None  # index of the one in the compiled function itself; None where that is torch's
+    raised_at: Location | None = None  # where an exception of the program leaves the function: the line that raised it
+
+
+NO_CALLS = TracedCalls()
+
+
 def _same(call: Location) -> Location | None:
     return call
 
 
-def calls_now(compiled: str = "", user_call: Callable[[Location], Location | None] = _same) -> Tuple[Location, ...]:
-    """Return the calls of the program, outermost first, without torch's own; none where Dynamo traces nothing.
+def calls_now(compiled: str = "", user_call: Callable[[Location], Location | None] = _same) -> TracedCalls:
+    """Return the calls of the program; none where Dynamo traces nothing.
 
     `compiled` is the name of the function that Dynamo compiles: torch renames a resume function in the stack while it
     reports.  `user_call` returns the user's line for one of transformed code, None where it is not known.
     """
     frame: FrameType | None = sys._getframe(1)
     traced: List[Location] | None = None
+    raised_at: Location | None = None
     while frame is not None and not _is_of_dynamo(frame):
         frame = frame.f_back
     is_entry = False
     while frame is not None and not _is_of_program(frame):
         if traced is None and frame.f_code.co_name in _REPORTERS:
             traced = _on_exception(frame)
+            raised_at = raised_at or _first_raise(frame)
         is_entry = is_entry or _is_wrapper(frame)
         frame = frame.f_back
     if traced is None:  # a failure is reported while the exception passes
         traced = _stack_of(sys.exc_info()[1]) or _in_tracing_context()
     if not traced:
-        return ()
+        return NO_CALLS
     if RESUME_FUNCTION.match(compiled):
         traced[0] = replace(traced[0], function=compiled)
     above = [call for call in map(user_call, _above(frame, is_entry)) if call is not None]
+    has_own = not is_in_torch(traced[0].file)
     calls = [call for call in [*reversed(above), *traced] if not is_in_torch(call.file)]
-    return tuple(map(_with_code, _without_resumed(calls)[-MOST_CALLS:]))
+    inside = sum(not is_in_torch(call.file) for call in traced)
+    calls = list(map(_with_code, _without_resumed(calls)[-max(MOST_CALLS, min(inside, _MOST_INSIDE)) :]))
+    own = len(calls) - inside if has_own and inside <= len(calls) else None
+    return TracedCalls(tuple(calls), own, raised_at)
 
 
 def program_call(user_call: Callable[[Location], Location | None] = _same) -> Location | None:
@@ -82,6 +101,24 @@ def program_call(user_call: Callable[[Location], Location | None] = _same) -> Lo
     return None
 
 
+def caller_of(frame: FrameType | None) -> Location | None:
+    """Return the line that called what Dynamo compiles or skips, given a frame above Dynamo's; not one of torch's.
+
+    None where the program calls what torch.compile returned: that is no call of a function that was compiled.
+    """
+    while frame is not None and not _is_of_program(frame):
+        if _is_wrapper(frame):
+            return None
+        frame = frame.f_back
+    return None if frame is None else Location(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def user_line(call: Location, user_call: Callable[[Location], Location | None]) -> Location | None:
+    """Return a call as it is shown: the user's line for one of transformed code, with its text."""
+    found = user_call(call)
+    return None if found is None else _with_code(replace(found, function=_resumed(found.function)))
+
+
 def _is_of_dynamo(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__", "")).startswith("torch._dynamo.")
 
@@ -96,6 +133,31 @@ def _on_exception(frame: FrameType) -> List[Location] | None:
     """Return the stack of the exception that a function of Dynamo's reports on; None where it holds none."""
     held = frame.f_locals
     return _stack_of(held.get("exc")) or _stack_of(held.get("e"))
+
+
+def _first_raise(frame: FrameType) -> Location | None:
+    """Return the line that raised the exception of the program on which Dynamo gave up, where it keeps a traceback.
+
+    A `finally` and the end of a `with` raise it once more, and Dynamo reports the line of the last such.
+    """
+    reported = frame.f_locals.get("exc") or frame.f_locals.get("e")
+    cause = getattr(reported, "__cause__", None)
+    if not any(one.__name__ == _OBSERVED for one in type(cause).__mro__):
+        return None
+    raised = getattr(getattr(frame.f_locals.get("self"), "exn_vt_stack", None), "_current_exception", None)
+    link: Any = getattr(getattr(raised, "exc_vt", raised), "__traceback__", None)  # `exc_vt`: of a class of the user's
+    found = None
+    for _ in range(_MOST_LINKS):
+        summary = getattr(getattr(link, "frame_summary", None), "frame_summary", None)
+        if summary is None:
+            break
+        if not is_in_torch(summary.filename):
+            found = Location(summary.filename, int(summary.lineno or 0), summary.name)
+        link = getattr(link, "tb_next", None)
+    return None if found is None else _with_code(found)
+
+
+_MOST_LINKS = 1000
 
 
 def _stack_of(exception: Any) -> List[Location] | None:

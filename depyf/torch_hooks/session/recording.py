@@ -14,7 +14,7 @@ from types import CodeType, FrameType
 from typing import Any, Callable, Dict, FrozenSet, List, Tuple
 
 from depyf.record import compile_ids
-from depyf.record.records import FailedGuard, FrameRecord, Location, LostFiles, ResumeCall, SessionRecord
+from depyf.record.records import FailedGuard, FrameRecord, LostFiles, ResumeCall, SessionRecord
 from depyf.record.saved_form import to_json
 from depyf.torch_hooks.disk.folder import MANIFEST, OutputFolder
 from depyf.torch_hooks.frames import fresh_marks
@@ -35,7 +35,7 @@ from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.frames.program_calls import ProgramCall, call_in_progress
 from depyf.torch_hooks.frames.recorded_versions import RECORDED, Reasons
 from depyf.torch_hooks.frames.skips import Skips
-from depyf.torch_hooks.frames.traced_calls import calls_now, program_call
+from depyf.torch_hooks.frames.traced_calls import NO_CALLS, TracedCalls, calls_now, program_call, user_line
 from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.frames.user_files import UserFiles
 from depyf.torch_hooks.graphs import linking
@@ -147,7 +147,16 @@ class Recording:
             return self.functions.key_of(code)
         key = self.functions.key_of(code, call.identity, self._continued(code, call.caller))
         self.calls.append((key, call.entry))
+        self._add_call(key, call)
         return key
+
+    def _add_call(self, key: str, call: ProgramCall) -> None:
+        """Record the line that called a function; a resume function is called by the code before it."""
+        with self.problems.shield("finding the line that called a function"):
+            if call.called_at is not None and not RESUME_FUNCTION.match(call.code.co_name):
+                line = user_line(call.called_at, self.frames.user_call)
+                if line is not None:
+                    self.functions.add_call(key, line)
 
     def _continued(self, code: CodeType, caller: CodeType | None) -> str:
         """Return the key of the function that a resume function continues, whose frame calls it; else an empty text."""
@@ -177,7 +186,7 @@ class Recording:
 
     def add_skip(self, reason: str, code: CodeType, entry: bool) -> None:
         """Record a frame that Dynamo left to plain Python."""
-        self.skips.add(reason, code, entry, self._newest.get(threading.get_ident()), call_in_progress)
+        self.skips.add(reason, code, entry, self._newest.get(threading.get_ident()), call_in_progress, self._add_call)
         self._journal.save_functions()
 
     def begin(self) -> None:
@@ -335,11 +344,11 @@ class Recording:
             with self.problems.shield("recording a function under torch.compiler.disable"):
                 self.skips.add_disabled(event.payload, found)
 
-    def _calls(self, compilation: Compilation) -> Tuple[Location, ...]:
+    def _calls(self, compilation: Compilation) -> TracedCalls:
         """Return the calls that led to the line that Dynamo is at."""
         with self.problems.shield("finding the calls that led to a line"):
             return calls_now(compilation.function.name if compilation.function else "", self.frames.user_call)
-        return ()
+        return NO_CALLS
 
     def _add_recompile_reasons(self, compilation: Compilation, event: TraceEvent) -> None:
         reasons = read_reasons(event.payload)
@@ -359,7 +368,7 @@ class Recording:
             compilation.failure, compilation.is_interrupted = (interruption(), ""), True
         compilation.failed_at = compilation.failed_at or place_of_failure(event.data) or place_in_backend()
         if compilation.failure is not None and not compilation.failed_calls:
-            compilation.failed_calls = self._calls(compilation)
+            compilation.failed_calls = self._calls(compilation).calls
         self._save(compilation, is_over=True)
 
     def _add_backward_metrics(self, compilation: Compilation, event: TraceEvent) -> None:

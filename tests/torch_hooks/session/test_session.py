@@ -133,7 +133,7 @@ def test_functions_compiled_before_the_session_or_skipped_by_dynamo_are_reported
     story = (tmp_path / "d" / "full_code_for_breaks_0.py").read_text()
     assert "breaks, compiled version 1 of 2   (compile id 0/0, compiled before anyone looked)" in story
     assert "why the graph broke is not known" in story
-    assert "# Dynamo never compiled this: it runs as it is" in story
+    assert "    # Dynamo has not come to it: it has not been called" in story
     assert "does not know how to trace builtin" in story
     line = breaks.__code__.co_firstlineno + 2
     assert f"(resumes at {os.path.basename(__file__)}:{line})" in story

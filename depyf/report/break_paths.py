@@ -1,0 +1,147 @@
+"""The way to a graph break: the calls from the compiled function down to the line, and what became of the functions.
+
+A call of a stack has the name of its function, and many functions of a file have one name (`forward`): the function is
+the one whose lines hold the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from typing import Callable, Iterable, Iterator, Sequence
+
+from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, Location, SessionRecord
+from depyf.report.wrapper_notes import title_apart
+
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+$")
+_MOST_NAMED = 12  # functions that one line, or one function, calls
+
+
+def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Location]:
+    """Return the part of the stack that starts in the function itself."""
+    if graph_break.way:
+        return list(graph_break.way)
+    calls = list(graph_break.stack)
+    for position in reversed(range(len(calls))):
+        if _holds(function, function.file, calls[position]):
+            return calls[position:]
+    return []
+
+
+def _holds(function: FunctionRecord, file: str, call: Location) -> bool:
+    """Return whether a call is in the function, which is in `file`."""
+    name = _RESUMED.sub(r"\1", function.name)  # stacks have the name of the function itself
+    if (name, file) != (call.function, call.file):
+        return False
+    last = function.last_line
+    return function.resume_of is not None or last is None or function.first_line <= call.line <= last
+
+
+class Owners:
+    """Finds the functions that calls are in; `short` is what was done to the paths of the calls."""
+
+    def __init__(self, session: SessionRecord, short: Callable[[str], str] = str) -> None:
+        self._session = session
+        self._short = short
+        self._by_name: dict[tuple[str, str], list[FunctionRecord]] = {}
+        for one in session.functions:
+            if one.resume_of is None:
+                self._by_name.setdefault((one.name, short(one.file)), []).append(one)
+
+    def of(self, call: Location, after: Sequence[Location] = ()) -> FunctionRecord | None:
+        """Return the function that a call is in; of wrappers, which share their code, the one that led to `after`."""
+        known = self._by_name.get((call.function, call.file), ())
+        found = [one for one in known if _holds(one, call.file, call)]
+        if len(found) > 1:  # of functions inside one another the innermost
+            nearest = max(one.first_line for one in found)
+            found = [one for one in found if one.first_line == nearest]
+        if len(found) > 1:
+            found = [one for one in found if any(self._is_inside(one, later) for later in after)]
+        return found[0] if len({one.key for one in found}) == 1 else None
+
+    def _is_inside(self, wrapper: FunctionRecord, call: Location) -> bool:
+        """Return whether a call is in the function that a wrapper was put around."""
+        original = wrapper.original
+        if original is None or self._short(original.file) != call.file:
+            return False
+        return 0 <= call.line - original.first_line <= original.source.rstrip("\n").count("\n")
+
+    def on(self, way: Sequence[Location]) -> Iterator[FunctionRecord]:
+        """Yield the functions that the calls are in."""
+        for number, call in enumerate(way):
+            found = self.of(call, way[number + 1 :])
+            if found is not None:
+                yield found
+
+    def called_at(self, line: Location) -> Iterator[FunctionRecord]:
+        """Yield the functions that Dynamo came to when this line called them."""
+        for one in self._session.functions:
+            if any((self._short(call.file), call.line) == (line.file, line.line) for call in one.called_at):
+                yield one
+
+    def called_in(self, function: FunctionRecord) -> Iterator[FunctionRecord]:
+        """Yield the functions that Dynamo came to when a line of this one, whose path is short, called them."""
+        for one in self._session.functions:
+            calls = [Location(self._short(call.file), call.line, call.function) for call in one.called_at]
+            if any(_holds(function, function.file, call) for call in calls):
+                yield one
+
+    def fates(self, functions: Iterable[FunctionRecord], but: str) -> list[str]:
+        """Return a line for each function that has a story, that with the key `but` aside: what became of it."""
+        found: dict[str, None] = {}
+        for one in functions:
+            what = self._fate(one)
+            if one.key != but and what and one.full_code_file is not None:
+                found[f"{title_apart(self._session, one)} is {what}: {one.full_code_file}"] = None
+        lines = list(found)[:_MOST_NAMED]
+        return lines + [f"... and {len(found) - len(lines)} more functions"] * (len(found) > len(lines))
+
+    def _fate(self, function: FunctionRecord) -> str:
+        if self._session.frames_of(function.key):
+            return "compiled on its own"
+        if function.skips:
+            kind = SKIP_KINDS.get(function.skips[0].kind, function.skips[0].reason)
+            return f"left to Python ({kind})"
+        return "compiled on its own, before this session" if function.earlier_versions else ""
+
+
+# ---------------------------------------------------------------- why Dynamo does not resume
+
+
+def why_no_resume(graph_break: GraphBreak, function: FunctionRecord) -> str:
+    """Return why Dynamo does not resume after a break, as far as the lines of the function show it; else empty."""
+    if graph_break.raised_at is not None:
+        return "while it is traced, the exception leaves the function: there is nothing to resume"
+    calls = calls_inside(graph_break, function)
+    block = _block_around(function, calls[0].line) if calls else None
+    return "" if block is None else f"line {calls[0].line} is inside {block}: Dynamo does not resume there"
+
+
+def _block_around(function: FunctionRecord, line: int) -> str | None:
+    """Return the innermost `try` or `with` around a line of a function; None where there is none."""
+    if function.last_line is None or function.resume_of is not None:
+        return None
+    try:
+        tree = ast.parse(textwrap.dedent(function.source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    found = None
+    for node in ast.walk(tree):
+        kind = "try" if isinstance(node, ast.Try) else "with" if isinstance(node, (ast.With, ast.AsyncWith)) else ""
+        if kind and any(_covers(part, line - function.first_line + 1) for part in _guarded(node)):
+            found = f"the `{kind}` of line {node.lineno + function.first_line - 1}"  # type: ignore[attr-defined]
+    return found
+
+
+def _guarded(node: ast.AST) -> list[ast.stmt]:
+    """Return the statements of a block that Dynamo cannot leave for a resume function."""
+    body: list[ast.stmt] = [*node.body]  # type: ignore[attr-defined]
+    if isinstance(node, ast.Try):
+        body += [part for handler in node.handlers for part in handler.body]
+        body += node.orelse if node.finalbody else []
+    return body
+
+
+def _covers(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
