@@ -1,4 +1,4 @@
-"""`python -m depyf`: decompile code, show a summary again, ask which lines belong together, complete a folder."""
+"""`depyf` and `python -m depyf`: run a program, ask about the folder that it wrote, decompile code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib
 import os
 import platform
 import sys
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 from depyf.decompiler import DecompilationError, decompilation_of, decompile, source_with_note
 from depyf.decompiler.code_search import NotFound, code_of_file, code_of_module, nested
@@ -87,6 +87,38 @@ def run_coverage(options: argparse.Namespace) -> int:
     return 0 if supported == len(opcodes) else 1
 
 
+def run_program(options: argparse.Namespace) -> int:
+    """Run a program under prepare_debug; its exit status is the status."""
+    from depyf.commands import run
+
+    program = [options.script, *options.arguments]
+    try:
+        return run.run(program, options.is_module, options.output, options.provenance)
+    except UserError as error:
+        return _fail(error, 2)
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    """Print what is supported here; return 1 if something is not."""
+    from depyf.commands import doctor
+
+    found = doctor.examine()
+    status = _print(doctor.render_json(found) if options.json else doctor.render(found))
+    return status or int(bool(found.problems))
+
+
+def run_diff(options: argparse.Namespace) -> int:
+    """Print what two runs did not do alike; return 1 if there is something."""
+    from depyf.commands import diff
+
+    try:
+        found = diff.differences(options.first, options.second)
+    except UserError as error:
+        return _fail(error, 2)
+    status = _print(diff.render_json(found) if options.json else diff.render(found))
+    return status or int(any(differences for _, differences in found))
+
+
 def run_finish(options: argparse.Namespace) -> int:
     """Complete a folder that a killed process left, and print a summary of it."""
     from depyf.torch_hooks.entry_points.killed_processes import finish
@@ -100,10 +132,10 @@ def run_finish(options: argparse.Namespace) -> int:
 
 def run_show(options: argparse.Namespace) -> int:
     """Print the summary that a folder keeps."""
-    from depyf.torch_hooks.entry_points.kept_summary import summary_of
+    from depyf.torch_hooks.entry_points.kept_summary import data_of, summary_of
 
     try:
-        return _print(summary_of(options.folder))
+        return _print((data_of if options.json else summary_of)(options.folder))
     except (UserError, OSError) as error:
         return _fail(error, 2)
 
@@ -136,10 +168,12 @@ def run_lines(options: argparse.Namespace) -> int:
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run the command line; return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m depyf",
-        description="Decompile Python code, or ask about the folder that prepare_debug wrote.",
+        prog="depyf",
+        description="See what torch.compile made of a program: run it, then ask about the folder that it wrote. "
+        "Or decompile Python code.",
     )
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_run(commands)
     text = commands.add_parser("decompile", help="print the source text of a file, module, class or function")
     text.add_argument("target", help="FILE.py, FILE.pyc or module, each alone or with :qualified.name")
     text.add_argument("--strict", action="store_true", help="fail where the text cannot be proved")
@@ -151,6 +185,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     opcodes.set_defaults(run=run_coverage)
     show = commands.add_parser("show", help="print the summary of a folder again: breaks, recompiles, what to open")
     show.add_argument("folder", help="the folder that prepare_debug was given")
+    show.add_argument(
+        "--json", action="store_true", help="print it as data: what broke, why, at which line, which kernel"
+    )
     show.set_defaults(run=run_show)
     where = commands.add_parser(
         "where", help="print what became of a line: transformed code, nodes of graphs, kernels; or where one stems from"
@@ -166,8 +203,51 @@ def main(arguments: Optional[List[str]] = None) -> int:
     )
     rest.add_argument("folder", help="the folder that prepare_debug was given")
     rest.set_defaults(run=run_finish)
-    options = parser.parse_args(arguments)
+    diff = commands.add_parser("diff", help="print what two runs did not do alike: functions, graphs, kernels, breaks")
+    diff.add_argument("first", help="the folder of one run")
+    diff.add_argument("second", help="the folder of another")
+    diff.add_argument("--json", action="store_true", help="print it as data")
+    diff.set_defaults(run=run_diff)
+    doctor = commands.add_parser("doctor", help="print what of this Python and this torch is supported, and try it")
+    doctor.add_argument("--json", action="store_true", help="print it as data")
+    doctor.set_defaults(run=run_doctor)
+    own, of_program = split_program(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(own)
+    if options.command == "run":
+        options.arguments = of_program
     return int(options.run(options))
+
+
+def split_program(arguments: List[str]) -> Tuple[List[str], List[str]]:
+    """Return depyf's arguments, and of `run` those of the program: all behind the script or the name of the module."""
+    if arguments[:1] != ["run"]:
+        return arguments, []
+    place = 1
+    while place < len(arguments) and arguments[place].startswith("-") and len(arguments[place]) > 1:
+        place += 2 if arguments[place] in ("-o", "--output") else 1
+    return arguments[: place + 1], arguments[place + 1 :]
+
+
+def _add_run(commands: Any) -> None:
+    """Add `run`: everything behind the script or the module is the program's."""
+    parser = commands.add_parser(
+        "run",
+        help="run a program and write what torch.compile makes of it: depyf run script.py ...",
+        description="Run a script, or a module with -m, as python does, and write what torch.compile makes of it to a "
+        "folder. The program is not changed, and its exit status is the status. With several ranks: "
+        "torchrun ... -m depyf run script.py ...",
+        usage="depyf run [-o DIR] [--provenance] (SCRIPT | -m MODULE) [argument ...]",
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", default="depyf_output", help="the folder (%(default)s)")
+    parser.add_argument(
+        "--provenance",
+        action="store_true",
+        help="have torch record which lines each kernel implements; it compiles anew for it, as its caches differ",
+    )
+    parser.add_argument("-m", dest="is_module", action="store_true", help="what follows is the name of a module")
+    parser.add_argument("script", metavar="SCRIPT", help="the file to run, or the module")
+    parser.add_argument("arguments", nargs="*", metavar="argument", help="the arguments of the program")
+    parser.set_defaults(run=run_program)
 
 
 if __name__ == "__main__":

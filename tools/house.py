@@ -144,8 +144,21 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.optimization": ("depyf.torch_hooks.entry_points",),
     "depyf.utils": ("depyf.errors", "depyf.decompiler.*"),
     "depyf.code_transform": ("depyf.text", "depyf.decompiler.*", "depyf.utils"),
+    # A program that is run is not to import torch before it does so itself: nothing here imports it at the top.
+    "depyf.commands": (
+        "depyf.version",
+        "depyf.errors",
+        "depyf.text",
+        "depyf.record",
+        "depyf.line_table",
+        "depyf.report",
+        "depyf.decompiler.*",
+        "depyf.torch_hooks.internals",
+        "depyf.torch_hooks.entry_points",
+    ),
     "depyf.__main__": (
         "depyf.errors",
+        "depyf.commands",
         "depyf.text",
         "depyf.decompiler.*",
         "depyf.line_table",

@@ -28,10 +28,27 @@ class FolderTable:
 def read_tables(folder: str) -> Tuple[FolderTable, ...]:
     """Return the tables of a folder that `prepare_debug` was given; UserError where it is none."""
     linecache.checkcache()  # of sources that have changed since this process last read them
+    return tuple([table_of(path, record) for path, record in read_records(folder)])
+
+
+def read_records(folder: str) -> List[Tuple[str, SessionRecord]]:
+    """Return the folder and those of the program's processes below it, each with its record."""
     top = _read_record(folder)
-    paths = [os.path.join(folder, one.folder) for one in top.processes if one.folder != "."]
-    records = [(folder, top), *[(path, _read_record(path)) for path in paths if os.path.isdir(path)]]
-    return tuple([table_of(path, record) for path, record in records])
+    paths = [os.path.join(folder, one.folder) for one in top.processes if _is_inside(folder, one.folder)]
+    return [(folder, top), *[(path, _read_record(path)) for path in paths if os.path.isdir(path)]]
+
+
+def read_file(folder: str, name: str) -> str:
+    """Return the text of a file of a folder; empty where it has none, whatever else a record names."""
+    return _read_text(os.path.join(folder, name)) if _is_inside(folder, name) else ""
+
+
+def _is_inside(folder: str, name: str) -> bool:
+    """Return whether a name in a record is that of something in the folder itself, and no link that leads out of it."""
+    if name in ("", os.curdir, os.pardir) or os.path.basename(name) != name:
+        return False
+    top = os.path.realpath(folder)
+    return os.path.dirname(os.path.realpath(os.path.join(folder, name))) == top
 
 
 def table_of(folder: str, record: SessionRecord) -> FolderTable:
@@ -61,7 +78,7 @@ def _read_record(folder: str) -> SessionRecord:
 
 
 def _table(folder: str, record: SessionRecord) -> LineTable:
-    return build(record, lambda name: _read_text(os.path.join(folder, name)), linecache.getline)
+    return build(record, lambda name: read_file(folder, name), linecache.getline)
 
 
 def _read_text(path: str) -> str:

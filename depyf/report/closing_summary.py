@@ -171,7 +171,7 @@ def _is_in_library(same: Sequence[GraphBreak]) -> bool:
 
 
 def _breaks(record: SessionRecord) -> List[Block]:
-    stories = _stories_of_breaks(record)
+    stories = stories_of_breaks(record)
     blocks: List[Block] = []
     advised: Dict[Tuple[str, ...], int] = {}  # hints -> the number of the break that listed them
     for number, same in enumerate(distinct_breaks(record), start=1):
@@ -190,7 +190,7 @@ def _breaks(record: SessionRecord) -> List[Block]:
     return blocks
 
 
-def _stories_of_breaks(record: SessionRecord) -> Dict[GraphBreak, str]:
+def stories_of_breaks(record: SessionRecord) -> Dict[GraphBreak, str]:
     """Return the story that shows each graph break: that of the first function that was compiled up to it."""
     found: Dict[GraphBreak, str] = {}
     holders = [(one, frame.function) for frame in record.frames for one in frame.graph_breaks]

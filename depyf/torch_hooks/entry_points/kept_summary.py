@@ -1,12 +1,15 @@
-"""The summary that a folder keeps: `python -m depyf show FOLDER`."""
+"""The summary that a folder keeps: `depyf show FOLDER`."""
 
 from __future__ import annotations
 
+import json
 import os
+from typing import List, Tuple
 
 from depyf.errors import UserError
-from depyf.report import program_summary
-from depyf.torch_hooks.disk.leftovers import read_leftover
+from depyf.report import program_summary, summary_data
+from depyf.report.program_summary import Process
+from depyf.torch_hooks.disk.leftovers import Leftover, read_leftover
 from depyf.torch_hooks.disk.merging import other_processes
 
 
@@ -15,11 +18,23 @@ def summary_of(folder: str) -> str:
 
     Where the program was killed, or still runs, or an older depyf kept none, it is made of what was recorded.
     """
-    left = read_leftover(folder)
-    others = other_processes(folder, left.run)
-    if not left.exists and not others:
-        raise UserError(f"{folder} holds no record of depyf: give the folder that prepare_debug was given")
+    left, others = _read(folder)
     record = left.record()
     if record.summary and not left.journal:
         return "\n".join(record.summary) + "\n"
     return program_summary.render(record, folder, others, os.path.exists, whole=True) + "\n"
+
+
+def data_of(folder: str) -> str:
+    """Return what the summary is made of as JSON, for each process of the program; UserError without a record."""
+    left, others = _read(folder)
+    processes = [("", left.record()), *[(one.folder, one.record) for one in others]]
+    return json.dumps([summary_data.data_of(name, record) for name, record in processes], indent=1) + "\n"
+
+
+def _read(folder: str) -> Tuple[Leftover, List[Process]]:
+    left = read_leftover(folder)
+    others = other_processes(folder, left.run)
+    if not left.exists and not others:
+        raise UserError(f"{folder} holds no record of depyf: give the folder that prepare_debug was given")
+    return left, others

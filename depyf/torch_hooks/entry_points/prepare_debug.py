@@ -74,6 +74,7 @@ class prepare_debug:
         self.debug = arguments.debug
         self._attendance: Any = None  # to debuggers, where that was asked for
         self.record: SessionRecord | None = None  # of the last time the context was left
+        self.gives_way = False  # whether it is left when the program enters another
         self._folder: OutputFolder | None = None
         self._capture: Capture | None = None
         self._process = 0
@@ -83,10 +84,14 @@ class prepare_debug:
         """The folder in which this process writes; while none is chosen, the one that was given."""
         return os.path.abspath(self.dump_src_dir) if self._folder is None else self._folder.known_path
 
+    def numbers(self) -> str:
+        """Return how much was compiled so far: "3 frames, 2 graphs, 1 break, 0 recompiles"."""
+        return "" if self._capture is None else self._capture.recording.numbers()
+
     def __enter__(self) -> prepare_debug:
         global _active
         _require_torch()
-        _leave_inherited()
+        _leave_what_gives_way()
         with _active_lock:
             if _active is not None:
                 raise NestedSessionError(
@@ -184,9 +189,9 @@ def _is_child_of_open_context(folder: OutputFolder) -> bool:
     return multiprocessing.parent_process() is not None and folder.known_path != folder.top and is_claimed(folder.top)
 
 
-def _leave_inherited() -> None:
-    """Leave the parent's context in a forked child that enters one of its own."""
-    if _active is not None and _active._is_inherited():
+def _leave_what_gives_way() -> None:
+    """Leave the parent's context in a forked child that enters one of its own, and one that is to be replaced."""
+    if _active is not None and (_active.gives_way or _active._is_inherited()):
         _active.__exit__(None, None, None)
 
 

@@ -28,6 +28,22 @@ class PrivateHook:
 
 HOOKS: Tuple[PrivateHook, ...] = (
     PrivateHook(
+        "on_compile_start",
+        "torch._dynamo",
+        "on_compile_start",
+        "draw a line on the terminal while torch compiles (`depyf run`)",
+        "2.3 and newer (2.13 checked)",
+        "`depyf run` draws no line while torch compiles",
+    ),
+    PrivateHook(
+        "on_compile_end",
+        "torch._dynamo",
+        "on_compile_end",
+        "erase that line before the program continues",
+        "2.3 and newer (2.13 checked)",
+        "`depyf run` draws no line while torch compiles",
+    ),
+    PrivateHook(
         "register_bytecode_hook",
         "torch._dynamo.convert_frame",
         "register_bytecode_hook",
@@ -504,6 +520,8 @@ _ONLY_TIME = frozenset(
         "raise_inductor_event",
         "relational_guards",
         "resume_prefix",
+        "on_compile_start",
+        "on_compile_end",
     )
 )
 # These are used where there is no structured trace.

@@ -122,6 +122,17 @@ class Recording:
         """Whether nothing was compiled yet."""
         return not self.compilations.all and not self.frames.records
 
+    def numbers(self) -> str:
+        """Return how much was compiled so far, in words."""
+        compilations = list(self.compilations.all)
+        found = {
+            "frame": len(self.frames.records),
+            "graph": sum(compilation.graph is not None for compilation in compilations),
+            "break": sum(len(compilation.breaks) for compilation in compilations),
+            "recompile": sum(bool(compilation.recompile_reasons) for compilation in compilations),
+        }
+        return ", ".join(f"{number} {name}{'s' * (number != 1)}" for name, number in found.items())
+
     # -- frames
 
     def add_frame(self, code: CodeType, new_code: CodeType) -> Tuple[str, CodeType]:
