@@ -7,11 +7,12 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ContextManager, Iterator
+from typing import Any, ContextManager, Iterator, Sequence
 
 from depyf.errors import UserError
 from depyf.record.saved_form import RecordFormatError, from_json
 from depyf.torch_hooks.disk.foreign_files import read_manifest
+from depyf.torch_hooks.stepping.asked_breakpoints import asked_places
 from depyf.torch_hooks.stepping.attendance import Attendance
 from depyf.torch_hooks.stepping.pauses import can_pause
 from depyf.torch_hooks.stepping.pdb_steps import answers_breakpoint, pdb_for_pause
@@ -21,7 +22,9 @@ _MOST_FILES = 12  # that the message at the pause lists
 
 
 @contextmanager
-def debug(pause: bool = True, stop_on_nan: bool = False, backend: str | None = None) -> Iterator[None]:
+def debug(
+    pause: bool = True, stop_on_nan: bool = False, backend: str | None = None, breakpoints: Sequence[Any] = ()
+) -> Iterator[None]:
     """Pause with `breakpoint()`, then let the compiled program run with nothing recompiled.
 
         with depyf.prepare_debug("./dump"):
@@ -38,11 +41,14 @@ def debug(pause: bool = True, stop_on_nan: bool = False, backend: str | None = N
     stop_on_nan: stop at the first operation, forward or backward, whose output holds a NaN or Inf though its inputs
     do not: a debugger that is attached pauses there, and without one this raises `depyf.NumericError`.
     backend: "eager" or "aot_eager" runs the captured graphs in the place of kernels that cannot be stepped through.
+    breakpoints: lines at which pdb stops: "FILE:LINE" of your source or of a dumped file, a function, its name, or
+    (function, line). UserError where nothing can stop there, with what would.
     """
     _refuse_inside_prepare_debug()
     with _attend(backend) as attendance, _run_only(), _substitute(backend), _watch(stop_on_nan, pause, attendance):
         attendance.attend_running()
         attendance.answer_breakpoint_calls()
+        _set_breakpoints(breakpoints, backend, attendance)
         if not pause:
             pass
         elif os.environ.get("PYTHONBREAKPOINT") == "0":
@@ -61,6 +67,16 @@ def _attend(backend: str | None) -> Attendance:
     return Attendance(
         lambda: carrier_of_folder(_newest_folder(), backend), lambda text: _print(f"debug(): breakpoint {text}")
     )
+
+
+def _set_breakpoints(breakpoints: Sequence[Any], backend: str | None, attendance: Attendance) -> None:
+    if isinstance(breakpoints, str) or not isinstance(breakpoints, Sequence):
+        raise UserError(f"debug(breakpoints={breakpoints!r}): expected a list")
+    places = asked_places(breakpoints, _newest_folder(), backend)
+    if places and not (answers_breakpoint() and can_pause()):
+        _print("debug(): breakpoints are set for pdb, and nothing reads commands for it: they are left out.")
+    elif places:
+        attendance.set_breakpoints(places)
 
 
 def _stepping_pdb(attendance: Attendance) -> bdb.Bdb | None:

@@ -6,7 +6,7 @@ import bdb
 import sys
 from contextlib import ExitStack
 from types import CodeType, FrameType, TracebackType
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, List, Sequence, Tuple
 
 from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
 from depyf.torch_hooks.stepping.pauses import can_pause, mark_as_ours
@@ -14,7 +14,7 @@ from depyf.torch_hooks.stepping.pdb_breakpoints import PdbBreakpoints
 from depyf.torch_hooks.stepping.pdb_steps import PdbSteps, answers_breakpoint, pdb_for_pause, running_pdb
 from depyf.torch_hooks.stepping.pydevd_breakpoints import PydevdBreakpoints, running_pydevd
 from depyf.torch_hooks.stepping.skipped_frames import is_skipped
-from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarriedLine, LineCarrier
+from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarriedLine, LineCarrier, Place
 
 
 class Attendance:
@@ -95,15 +95,34 @@ class Attendance:
         if self._pdb is not None:
             self._pdb.remove()
 
+    def set_breakpoints(self, places: Sequence[Place]) -> None:
+        """Have pdb stop at lines, without a pause before; they are removed when the context is left."""
+        debugger: Any = running_pdb()
+        if debugger is None:
+            debugger = pdb_for_pause()
+            self._trace_from(debugger, sys._getframe(1))
+        self.attend(debugger)
+        first = len(bdb.Breakpoint.bpbynumber)
+        for file, line in places:
+            debugger.set_break(file, line)
+        for number in range(first, len(bdb.Breakpoint.bpbynumber)):
+            self._open.callback(debugger.clear_bpbynumber, number)
+        debugger.set_continue()
+        sys.settrace(debugger.trace_dispatch)
+
+    @staticmethod
+    def _trace_from(debugger: Any, frame: FrameType | None) -> None:
+        """Have a debugger that was not running trace the frames from one outwards."""
+        debugger.reset()
+        while frame is not None:
+            frame.f_trace, debugger.botframe = debugger.trace_dispatch, frame
+            frame = frame.f_back
+
     def pause_at(self, frame: FrameType) -> None:
         """Have pdb prompt at the line that a frame runs now, and step from there."""
         debugger: Any = pdb_for_pause()
         self.attend(debugger)
-        debugger.reset()
-        outer: FrameType | None = frame
-        while outer is not None:
-            outer.f_trace, debugger.botframe = debugger.trace_dispatch, outer
-            outer = outer.f_back
+        self._trace_from(debugger, frame)
         debugger.set_step()
         debugger.interaction(frame, None)  # at once: on the next line the names of this one may be gone
         if debugger.quitting:
