@@ -101,7 +101,7 @@ def _tidy(body: List[s.Statement], ends_loop: bool, budget: Budget, asserts_read
 
 
 def _short_end(body: List[s.Statement]) -> bool:
-    leaves = (s.Raise, s.Return, s.Continue, s.Break)
+    leaves = (s.Continue, s.Break)
     return len(body) == 1 and isinstance(body[0], leaves) and not _is_bare_return(body[0])
 
 
@@ -118,6 +118,9 @@ def ends(body: List[s.Statement], budget: Budget) -> bool:
             return True
         if isinstance(last, s.If) and last.orelse and ends(last.body, budget):
             body = last.orelse
+            continue
+        if isinstance(last, s.Try) and last.handlers and all(ends(handler.body, budget) for handler in last.handlers):
+            body = last.orelse or last.body
             continue
         return False
     return False

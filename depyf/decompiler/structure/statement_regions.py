@@ -470,6 +470,8 @@ class _Structurer:
         plain = self.without_copies(plain, block, around)
         if len(joins) > 1 or len(plain) > 1:
             raise Unstructured("several places follow a try")
+        if not plain and region.kind != "finally" and not region.is_star:
+            plain = self.return_behind(region, around)
         left_for = self.left_by_star(region, around) if region.is_star and not joins else None
         after = joins[0] if joins else left_for or around.fall
         outer = Around(after, around.header, around.after)
@@ -486,6 +488,26 @@ class _Structurer:
         if left_for is not None:
             return self.transfer(left_for, out, around, block)
         return joins[0] if joins else None
+
+    def return_behind(self, region: Region, around: Around) -> List[Block]:
+        """Return the block to which a body continues behind its handlers, to return what cannot raise: an `else`.
+
+        Where handlers are moved to the end of the code (3.11 and newer), no block is behind them.
+        """
+        behind = [c for c in self.graph.blocks if c.offset > region.entry.offset and isinstance(c.term, End)]
+        self.graph.program.budget.charge(len(self.graph.blocks) // 8)
+        found = [
+            block
+            for block in behind
+            if region not in block.regions
+            and self.dominance.forward_preds.get(block, 0) == 1
+            and region in block.preds[0].regions
+            and len(block.preds) == 1
+            and isinstance(block.preds[0].term, Jump)
+            and self.may_move_in(block)
+            and block not in (around.fall, around.header, around.after)
+        ]
+        return found if len(found) == 1 else []
 
     def left_by_star(self, region: Region, around: Around) -> Optional[Block]:
         """Return the loop's end that comes after an `except*`: its clauses may not hold `break` or `continue`

@@ -7,6 +7,8 @@ import sys
 import pytest
 from decompile_tools import assert_proved, assert_same_text, decompiled
 
+from depyf.decompiler.bytecode.python_facts import RUNNING
+
 AS_WRITTEN = {
     "a return that runs the finally body": '''
         def f(a, b):
@@ -121,3 +123,45 @@ def test_no_text_has_a_match_statement_before_there_are_any():
         """
     )
     assert "match" not in result.source
+
+
+def test_branches_stay_in_the_order_of_the_source():
+    assert_same_text(
+        """
+        def f(a, b):
+            if a:
+                try:
+                    return b.x
+                except KeyError:
+                    return False
+            return b
+        """
+    )
+    assert_same_text(
+        """
+        def f(a, b):
+            if a is None:
+                if b is not None:
+                    a = b
+                else:
+                    raise ValueError(b)
+            b(a)
+        """
+    )
+
+
+@pytest.mark.skipif(not RUNNING.returns_stay_in_place, reason="such a return is copied into the body since 3.9")
+def test_a_return_behind_the_handlers_is_an_else_clause():
+    assert_same_text(
+        """
+        def f(a, b):
+            if a:
+                try:
+                    b()
+                except KeyError:
+                    pass
+                else:
+                    return
+            a()
+        """
+    )
