@@ -33,7 +33,15 @@ from depyf.record.records import (
     SessionRecord,
     SkipRecord,
 )
-from depyf.record.vocabulary import FAILED, GRAPH_BREAK, INTERRUPTED, PROVED_GRADES, RECOMPILE_LIMIT, SUPPRESSED_ERROR
+from depyf.record.vocabulary import (
+    FAILED,
+    GRAPH_BREAK,
+    GRAPH_BREAK_IN_LOOP,
+    INTERRUPTED,
+    PROVED_GRADES,
+    RECOMPILE_LIMIT,
+    SUPPRESSED_ERROR,
+)
 from depyf.report.break_paths import calls_inside, why_no_resume
 from depyf.report.call_chains import (
     calls_to,
@@ -86,6 +94,7 @@ def render(
     if record.recorded_elsewhere:
         versions = _count(record.recorded_elsewhere, "version")
         lines.append(f"  {versions} compiled earlier: in the folders of the contexts before this one")
+    lines += [f"  {line}" for line in not_offered(record, kept.get("manifest.json", "manifest.json"), whole)]
     paths = (os.path.join(folder, name) for name in stories_by_worth(record))
     first = next((path for path in paths if is_there(path)), None)
     if first is not None:
@@ -124,6 +133,19 @@ def numbers(record: SessionRecord) -> str:
     proofs = f" ({proved} proved{before})" if record.frames else ""
     frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
     return f"{frames}{proofs}, {graphs}, {_count(len(distinct_breaks(record)), 'graph break')}"
+
+
+def not_offered(record: SessionRecord, manifest: str, whole: bool) -> List[str]:
+    """Return a line on what this torch cannot give; for a file, what that is."""
+    if not record.not_offered:
+        return []
+    number = _count(len(record.not_offered), "thing")
+    if not whole:
+        return [f"torch {record.versions.torch} does not give {number} that newer ones do: see summary.txt"]
+    return [
+        f"torch {record.versions.torch} does not give {number} that newer ones do (not_offered in {manifest}):",
+        *[f"{_INDENT}{line}" for line in record.not_offered],
+    ]
 
 
 def _end(record: SessionRecord) -> List[str]:
@@ -303,7 +325,7 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
         always = "always " if function.key in compiled else ""
         kind = SKIP_KINDS.get(skip.kind, skip.reason)
         lines = [f"not {always}compiled: {title_of(record, function)} ({_place(function)}): {kind}"]
-        if skip.kind in (FAILED, SUPPRESSED_ERROR, INTERRUPTED):
+        if skip.kind in (FAILED, SUPPRESSED_ERROR, INTERRUPTED) or _is_explained_here_alone(skip):
             lines += [f"{_INDENT}at {place_of(skip.location)}"] * (skip.location is not None)
             lines.append(_INDENT + skip.reason)
             chain = calls_to(record, skip.stack, skip.location)
@@ -324,6 +346,11 @@ def _own_line(skip: SkipRecord, function: FunctionRecord) -> List[str]:
     calls = calls_inside(first, function)
     why = why_no_resume(first, function) if skip.kind == GRAPH_BREAK else ""
     return [f"{_INDENT}at {place_of(call)}" for call in calls[:1]] + [f"{_INDENT}{why}"] * bool(why)
+
+
+def _is_explained_here_alone(skip: SkipRecord) -> bool:
+    """Return whether a graph break left no other trace than the failure of its frame (torch 2.8 and older)."""
+    return skip.kind in (GRAPH_BREAK, GRAPH_BREAK_IN_LOOP) and not skip.graph_breaks and skip.location is not None
 
 
 def _named(record: SessionRecord) -> List[FunctionRecord]:

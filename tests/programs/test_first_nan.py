@@ -10,9 +10,13 @@ from support.nan_programs import CLEAN, HEAD, PLANTED
 
 torch = pytest.importorskip("torch")
 
+from torch_probes import RUNS_UNDER_MODES, needs  # noqa: E402
+
 import depyf  # noqa: E402
 from depyf.torch_hooks.graphs.graph_globals import graph_globals  # noqa: E402
 from depyf.torch_hooks.graphs.reachability import reachable_code  # noqa: E402
+
+needs_compiled_code = needs(RUNS_UNDER_MODES, "compiled code under a dispatch mode")
 
 # Fused kernels hide what happens inside: the graph is run once more, operator by operator.
 FUSED = ["log_of_zero", "square_root_in_backward", "three_modules_deep", "dynamic_shapes"]
@@ -110,6 +114,7 @@ def test_a_backend_that_interprets_the_graph_is_watched(name, tmp_path):
     assert (report.user.file, report.user.code) == (str(path), planted_line(name))
 
 
+@needs_compiled_code
 def test_a_nan_that_only_the_compiled_program_shows_is_reported_as_one(tmp_path):
     text = "def main(compile):\n    c = compile(lambda x: x.sin())\n    return lambda bad: c(torch.ones(3))\n"
     _, step = prepared("wrong_backend", text, tmp_path, wrong_at_the_end)
@@ -139,6 +144,7 @@ def test_without_files_the_line_is_found_in_the_graph(tmp_path):
     assert raised.value.report.user.code == "return torch.log(y)"
 
 
+@needs_compiled_code
 def test_a_kernel_that_alone_makes_the_nan_is_named(tmp_path):
     text = (
         "def f(x, w):\n    y = torch.sin(x) @ w\n    return torch.cos(y) * w\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from capture_tools import module_from, session
+from torch_probes import HAS_PROVENANCE, needs
 
 from depyf.line_table import folders, questions
 
@@ -119,6 +120,7 @@ def test_each_operation_leads_to_its_line_and_back(program, tmp_path, backend):
     assert "transformed code" in {row.stage for one in calls.found for row in one.rows}
 
 
+@needs(HAS_PROVENANCE, "provenance tracking")
 def test_kernels_name_their_lines_and_so_does_a_warm_cache_after_all_lines_have_moved(program, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
     with torch._inductor.config.patch({"trace.provenance_tracking_level": 1}):

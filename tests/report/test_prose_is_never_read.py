@@ -22,6 +22,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch_probes import RECOMPILE_LIMIT  # noqa: E402
+
 import depyf  # noqa: E402
 from depyf.record import journal, records  # noqa: E402
 from depyf.record.guard_conditions import (  # noqa: E402
@@ -231,7 +233,7 @@ def frames_that_are_skipped():
     list(torch.compile(generator, backend="eager")(torch.ones(2)))
     with pytest.raises(Exception, match="no such shape"):
         torch.compile(sizes, backend=failing)(torch.ones(3))
-    with torch._dynamo.config.patch(recompile_limit=1):
+    with torch._dynamo.config.patch({RECOMPILE_LIMIT: 1}):
         limited = torch.compile(broken, backend="eager", dynamic=False)
         for size in (2, 3, 4):
             limited(torch.ones(size), 1)

@@ -89,7 +89,7 @@ def test_it_is_one_that_this_context_compiled(tmp_path, capsys):
 def test_it_is_the_newest_definition_after_a_cell_is_run_again(tmp_path, capsys):
     torch._dynamo.reset()
     for number in (1, 2):
-        names = {"torch": torch}
+        names = {"torch": torch, "__name__": "__main__"}
         exec(compile(f"def cell(x):\n    return x + {number}\n", f"/tmp/ipykernel_1/{number}.py", "exec"), names)
         function = torch.compile(names["cell"], backend="eager", dynamic=False)
         with depyf.prepare_debug(str(tmp_path)):

@@ -1,20 +1,81 @@
-"""Behaviour of the installed torch where versions differ, probed in torch itself."""
+"""Behaviour of the installed torch where versions differ, probed in torch itself.
+
+A test of something that not every torch offers is marked with `needs(PROBE)`; what is lost then is in the manifest
+(`not_offered`) or in docs/torch-versions.md.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
+import types
 
+import pytest
 import torch
-from torch._dynamo import guards, symbolic_convert
+from torch._dynamo import bytecode_transformation, guards, symbolic_convert
 from torch._dynamo.backends import debugging
 from torch._functorch import aot_autograd
 
+from depyf.torch_hooks.internals import private_hooks
+
 TORCH = tuple(int(number) for number in torch.__version__.split(".")[:2])
-# torch 2.9: aot_eager interprets its graphs node by node; 2.13: it calls their forward
-AOT_EAGER_INTERPRETS = "Interpreter(fx_g).boxed_run" in inspect.getsource(debugging.boxed_nop)
+
+
+def source_of(module_name: str) -> str:
+    """Return the text of a module of torch's, without importing it; empty where there is none."""
+    try:
+        spec = importlib.util.find_spec(module_name)
+    except ModuleNotFoundError:
+        return ""
+    return "" if spec is None or spec.loader is None else spec.loader.get_source(module_name) or ""
+
+
+def needs(probe: bool, what: str) -> pytest.MarkDecorator:
+    """Skip a test where this torch does not have `what`."""
+    return pytest.mark.skipif(not probe, reason=f"this torch has no {what}")
+
+
+# torch 2.8 and older, and 2.9: aot_eager interprets its graphs node by node; 2.13: it calls their forward
+AOT_EAGER_INTERPRETS = "Interpreter(fx_g).boxed_run" in inspect.getsource(debugging)
 # torch 2.13: the reason of a skipped frame includes the first graph break; 2.9: it does not
 NAMES_FIRST_BREAK = "graph break in loop" in inspect.getsource(symbolic_convert)
 # torch 2.13: a guard on a type prints its name; 2.9: only its id
 NAMES_TYPES = "type=" in inspect.getsource(guards.GuardBuilder.TYPE_MATCH)
 # torch 2.13: a hit in AOTAutograd's cache skips the pre-grad passes; 2.9 and 2.11 run them before the lookup
 SKIPS_PRE_GRAD = "pre_grad_passes" in inspect.signature(aot_autograd.aot_module_simplified).parameters
+# torch 2.7: a graph break has a heading, an explanation and hints; before that a few words
+EXPLAINS_BREAKS = importlib.util.find_spec("torch._dynamo.graph_break_hints") is not None
+# torch 2.7: the copied instructions have the positions of the user's (which Python has from 3.11 on)
+COPIES_POSITIONS = hasattr(bytecode_transformation.Instruction, "copy_positions") and hasattr(
+    types.CodeType, "co_positions"
+)
+# torch 2.3: the structured trace; 2.5: graph breaks and recompiles in it
+HAS_TRACE = private_hooks.find("trace_logger") is not None
+# torch 2.7: the graph before the pre-grad passes is in the trace
+LOGS_PRE_GRAD = '"before_pre_grad_graph"' in source_of("torch._inductor.compile_fx")
+# torch 2.7: Inductor's cache keeps the text of the post-grad graph
+CACHE_KEEPS_POST_GRAD = '"inductor_post_grad_graph"' in source_of("torch._inductor.codecache")
+# torch 2.9: a guard manager has the types of its values, and is read without printing it
+READS_GUARD_TREES = hasattr(getattr(torch._C._dynamo.guards, "RootGuardManager", None), "get_type_of_guarded_value")
+# torch 2.4: guards are a tree in C++
+HAS_GUARD_TREES = "TREE_GUARD_MANAGER" in source_of("torch._dynamo.guards")
+# torch 2.11: the calls that led to the line that asked for a guard are in the reason of a recompile
+GUARDS_HAVE_STACKS = "User stack trace:" in source_of("torch._dynamo.guards")
+# torch 2.11: torch's global switches are in the guard on them, with their values
+PRINTS_SWITCHES = " against " in source_of("torch._dynamo.guards")
+# torch 2.11: a graph break inside a higher-order operator names the operator
+NAMES_OPERATORS = "Higher Order Operator: " in source_of("torch._dynamo.exc")
+# torch 2.8: functions under contextlib.contextmanager are traced
+TRACES_CONTEXT_MANAGERS = hasattr(torch._dynamo.config, "enable_trace_contextlib")
+# Inductor records which lines a kernel implements
+HAS_PROVENANCE = "provenance_tracking_level" in source_of("torch._inductor.config")
+# torch 2.8 and older: guards fail while a dispatch mode watches, so functions run uncompiled then
+RUNS_UNDER_MODES = hasattr(torch._C._dynamo.guards, "set_is_in_mode_without_ignore_compile_internals")
+# torch 2.12: each frame that Dynamo skips is reported
+REPORTS_SKIPS = private_hooks.find("skip_reasons") is not None
+# torch 2.7: torch.compiler.disable(reason=...)
+DISABLE_HAS_REASON = "reason" in inspect.signature(torch._dynamo.disable).parameters
+# torch 2.8: torch.compiler.nested_compile_region
+HAS_REGIONS = hasattr(torch.compiler, "nested_compile_region")
+# torch 2.7 renamed the option
+RECOMPILE_LIMIT = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"

@@ -59,7 +59,7 @@ def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
     except WrongArguments:
         raise
     except TypeError as error:
-        what = str(error).replace("read_arguments.<locals>.present", "prepare_debug")
+        what = str(error).replace("read_arguments.<locals>.", "").replace("present()", "prepare_debug()")
         raise WrongArguments(f"{what}; {_FORM}") from None
     if not arguments.dump_src_dir or "\0" in arguments.dump_src_dir:
         raise WrongArguments(f"{arguments.dump_src_dir!r} cannot be the name of a folder; {_FORM}")

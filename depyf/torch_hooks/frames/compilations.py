@@ -53,9 +53,11 @@ class Compilation:
     graph: CompiledGraph | None = None
     graph_global: str = ""  # the name that the frame calls the graph by, with its random id
     failure: Tuple[str, str] | None = None  # the exception that ended it: its type, and its text without the stack
+    is_fullgraph: bool = False  # whether the program gets the exception of a graph break, too
     failed_at: Location | None = None  # the user's line that Dynamo was at then
     is_interrupted: bool = False  # the exception is one that ends programs, such as KeyboardInterrupt
     failed_calls: Tuple[Location, ...] = ()  # the calls that led to that line, outermost first
+    skip_reason: str = ""  # what Dynamo's log states where it gives up without a failure
     skip: SkipRecord | None = None  # why there is no frame, once that is known
     timings: Dict[str, Any] = field(default_factory=dict)
     autotuned: List[Autotuned] = field(default_factory=list)
@@ -137,6 +139,15 @@ def place_of_failure(metrics: Dict[str, Any]) -> Location | None:
     return Location(file, line, code=linecache.getline(file, line).strip())
 
 
+def place_in_exception(error: BaseException) -> Location | None:
+    """Return the user's line at which Dynamo raised an exception of its own, if it holds one."""
+    stack: Any = getattr(error, "real_stack", None)
+    if not stack:
+        return None
+    innermost = stack[-1]
+    return Location(innermost.filename, innermost.lineno, innermost.name, str(innermost.line or "").strip())
+
+
 _USER_STACK = "\nUser stack:"  # in the text of an exception: of a size that was to be dynamic and cannot be
 _CALL = re.compile(r'^ *File "(.+)", line (\d+), in ', re.MULTILINE)
 
@@ -145,6 +156,18 @@ def interruption() -> str:
     """Return the name of the exception that passes now, if it is one that ends programs: torch reports no failure."""
     passing = sys.exc_info()[1]
     return type(passing).__name__ if passing is not None and not isinstance(passing, Exception) else ""
+
+
+def wants_fullgraph() -> bool:
+    """Return whether the compilation that fails now is one for `fullgraph=True`: read from Dynamo's own frames."""
+    caller: Any = sys._getframe(1)
+    while caller is not None:
+        if caller.f_globals.get("__name__") == private_hooks.hook("compile_frame").module:
+            found = caller.f_locals.get("one_graph")
+            if isinstance(found, bool):
+                return found
+        caller = caller.f_back
+    return False
 
 
 def place_in_backend() -> Location | None:

@@ -19,6 +19,7 @@ from depyf.torch_hooks.frames import identities, source_files
 from depyf.torch_hooks.frames.decompiled_text import decompile_or_list
 from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.qualified_names import qualified_name
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, parameter_names
 
 
@@ -225,7 +226,10 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
 def _qualified_name(code: CodeType, identity: Identity) -> str:
     """Return the qualified name of the function that the user calls."""
     original = code if not identity.decorators else identity.original
-    return identity.title if original is None else str(getattr(original, "co_qualname", identity.title))
+    if original is None:
+        return identity.title
+    found = qualified_name(original)
+    return found if found != original.co_name or hasattr(original, "co_qualname") else identity.title
 
 
 _RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+)_at_(?P<line>\d+)$")

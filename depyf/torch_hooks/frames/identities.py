@@ -27,6 +27,7 @@ from depyf.torch_hooks.frames.wrappers import (
     without_scope,
     wrapped_by,
 )
+from depyf.torch_hooks.internals.qualified_names import qualified_name
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
@@ -43,7 +44,7 @@ class Identity:
 
 def of_code(code: CodeType) -> Identity:
     """Return the identity of a code object of which nothing else is known; a comprehension is one of its function."""
-    name = _qualified_name(code)
+    name = qualified_name(code)
     if name.endswith(_COMPREHENSIONS):
         return Identity(name.replace(".<locals>.", ".").replace("<", "").replace(">", ""))
     return Identity(without_scope(name))
@@ -170,7 +171,7 @@ def _decorator(layer: Layer, written: Container[str]) -> Location:
     function = layer.function
     code = function.__code__
     cells = cell_values(code, function.__closure__ or ())
-    scopes = scopes_of(_qualified_name(code)) or [without_scope(_qualified_name(code))]
+    scopes = scopes_of(qualified_name(code)) or [without_scope(qualified_name(code))]
     name = next((one for one in scopes if one.rpartition(".")[2] in written), scopes[0])
     maker = cells.get("ctx_factory")  # torch.no_grad() and others of its kind
     if isinstance(maker, MethodType):
@@ -178,7 +179,3 @@ def _decorator(layer: Layer, written: Container[str]) -> Location:
     elif "." in name and "self" in cells:  # an object that is used as a decorator
         name = class_name(cells["self"])
     return Location(code.co_filename, code.co_firstlineno, name)
-
-
-def _qualified_name(code: CodeType) -> str:
-    return str(getattr(code, "co_qualname", code.co_name))

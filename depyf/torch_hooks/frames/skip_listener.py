@@ -2,6 +2,8 @@
 
 Dynamo calls it once for each code object, since it never considers one again. The reasons are general ("an error was
 suppressed"); what was wrong is in the compilation of the same thread that ended just before.
+
+Older torch hands the exception that ended a compilation to its log, whether or not anybody reads it.
 """
 
 from __future__ import annotations
@@ -35,6 +37,27 @@ def attach(receive: Callable[[str, CodeType, bool], None]) -> Callable[[], None]
     def detach() -> None:
         if getattr(home, row.attribute, None) is listener:
             setattr(home, row.attribute, original)
+
+    return detach
+
+
+def attach_to_log(receive: Callable[[BaseException], None]) -> Callable[[], None]:
+    """Call `receive` with the exception by which Dynamo skips a frame, where there is no `add_skip_reason`."""
+    logger = private_hooks.find("frame_logger")
+    if logger is None or private_hooks.find("skip_reasons") is not None:
+        return lambda: None
+    write = logger.debug
+
+    def debug(message: object, *values: Any, stacklevel: int = 1, **options: Any) -> None:
+        if values and isinstance(values[0], BaseException) and str(message).startswith("Skipping frame"):
+            receive(values[0])
+        write(message, *values, stacklevel=stacklevel + 1, **options)
+
+    logger.debug = debug
+
+    def detach() -> None:
+        if vars(logger).get("debug") is debug:
+            del logger.debug
 
     return detach
 

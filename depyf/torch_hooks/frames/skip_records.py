@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from types import CodeType
 from typing import List
 
@@ -40,6 +41,7 @@ _SELF_EXPLAINING = (SKIP_LIST, NO_GRAPH, NO_TENSORS, GENERATOR)
 _LIMIT = re.compile(r"recompile limit|recompile_limit reached|cache_size_limit|cache limit", re.IGNORECASE)
 _WHICH_LIMIT = re.compile(r"the (?P<name>\w+) cache size limit \(currently set to (?P<number>\d+)\)")
 _IN_LOOP = "graph break in loop"
+_OLD_LOOP = "graph break in a for/while loop"  # torch 2.8 and older
 SOFT_FAILURES = ("", "Unsupported", "UserError")  # these leave the frame to Python; others reach the program
 
 
@@ -57,6 +59,18 @@ def read_skip(reason: str, code: CodeType, attempt: Compilation | None) -> SkipR
     return SkipRecord(OTHER, shortened(reason), compile_id)
 
 
+def _is_other(reason: str) -> bool:
+    """Return whether a reason in Dynamo's log is another one than that there is nothing to compile."""
+    return bool(reason) and not any(part in reason for part, kind in _KINDS if kind == NO_GRAPH)
+
+
+def _old_limit(reason: str) -> str:
+    """Return the limit on recompiles with its value, which torch 2.8 and older do not print."""
+    name = reason.partition(" ")[0]
+    value = getattr(sys.modules.get("torch._dynamo.config"), name, None) if name.isidentifier() else None
+    return f"torch._dynamo.config.{name} is {value}" if isinstance(value, int) else reason
+
+
 def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     """Return why a compilation gave no frame; `raised`: the program got an exception."""
     fail_type, fail_reason = attempt.failure or ("", "")
@@ -68,7 +82,7 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     kind: str = GRAPH_BREAK
     if _LIMIT.search(fail_reason):
         which = _WHICH_LIMIT.search(fail_reason)
-        limit = f"torch._dynamo.config.{which['name']} is {which['number']}" if which else reason
+        limit = f"torch._dynamo.config.{which['name']} is {which['number']}" if which else _old_limit(reason)
         failed = [str(failure.record()) for failure in attempt.failures] or attempt.recompile_reasons
         kind, reason = RECOMPILE_LIMIT, "; ".join([limit, *failed])
     elif raised:
@@ -79,6 +93,8 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
         kind = GRAPH_BREAK_IN_LOOP  # torch 2.11 and older skip a frame without a failure for this reason alone
     elif fail_type not in SOFT_FAILURES:
         kind, reason = SUPPRESSED_ERROR, f"{fail_type}: {failure_reason(fail_reason)}"
+    elif not fail_type and not breaks and _is_other(attempt.skip_reason):
+        kind, reason = (GRAPH_BREAK_IN_LOOP if _OLD_LOOP in attempt.skip_reason else OTHER), attempt.skip_reason
     elif not fail_type and not breaks:
         return SkipRecord(NO_GRAPH, None, attempt.compile_id, (), hints, attempt.failed_at)
     calls = attempt.failed_calls if attempt.failed_at is not None else ()

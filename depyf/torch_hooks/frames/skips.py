@@ -116,6 +116,7 @@ class Skips:
                 continue  # it was not seen to end
             fail_type = (compilation.failure or ("", ""))[0]
             has_raised = fail_type not in SOFT_FAILURES and not private_hooks.find("suppress_errors")
+            has_raised = has_raised or (bool(fail_type) and compilation.is_fullgraph)
             skip = read_attempt(compilation, reports_skips or has_raised)
             place = compilation.function
             if place is not None and skip.kind in _USUAL_IN_LIBRARIES and is_outside_program(place.file):

@@ -17,6 +17,7 @@ from typing import Any, Iterator, Set, Tuple
 from depyf.decompiler.bytecode.constant_equality import same_constant
 from depyf.decompiler.bytecode.nested_code import with_nested
 from depyf.text.quiet_compile import compile_quietly, parse_quietly
+from depyf.torch_hooks.internals.qualified_names import qualified_name
 
 _FUTURE = 0x1FF0000  # bits of co_flags that `from __future__ import ...` sets (Lib/__future__.py)
 _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -55,7 +56,7 @@ def _scope(text: str, code: CodeType) -> str:
 
 def _class_of(code: CodeType) -> str:
     """Return the name of the class in whose body the code is, in which private names are spelled differently."""
-    *parts, _ = getattr(code, "co_qualname", code.co_name).split(".")
+    *parts, _ = qualified_name(code).split(".")
     while parts and parts[-1] == "<locals>":
         parts = parts[:-2]
     return parts[-1] if parts and parts[-1].isidentifier() else "_"

@@ -19,6 +19,7 @@ from depyf.record.vocabulary import (
     NODE_BY_NODE,
     NOT_CALLED,
     NOT_KNOWN,
+    POST_GRAD,
     RAN,
     RECORDED,
 )
@@ -28,7 +29,9 @@ from depyf.torch_hooks.graphs.pieces import Pieces
 from depyf.torch_hooks.graphs.stages import (
     CACHE_HIT,
     CACHE_LOOKUPS,
+    KERNEL_CACHE_HIT,
     MADE_BY_BACKEND,
+    POST_GRAD_EVENT,
     PRE_GRAD,
     PRE_GRAD_EVENT,
     STAGE_NAMES,
@@ -147,7 +150,8 @@ class CompiledGraph:
         """Return the stages that did not run because a cache had the result."""
         lookups = sum(self.counts[kind] for kind in CACHE_LOOKUPS)
         is_hit = self.counts[CACHE_HIT] > 0 and self.counts[PRE_GRAD_EVENT] < lookups
-        return (PRE_GRAD,) if is_hit else ()
+        is_kernel_hit = self.counts[KERNEL_CACHE_HIT] > 0 and not self.counts[POST_GRAD_EVENT]
+        return (PRE_GRAD,) * is_hit + (POST_GRAD,) * is_kernel_hit
 
     def running(self, source: GraphFile | None = None) -> Tuple[str, ...]:
         """Return the names of the files whose code is what runs; with `source` only those that were made of it."""

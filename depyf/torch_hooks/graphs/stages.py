@@ -62,6 +62,8 @@ STAGE_NAMES: Tuple[str, ...] = tuple(dict.fromkeys(stage.name for stage in STAGE
 # run (torch 2.13 and 2.15; 2.9 and 2.11 run them first; all other stages come from the cache and are in the trace).
 CACHE_HIT = "aotautograd_cache_hit"
 CACHE_LOOKUPS = frozenset((CACHE_HIT, "aotautograd_cache_miss", "aotautograd_cache_bypass"))
+# Inductor searches its own cache for the kernels of a graph. Torch 2.6 keeps no post-grad graph there, 2.8 does.
+KERNEL_CACHE_HIT = "fx_graph_cache_hit"
 
 FILE_EVENTS = frozenset(STAGE_OF_EVENT) | {KERNEL_EVENT, PROGRAM_EVENT}  # each becomes a file of its graph
-GRAPH_EVENTS = FILE_EVENTS | CACHE_LOOKUPS | PROVENANCE_EVENTS  # all that are about one graph
+GRAPH_EVENTS = FILE_EVENTS | CACHE_LOOKUPS | PROVENANCE_EVENTS | {KERNEL_CACHE_HIT}  # all that are about one graph

@@ -20,6 +20,7 @@ from typing import Any, Callable, ContextManager, Dict, Mapping, Tuple
 
 from depyf.text.articles import with_article
 from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.qualified_names import qualified_name
 
 LONGEST = 80
 _MOST_KEYS = 200
@@ -153,7 +154,7 @@ class _Reader:
             raise Unreadable(ast.dump(node)) from None
 
     def _Call(self, node: ast.Call) -> Any:
-        """Evaluate `len(x)`, `type(x)`, `list(dict.keys(x))` and the shape of a tensor."""
+        """Evaluate `len(x)`, `type(x)`, `list(dict.keys(x))`, `x.keys()` and the shape of a tensor."""
         if node.keywords:
             raise Unreadable(ast.dump(node))
         if isinstance(node.func, ast.Name) and len(node.args) == 1:
@@ -162,12 +163,18 @@ class _Reader:
                 return type(argument)
             if node.func.id == "len" and type(argument) in (*_CONTAINERS, OrderedDict, deque, str):
                 return len(argument)
+            if node.func.id == "len" and _is_list_of_modules(argument):
+                return len(_dictionary(argument)["_modules"])
             if node.func.id == "list" and type(argument) in _CONTAINERS:
                 return list(argument)
         elif isinstance(node.func, ast.Attribute):
             if _is_keys_of_dict(node.func) and len(node.args) == 1:
                 owner = self.value(node.args[0])
                 if type(owner) is dict:
+                    return list(owner)
+            elif node.func.attr == "keys" and not node.args:
+                owner = self.value(node.func.value)
+                if type(owner) in (dict, OrderedDict):
                     return list(owner)
             elif _OF_TENSOR.get(node.func.attr):
                 owner = self.value(node.func.value)
@@ -222,6 +229,12 @@ def _is_plain_tensor(value: Any) -> bool:
     return torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter)
 
 
+def _is_list_of_modules(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    kinds = () if torch is None else (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential)
+    return type(value) in kinds
+
+
 def _is_shape(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and type(value) is torch.Size
@@ -253,7 +266,7 @@ def describe(value: Any) -> str:
 
 
 def _place(code: CodeType) -> str:
-    return f"{getattr(code, 'co_qualname', code.co_name)} ({code.co_filename}:{code.co_firstlineno})"
+    return f"{qualified_name(code)} ({code.co_filename}:{code.co_firstlineno})"
 
 
 # Functions and code are named by where they are written.

@@ -181,7 +181,13 @@ def _type(match: re.Match[str], variables: Variables) -> Mismatch:
     return Mismatch(TYPE, readable(match["name"]), expected, variables.describe(f"type({match['name']})"))
 
 
+# Torch 2.8 and older print the ids of these, newer torch the conditions.
+_SINGLETONS = {str(id(None)): "is None", str(id(True)): "== True", str(id(False)): "== False"}
+
+
 def _object(match: re.Match[str], variables: Variables) -> Mismatch:
+    if match["id"] in _SINGLETONS:
+        return read_mismatch(f"{match['name']} {_SINGLETONS[match['id']]}", variables)
     actual = variables.describe_other(match["name"]) or "another object"
     return Mismatch(IDENTITY, readable(match["name"]), SAME_OBJECT, actual)
 
@@ -271,7 +277,7 @@ _FORMS = tuple(
         (r"Duplicate tensors? found: \[(?P<names>.*)\]$", _duplicates),
         (r"GLOBAL_STATE changed: (?P<names>.*)$", _global_state),
         (r"___check_type_id\((?P<name>.+), (?:\d+|\.\.\.)\)(?:, type=(?P<type>.+))?$", _type),
-        (r"___check_obj_id\((?P<name>.+), (?:\d+|\.\.\.)\)", _object),
+        (r"___check_obj_id\((?P<name>.+), (?P<id>\d+|\.\.\.)\)", _object),
         (r"len\((?P<name>[^()]+)\) [!=]= (?P<then>\d+)$", _length),
         (r"(?P<not>not )?___(?:dict|set)_contains\((?P<key>'[^'\\\n]*'|\d+), (?P<owner>.+)\)$", _contains),
         (r"(?P<not>not )?(?:set|frozenset|dict)\.__contains__\((?P<owner>.+), (?P<key>'[^'\\\n]*'|\d+)\)$", _contains),

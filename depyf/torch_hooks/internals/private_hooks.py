@@ -7,6 +7,7 @@ between versions that were checked (docs/test-runs.md has the runs).
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import sys
@@ -262,6 +263,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "the reasons are those of the structured trace; frames that never began to compile are listed without one",
     ),
     PrivateHook(
+        "frame_logger",
+        "torch._dynamo.convert_frame",
+        "log",
+        "where torch does not report skipped frames: it hands the reason to this log, whether or not anybody reads it",
+        "2.0 and newer (2.2, 2.4, 2.6, 2.8 checked; not needed in 2.12 and newer)",
+        "a frame that Dynamo skips is taken to have no operations on tensors",
+    ),
+    PrivateHook(
         "trace_file_names",
         "torch._logging.structured",
         "INTERN_TABLE",
@@ -510,6 +519,12 @@ HOOKS: Tuple[PrivateHook, ...] = (
 RENAMED_EVENTS = {"after_post_grad_graph": "inductor_post_grad_graph"}
 
 
+# Events that came to the structured trace late -> the module that logs them, and what is lost without them.
+_LATE_EVENTS = {
+    "before_pre_grad_graph": ("torch._inductor.compile_fx", "no graph before the pre-grad passes"),  # 2.7
+}
+
+
 # Without these only time is lost, or names are recognised in another way.
 _ONLY_TIME = frozenset(
     (
@@ -589,7 +604,22 @@ def not_offered() -> Tuple[str, ...]:
     has_trace = find("trace_logger") is not None
     rows = [row for row in HOOKS if row.name not in _ONLY_TIME and not (has_trace and row.name in _STAND_INS)]
     missing = [row for row in rows if row.module in sys.modules and find(row.name) is None]
-    return tuple([f"torch has no {row.module}.{row.attribute}: {row.without}" for row in missing])
+    lines = [f"torch has no {row.module}.{row.attribute}: {row.without}" for row in missing]
+    loaded = tuple([name for name, (module, _) in _LATE_EVENTS.items() if module in sys.modules])
+    return (*lines, *_events_not_offered(loaded)) if has_trace else tuple(lines)
+
+
+@functools.lru_cache(maxsize=2)
+def _events_not_offered(names: Tuple[str, ...]) -> Tuple[str, ...]:
+    missing = [(name, lost) for name, (module, lost) in _LATE_EVENTS.items() if not logs_event(module, name)]
+    return tuple([f"torch logs no {name}: {lost}" for name, lost in missing if name in names])
+
+
+def logs_event(module_name: str, event: str) -> bool:
+    """Return whether a module logs an event of that kind; True where it is not loaded, or its text cannot be read."""
+    loader: Any = getattr(sys.modules.get(module_name), "__loader__", None)
+    text = loader.get_source(module_name) if hasattr(loader, "get_source") else None
+    return not isinstance(text, str) or f'"{event}"' in text
 
 
 def newest_number() -> int | None:

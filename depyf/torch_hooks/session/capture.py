@@ -99,6 +99,12 @@ class Capture:
             if not self._is_over:
                 self.recording.add_skip(reason, code, entry)
 
+    def on_skip_error(self, error: BaseException) -> None:
+        """Record the exception by which Dynamo leaves the frame that it compiles now to plain Python."""
+        with self.problems.shield("recording why Dynamo skips a frame"), self._lock:
+            if not self._is_over:
+                self.recording.add_skip_error(error)
+
     def on_autotuned(self, timings: Any, operation: Any, choices: Any) -> None:
         """Record the choices that Inductor has timed for an operation of the graph that it compiles now."""
         with self.problems.shield("listing what autotuning tried"), self._lock:

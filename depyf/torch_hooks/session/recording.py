@@ -26,8 +26,10 @@ from depyf.torch_hooks.frames.compilations import (
     failure_in,
     interruption,
     place_in_backend,
+    place_in_exception,
     place_of_failure,
     started_function,
+    wants_fullgraph,
 )
 from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.graph_breaks import read_graph_break
@@ -199,6 +201,17 @@ class Recording:
         """Record a frame that Dynamo left to plain Python."""
         self.skips.add(reason, code, entry, self._newest.get(threading.get_ident()), call_in_progress, self._add_call)
         self._journal.save_functions()
+
+    def add_skip_error(self, error: BaseException) -> None:
+        """Record the exception by which Dynamo gives up the compilation that runs now."""
+        compilation = self.compilations.known(self._current_compile_id())
+        if compilation is None:
+            return
+        compilation.skip_reason = str(error)
+        cause = error.__cause__
+        if isinstance(cause, Exception) and not compilation.breaks and compilation.failure is None:
+            compilation.failure = type(cause).__qualname__, str(cause)
+            compilation.failed_at = place_in_exception(cause)
 
     def begin(self) -> None:
         """Prepare to see what was compiled before the session and runs inside it, and which frames are skipped."""
@@ -377,6 +390,7 @@ class Recording:
         compilation.failure = compilation.failure or failure_in(event.data)
         if compilation.failure is None and compilation.frame is None and interruption():
             compilation.failure, compilation.is_interrupted = (interruption(), ""), True
+        compilation.is_fullgraph = compilation.failure is not None and wants_fullgraph()
         compilation.failed_at = compilation.failed_at or place_of_failure(event.data) or place_in_backend()
         if compilation.failure is not None and not compilation.failed_calls:
             compilation.failed_calls = self._calls(compilation).calls

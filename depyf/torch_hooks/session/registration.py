@@ -27,6 +27,8 @@ class Callbacks(Protocol):
 
     def on_skip(self, reason: str, code: CodeType, entry: bool) -> None: ...
 
+    def on_skip_error(self, error: BaseException) -> None: ...
+
     def on_captured(self, graph_module: Any) -> None: ...
 
     def on_custom_stage(self, stage: CustomStage) -> None: ...
@@ -74,6 +76,7 @@ class Registration:
             self._detach.append(user_stacks.attach())
         with problems.shield("listening to why Dynamo skips frames"):
             self._detach.append(skip_listener.attach(callbacks.on_skip))
+            self._detach.append(skip_listener.attach_to_log(callbacks.on_skip_error))
 
     def move_bytecode_hook(self) -> None:
         """Move the bytecode hook to its place behind those of others; called when a compilation starts."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import sys
 import threading
 import traceback
 import weakref
@@ -58,20 +57,14 @@ _LATE = {"dynamo_graph_break_reason": "break_in_user_code", "recompile_reasons":
 def attach(receive: Receive, problems: Problems) -> Callable[[], None]:
     """Pass to `receive` the events that torch's own trace does not have; returns the function that stops it."""
     has_trace = private_hooks.find("trace_logger") is not None
-    late = frozenset(event for event, row in _LATE.items() if not _is_logged(event, row))
+    late = frozenset(
+        event for event, row in _LATE.items() if not private_hooks.logs_event(private_hooks.hook(row).module, event)
+    )
     if has_trace and not late:
         return lambda: None
     events = _UntracedEvents(receive, problems, late if has_trace else None)
     events.bind()
     return events.unbind
-
-
-def _is_logged(event: str, row: str) -> bool:
-    """Return whether the module of a row logs an event of that kind; True where its text cannot be read."""
-    module = sys.modules.get(private_hooks.hook(row).module)
-    get_source = getattr(getattr(module, "__loader__", None), "get_source", None)
-    text = get_source(module.__name__) if get_source is not None and module is not None else None
-    return not isinstance(text, str) or f'"{event}"' in text
 
 
 class _UntracedEvents:

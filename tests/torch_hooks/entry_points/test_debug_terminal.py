@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-from torch_probes import AOT_EAGER_INTERPRETS
+from torch_probes import AOT_EAGER_INTERPRETS, RUNS_UNDER_MODES, needs
 
 pty = pytest.importorskip("pty")
 
@@ -182,6 +182,7 @@ print("RESULT", result.tolist(), flush=True)
 """
 
 
+@needs(RUNS_UNDER_MODES, "compiled code under a dispatch mode")
 def test_the_first_nan_pauses_in_the_graph_with_live_values(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(NAN_PROGRAM)

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import capture_tools as tools  # noqa: E402
-from torch_probes import AOT_EAGER_INTERPRETS  # noqa: E402
+from torch_probes import AOT_EAGER_INTERPRETS, EXPLAINS_BREAKS, GUARDS_HAVE_STACKS, needs  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.errors import UserError  # noqa: E402
@@ -166,7 +166,8 @@ def test_a_later_context_shows_what_was_compiled_before_it(tmp_path, capsys):
     entry = record.frames_of("toy_example_0")
     assert [frame.from_cache for frame in entry] == [True, False], "oldest first"
     for frame in record.frames:
-        assert (tmp_path / frame.file).read_text().startswith(frame.source)
+        written, source = (tmp_path / frame.file).read_text().splitlines(), frame.source.splitlines()
+        assert written[0].startswith(source[0]) and written[1 : len(source)] == source[1:]  # the first may have a title
     story = (tmp_path / "full_code_for_toy_example_0.py").read_text()
     assert "compiled before anyone looked" in story and "(torch kept no text of Joint_graph)" in story
     assert "versions compiled before this session" not in story
@@ -187,6 +188,7 @@ def test_a_later_context_shows_what_was_compiled_before_it(tmp_path, capsys):
     assert debugger.hits, "graphs compiled earlier are linked"
 
 
+@needs(GUARDS_HAVE_STACKS, "line for a guard that was asked for before any context")
 def test_the_path_of_a_notebook_cell_is_whole_when_another_cell_calls_it(monkeypatch):
     names = {"__name__": "__main__", "torch": torch}
     texts = {
@@ -214,7 +216,8 @@ def test_why_a_graph_broke_and_was_compiled_again_is_known_after_a_context_recor
         compiled(torch.ones(2), 3)
         compiled(torch.ones(2), 4)
     text = str(depyf.inspect(compiled))
-    assert "Call to `torch._dynamo.graph_break()`" in text and "why:    0/0 needs n == 3" in text
+    assert "Call to `torch._dynamo.graph_break()`" in text or not EXPLAINS_BREAKS
+    assert "why:    0/0 needs n == 3" in text
     assert "why the graph broke is not known" not in text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch_probes import AOT_EAGER_INTERPRETS
 
 import depyf
 
@@ -31,7 +32,7 @@ def executions(folder, call):
         for part in parts:
             first = (folder / part.file).read_text().split("\n", 1)[0]
             assert ("this code runs" in first) == part.runs, first
-            assert ("compiled before this context" in first) == (not part.runs), first
+            assert ("compiled before this context" in first) == (part.execution == "not called"), first
     return found
 
 
@@ -44,6 +45,9 @@ def test_what_was_compiled_and_called_before_is_reported_as_running_only_if_it_r
         compiled(x)  # the backward of `sine` is compiled or called inside the context only
     other(x).sum().backward()
     found = executions(tmp_path / "d", lambda: one(x).sum().backward())
+    if backend == "aot_eager" and AOT_EAGER_INTERPRETS:  # an interpreter leaves no marks in the graph
+        assert set(found["sine"].values()) | set(found["cosine"].values()) <= {"node by node", "not called"}, found
+        return
     assert set(found["sine"].values()) == {"ran"}, found
     assert set(found["cosine"].values()) == {"not called"}, found
 

@@ -176,7 +176,7 @@ CASES = {
     "static method": (lambda: CanBeCalled.of_nothing, "CanBeCalled.of_nothing", []),
     "in C": (lambda: torch.exp, "torch.exp", ["wrap_inline"]),
     "lambda": (lambda: lambda x: x + 15, "<lambda>", []),
-    "made by exec": (executed, "made", []),
+    "made by exec": (executed, "made", None),  # older torch wraps a function without a file
     "replaced forward": (replaced_forward, "Plain.forward", ["replaced_forward"]),
     "hooks": (hooked, "Plain.forward", []),
 }
@@ -310,8 +310,9 @@ def test_what_was_compiled_before_any_context_is_called_by_the_function_inside_i
     assert [one.display_name for one in depyf.inspect(module).functions] == ["Carelessly.forward"]
     torch._dynamo.reset()
     namespace = {}
-    exec(WRAPPER, {"torch": torch, "functools": functools}, namespace)
-    torch.compile(namespace["used_once"], backend="eager")(X)
+    exec(WRAPPER, {"torch": torch, "functools": functools, "__name__": "__main__"}, namespace)
+    wrapped = torch.compile(namespace["used_once"], backend="eager")
+    wrapped(X)
     with depyf.prepare_debug(str(tmp_path)):
         pass
     assert [one.display_name for one in record_of(tmp_path).functions] == ["used_once"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import textwrap
 from types import SimpleNamespace
@@ -10,12 +11,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch_probes import DISABLE_HAS_REASON, RECOMPILE_LIMIT  # noqa: E402
+
 import depyf  # noqa: E402
 from depyf.problems import Problems  # noqa: E402
 from depyf.record.records import SKIP_KINDS
 from depyf.record.saved_form import from_json  # noqa: E402
-from depyf.torch_hooks.frames.compilations import Compilations  # noqa: E402
+from depyf.torch_hooks.frames import skip_listener  # noqa: E402
+from depyf.torch_hooks.frames.compilations import Compilation, Compilations  # noqa: E402
 from depyf.torch_hooks.frames.functions import Functions  # noqa: E402
+from depyf.torch_hooks.frames.skip_records import read_attempt  # noqa: E402
 from depyf.torch_hooks.frames.skips import Skips  # noqa: E402
 from depyf.torch_hooks.internals import private_hooks  # noqa: E402
 
@@ -49,7 +54,7 @@ def generator(a):
     yield a + 1
 
 
-@torch.compiler.disable(reason="it writes a log")
+@torch.compiler.disable(**({"reason": "it writes a log"} if DISABLE_HAS_REASON else {}))
 def disabled(a):
     return a * 2
 
@@ -101,7 +106,7 @@ def program():
     list(compiled(generator)(three))
     compiled(calls_disabled)(three)
     compiled(calls_alone_disabled)(three)
-    with torch._dynamo.config.patch(recompile_limit=2):
+    with torch._dynamo.config.patch({RECOMPILE_LIMIT: 2}):
         function = compiled(recompiled_too_often, dynamic=False)
         for size in range(2, 6):
             function(torch.ones(size))
@@ -255,7 +260,7 @@ def test_without_the_hook_skips_are_read_from_the_trace(tmp_path, monkeypatch):
         compiled(no_operation)(torch.ones(2))
         compiled(break_in_a_loop)(torch.ones(2))
         list(compiled(generator)(torch.ones(2)))
-        with torch._dynamo.config.patch(recompile_limit=1):
+        with torch._dynamo.config.patch({RECOMPILE_LIMIT: 1}):
             function = compiled(recompiled_too_often, dynamic=False)
             for size in range(2, 5):
                 function(torch.ones(size))
@@ -267,6 +272,51 @@ def test_without_the_hook_skips_are_read_from_the_trace(tmp_path, monkeypatch):
         "generator": ["generator"],
         "recompiled_too_often": ["recompile limit"],
     }
+
+
+def test_without_the_hook_dynamos_log_has_the_reason(tmp_path, monkeypatch):
+    class Log:
+        def debug(self, message, *values, **options):
+            written.append(message % values)
+
+    written, reasons, log = [], [], Log()
+    real = private_hooks.find
+    found = {"skip_reasons": None, "frame_logger": log}
+    monkeypatch.setattr(private_hooks, "find", lambda name: found.get(name) if name in found else real(name))
+    detach = skip_listener.attach_to_log(reasons.append)
+    error = RuntimeError("in a generator")
+    log.debug("Skipping frame %s %s", error, "f")
+    log.debug("something else %s", error)
+    assert reasons == [error] and written == ["Skipping frame in a generator f", "something else in a generator"]
+    detach()
+    log.debug("Skipping frame %s %s", error, "f")
+    assert reasons == [error]
+
+
+def test_a_reason_of_dynamos_log_is_not_taken_for_a_function_without_operations():
+    for reason, kind in [
+        ("", "no graph"),
+        ("because no content in function call", "no graph"),
+        ("Skipping frame because there is a graph break in a for/while loop", "graph break in a loop"),
+        ("torch.compile cannot be run in context: vmap", "other"),
+    ]:
+        assert read_attempt(Compilation("0/0", skip_reason=reason), raised=False).kind == kind
+
+
+def test_the_limit_on_recompiles_is_named_with_its_value_where_torch_prints_none():
+    attempt = Compilation("0/1", failure=("Unsupported", f"{RECOMPILE_LIMIT} reached"))
+    limit = getattr(torch._dynamo.config, RECOMPILE_LIMIT)
+    assert read_attempt(attempt, raised=False).detail == f"torch._dynamo.config.{RECOMPILE_LIMIT} is {limit}"
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+def test_a_graph_break_reaches_the_program_only_if_it_asked_for_one_graph(fullgraph, tmp_path, monkeypatch, capsys):
+    real = private_hooks.find
+    monkeypatch.setattr(private_hooks, "find", lambda name: None if name == "skip_reasons" else real(name))
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path), contextlib.suppress(Exception):
+        compiled(outer, fullgraph=fullgraph)(torch.ones(3))
+    assert ("the program got the exception" in capsys.readouterr().err) == fullgraph
 
 
 def test_the_hooked_function_of_torch_is_restored(tmp_path):

@@ -316,7 +316,15 @@ def test_a_condition_fails_when_dynamo_would_recompile(compiled_guards, index, o
     torch, values, guards = compiled_guards
     changed = list(values)
     changed[index] = other(torch)
-    assert failing(torch, guards, changed)
+    assert failing(torch, guards, changed) or not recompiles(torch, changed)  # 2.6 takes one kind of dict for another
+
+
+def recompiles(torch, values) -> bool:
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+    before = len(_debug_get_cache_entry_list(many.__code__))
+    torch.compile(many, backend="eager")(*values)
+    return len(_debug_get_cache_entry_list(many.__code__)) > before
 
 
 def test_no_ids_no_addresses_and_every_location_is_a_line_of_the_function(compiled_guards):

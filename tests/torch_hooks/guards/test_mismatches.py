@@ -24,12 +24,18 @@ VARIABLES = Variables(local={"n": 4, "d": {1: 2}}, of_module={})
         ("len(L['d']) != 3", mismatches.LENGTH, "d", "3", "1"),
         ("L['n'] == 3", mismatches.EXPRESSION, "", "3", "4"),
         ("L['x'].size()[0] == 3", mismatches.EXPRESSION, "x", "3", ""),
+        ("___check_obj_id(L['n'], 123456789)", mismatches.IDENTITY, "n", mismatches.SAME_OBJECT, "4"),
         ("the moon is full", mismatches.TORCH_WORDS, "", "", ""),
     ],
 )
 def test_a_printed_failure_has_a_value_a_property_and_what_was_expected(printed, aspect, subject, expected, actual):
     found = mismatches.read_mismatch(printed, VARIABLES)
     assert (found.aspect, found.subject, found.expected, found.actual) == (aspect, subject, expected, actual)
+
+
+def test_the_ids_of_none_and_of_truth_values_that_old_torch_prints_are_read():
+    found = [mismatches.read_mismatch(f"___check_obj_id(L['n'], {id(value)})", VARIABLES) for value in (True, None)]
+    assert [(one.condition, one.actual) for one in found] == [("n == True", "4"), ("n is None", "4")]
 
 
 def test_the_guards_of_the_version_add_the_type_and_the_line_that_torch_leaves_out():

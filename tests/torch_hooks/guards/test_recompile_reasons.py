@@ -10,6 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch_probes import RECOMPILE_LIMIT  # noqa: E402
+
 import depyf  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
 from depyf.torch_hooks.guards.failed_guards import failed_guards, failures  # noqa: E402
@@ -196,7 +198,7 @@ def often(tmp_path_factory):
 
     torch._dynamo.reset()
     compiled = torch.compile(scaled, backend="eager", dynamic=False)
-    with torch._dynamo.config.patch(recompile_limit=64), depyf.prepare_debug(folder):
+    with torch._dynamo.config.patch({RECOMPILE_LIMIT: 64}), depyf.prepare_debug(folder):
         for n in range(12):
             compiled(torch.ones(3), n)
     return folder
@@ -294,6 +296,7 @@ def test_values_inside_modules_and_objects_are_found():
     assert read("self.table['a'][1]", names, {}) == 2
     assert read("L['self'].module._modules['0'].weight.size()[0]", names, {}) == 3
     assert read("G['here']", {}, {"here": 5}) == 5
+    assert read("len(self.module)", names, {}) == 1 and read("self.table.keys()", names, {}) == ["a"]
     vars(module[0])["_parameters"] = OrderedDict(module[0]._parameters)  # as in torch 2.4
     assert read("self.module._modules['0'].weight.size()[0]", names, {}) == 3
     assert read("settings.scale", {"settings": Settings(1)}, {}) == 2

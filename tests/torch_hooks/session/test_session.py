@@ -8,7 +8,7 @@ import capture_tools as tools
 import pytest
 import torch
 from capture_tools import dump, run_docs, run_toy, same
-from torch_probes import NAMES_FIRST_BREAK
+from torch_probes import EXPLAINS_BREAKS, NAMES_FIRST_BREAK
 
 import depyf
 from depyf.record.saved_form import from_json
@@ -37,7 +37,8 @@ def test_the_toy_example_leaves_frames_graphs_and_full_code(tmp_path):
     assert [record.function(call.function).resume_of for call in entry.resumes] == ["toy_example_0"] * 2
     (graph_break,) = entry.graph_breaks
     assert (graph_break.location.file, graph_break.location.line) == (tools.__file__, line)
-    assert graph_break.location.code == "if b.sum() < 0:" and "branching" in graph_break.reason
+    assert graph_break.location.code == "if b.sum() < 0:"
+    assert "branching" in graph_break.reason or not EXPLAINS_BREAKS
     for graph in record.graphs:
         assert graph.running_files == (f"{graph.name}.Captured_Graph.0.py",)
     assert set(record.files) | {"manifest.json"} == names
@@ -134,13 +135,16 @@ def test_functions_compiled_before_the_session_or_skipped_by_dynamo_are_reported
     assert "breaks, compiled version 1 of 2   (compile id 0/0, compiled before anyone looked)" in story
     assert "why the graph broke is not known" in story
     assert "    # Dynamo has not come to it: it has not been called" in story
-    assert "does not know how to trace builtin" in story
+    assert "does not know how to trace builtin" in story or not EXPLAINS_BREAKS
     line = breaks.__code__.co_firstlineno + 2
     assert f"(resumes at {os.path.basename(__file__)}:{line})" in story
     left_alone = (tmp_path / "d" / "full_code_for_loop_0.py").read_text()
     assert "it runs as it is, eagerly" in left_alone and "for _ in range(2):" in left_alone
-    assert "Call to `torch._dynamo.graph_break()`" + ", and then graph break in loop" * NAMES_FIRST_BREAK in left_alone
+    if EXPLAINS_BREAKS:
+        assert (
+            "Call to `torch._dynamo.graph_break()`" + ", and then graph break in loop" * NAMES_FIRST_BREAK in left_alone
+        )
     tools.assert_all_parse(tmp_path / "d")
     summary = capsys.readouterr().err
-    assert "builtin operator `print`" in summary and "2 graph breaks" in summary
+    assert "print" in summary and "2 graph breaks" in summary
     assert "Encountered graph break" not in summary
