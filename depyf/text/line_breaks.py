@@ -10,8 +10,9 @@
                                                             Very_long_name
 
 Lines are broken inside of brackets, after a comma, and else before a name at the end of an assignment, after a
-backslash.  A comment continues with a `#` and five spaces: `joined_comments` undoes that.  A line with a name that is
-too long for the width stays too long, and a text with strings of several lines as it is.
+backslash.  A comment continues with a `#` and five spaces, and ends in a backslash where a word of it is broken, as a
+long path is: `joined_comments` undoes both.  A line of code with a name that is too long for the width stays too long,
+and a text with strings of several lines as it is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ CONTINUED = "#     "
 _PIECE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{}]|, |['\"#]")
 _SPACE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?P<space> (?=[^ ]))")
 _SEMICOLON = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?P<end>;  )")
+_CONTINUED_CODE = re.compile(r"^(?! *#).*\\$", re.MULTILINE)
 _COPY = re.compile(r"( *)(\w+)((?:: \"[^\"]*\")?) = (\w+)$")
 
 
@@ -34,7 +36,7 @@ def has_long_line(text: str) -> bool:
 
 def break_lines(text: str) -> str:
     """Return `text` with no line over the limit where that can be; it compiles to the same code."""
-    if not has_long_line(text) or '"""' in text or "'''" in text or "\\\n" in text:
+    if not has_long_line(text) or '"""' in text or "'''" in text or _CONTINUED_CODE.search(text):
         return text
     found: List[str] = []
     for line in text.split("\n"):
@@ -165,11 +167,13 @@ def _broken_comment(body: str, indent: str) -> List[str]:
         line = lines[-1]
         margin = len(indent) + (len(CONTINUED) if line.startswith(CONTINUED, len(indent)) else 2)
         space = line.rfind(" ", margin + 1, LIMIT + 1)
-        if space < 0:
-            space = line.find(" ", LIMIT)  # behind a word that no line has room for
-        if space < 0:
-            break
-        lines[-1:] = [line[:space], indent + CONTINUED + line[space + 1 :]]
+        while space > 0 and line[space - 1] == "\\":  # would be read as the mark of a broken word
+            space = line.rfind(" ", margin + 1, space)
+        if space > 0:
+            lines[-1:] = [line[:space], indent + CONTINUED + line[space + 1 :]]
+        else:
+            slash = line.rfind("/", margin + 1, LIMIT - 1) + 1 or LIMIT - 1
+            lines[-1:] = [line[:slash] + "\\", indent + CONTINUED + line[slash:]]
     return lines
 
 
@@ -179,7 +183,8 @@ def joined_comments(text: str) -> Iterator[Tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         body = line.lstrip(" ")
         if waiting is not None and body.startswith(CONTINUED):
-            waiting = (waiting[0], f"{waiting[1]} {body[len(CONTINUED) :]}")
+            start, rest = waiting[1], body[len(CONTINUED) :]
+            waiting = (waiting[0], start[:-1] + rest if start.endswith("\\") else f"{start} {rest}")
             continue
         if waiting is not None:
             yield waiting

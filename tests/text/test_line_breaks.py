@@ -64,3 +64,15 @@ def test_a_comment_is_read_as_it_was_however_often_and_wherever_it_was_broken(le
 @pytest.mark.parametrize("text", ["x = 1\n", "", f'x = """\n{"y " * 90}\n"""\n', f"x = '{'y' * 130}'\n"])
 def test_what_needs_no_break_or_cannot_have_one_stays(text):
     assert break_lines(text) == text
+
+
+@pytest.mark.parametrize("indent", ["", " " * 8, " " * 100])
+@pytest.mark.parametrize(
+    "path",
+    ["/a/long/folder" * 12 + "/model.py", "/" + "x" * 300, "C:\\\\" + "dir\\ " * 60, "/short \\ " * 30, "é" * 250],
+)
+def test_a_comment_with_a_path_over_the_limit_is_broken_and_read_as_it_was(indent, path):
+    text = f"{indent}# File: {path}:13 in forward, code: x = y"
+    broken = break_lines(text)
+    assert max(map(len, broken.split("\n"))) <= LIMIT
+    assert [line for _, line in joined_comments(broken)] == [text]
