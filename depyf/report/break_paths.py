@@ -12,6 +12,7 @@ import textwrap
 from typing import Callable, Iterable, Iterator, Sequence
 
 from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, Location, SessionRecord
+from depyf.report.story_order import root_of
 from depyf.report.wrapper_notes import title_apart
 
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+$")
@@ -81,10 +82,16 @@ class Owners:
                 yield one
 
     def called_in(self, function: FunctionRecord) -> Iterator[FunctionRecord]:
-        """Yield the functions that Dynamo came to when a line of this one, whose path is short, called them."""
+        """Yield the functions that Dynamo came to when a line of this one, whose path is short, called them.
+
+        Of a resume function, the lines are those of the function that it continues.
+        """
+        whole = root_of(self._session, function.key)
+        if whole is None or whole.resume_of is not None:
+            return
         for one in self._session.functions:
             calls = [Location(self._short(call.file), call.line, call.function) for call in one.called_at]
-            if any(_holds(function, function.file, call) for call in calls):
+            if any(_holds(whole, self._short(whole.file), call) for call in calls):
                 yield one
 
     def fates(self, functions: Iterable[FunctionRecord], but: str) -> list[str]:

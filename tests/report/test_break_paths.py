@@ -259,3 +259,49 @@ class Middle(torch.nn.Module):
 def test_a_resume_function_that_tests_for_none_in_a_loop_is_shown_as_source(tmp_path):
     rest = stories(tmp_path, Middle())["Middle.forward_0"].partition("Resume function ")[2]
     assert "this is its decompiled source" in rest and "if one is not None:" in rest
+
+
+class Pair(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = Head()
+        self.layers = torch.nn.ModuleList([Layer(), Layer()])
+
+    def forward(self, x):
+        x = self.head(x)
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Other(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tail = Tail()
+
+    def forward(self, x):
+        print("before the tail")
+        return self.tail(x)
+
+
+class Tail(torch.nn.Module):
+    def forward(self, x):
+        print("in the tail")
+        return x.tan()
+
+
+class Both(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.ModuleList([Other(), Pair()])
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+def test_the_rest_of_a_function_names_no_story_of_what_another_of_its_name_calls(tmp_path):
+    text = stories(tmp_path, Both())["Pair.forward_0"]
+    assert "Layer.forward is" in text
+    assert "Tail.forward is" not in text
