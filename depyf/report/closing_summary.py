@@ -354,7 +354,7 @@ def _is_explained_here_alone(skip: SkipRecord) -> bool:
 
 
 def _named(record: SessionRecord) -> List[FunctionRecord]:
-    """Return the functions to name: the program's own, what it called, and each that reached the limit of recompiles.
+    """Return the functions to name: the program's own and what it called, then those of libraries that are lost.
 
     Of wrappers and what they hold, that.
     """
@@ -362,12 +362,20 @@ def _named(record: SessionRecord) -> List[FunctionRecord]:
     near = [one for one in record.skipped if one.display_name in called_titles or _is_near(one)]
     worthy = [one for one in near if worth_a_line(one) or not record.frames]
     inside = {one.display_name for one in worthy if one.original is None}
-    return [one for one in worthy if one.original is None or one.display_name not in inside]
+    named = [one for one in worthy if one.original is None or one.display_name not in inside]
+    return sorted(named, key=lambda one: has_library_path(one.shown_file))
 
 
 def _is_near(function: FunctionRecord) -> bool:
-    """Return whether a function is the program's own, or one of a library's that compiles no more from now on."""
-    return not has_library_path(function.shown_file) or worst_skip(function).kind == RECOMPILE_LIMIT
+    """Return whether a function is the program's own, or one of a library's that is lost and has a story of why.
+
+    Lost is what reached the limit of recompiles, and what a graph break left to Python whole.
+    """
+    if not has_library_path(function.shown_file):
+        return True
+    kind = worst_skip(function).kind
+    is_broken = kind in (GRAPH_BREAK, GRAPH_BREAK_IN_LOOP) and function.full_code_file is not None
+    return kind == RECOMPILE_LIMIT or is_broken
 
 
 def _left_to_python(number: int, named: int, manifest: str) -> List[str]:

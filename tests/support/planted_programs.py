@@ -57,6 +57,11 @@ def stamped(x, key):
     x = x + len(key)
     print("noise")
     return x
+def looped(x):
+    for _ in range(2):
+        x = x + 1
+        torch._dynamo.graph_break()
+    return x
 """
 
 PROGRAMS = {
@@ -846,6 +851,18 @@ def main(compile):
     compile(f)(torch.ones(3))
 """,
         ("builtin operator `print`", "a graph break inside a loop"),
+    ),
+    "loop_of_a_library": Planted(
+        """\
+import torch
+import somelib
+def f(x):
+    x = x.sin()
+    return somelib.looped(x)  # planted
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ("not compiled: looped", "a graph break inside a loop", "graph_break()"),
     ),
     "recompile_limit_of_a_library": Planted(
         """\
