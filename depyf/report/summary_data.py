@@ -4,7 +4,7 @@ One dictionary for each process:
 
     process     its folder below the one given; empty for that one
     called      what the program called: the names of functions
-    functions   name, file, line, versions, proof ("PROVED" ... of each version), not_compiled (reasons), story
+    functions   name, file, line, versions, grades ("PROVED" ... of each version), not_compiled (reasons), story
     breaks      file, line, code, reason, hints, ways (the calls that led there, outermost first), story
     recompiles  function, version, because (version that did not fit, needs, now, file, line, code), called_from
     graphs      name, function, version, files (of each stage), runs (those whose code ran), lines (with the nodes of
@@ -59,7 +59,7 @@ def _function(record: SessionRecord, function: FunctionRecord) -> Data:
         "file": function.shown_file,
         "line": function.shown_line,
         "versions": [frame.compile_id for frame in frames],
-        "proof": [frame.grade for frame in frames],
+        "grades": [frame.grade for frame in frames],
         "not_compiled": [skip.reason for skip in function.skips],
         "story": _story(record, function.key),
     }

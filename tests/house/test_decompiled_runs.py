@@ -13,6 +13,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 from cpython_tests import differing  # noqa: E402
 from decompiled_run import TextStore, run  # noqa: E402
 
+from depyf import decompiler  # noqa: E402
+
 PROGRAM = """
 import sys
 import colorsys
@@ -56,8 +58,14 @@ def test_without_the_hook_the_sources_run(program):
     assert text == "1 SourceFileLoader 1.0" and not done.decompiled
 
 
-def test_a_module_without_a_text_of_its_own_is_named_and_runs_from_its_source(program, tmp_path):
-    (tmp_path / "helper.py").write_text("VALUE = 1\ndef f():\n    for x in {1, 2, 3}:\n        print(x)\n")
+def test_a_module_without_a_text_of_its_own_is_named_and_runs_from_its_source(program, tmp_path, monkeypatch):
+    def refuse(code, **options):
+        if code.co_filename.endswith("helper.py"):
+            raise decompiler.DecompilationError("no text is proved")
+        return decompile(code, **options)
+
+    decompile = decompiler.decompile
+    monkeypatch.setattr(decompiler, "decompile", refuse)
     done, text = ended(program, TextStore(tmp_path / "texts"))
     assert text.startswith("1 ") and "DecompilationError" in done.others[str(tmp_path / "helper.py")]
 

@@ -53,7 +53,8 @@ def program(tmp_path_factory):
     spec = importlib.util.spec_from_file_location("asked", folder / "asked.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    with depyf.prepare_debug(folder / "dump"):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder / "dump", include_earlier=False):
         torch.compile(module.Model(), backend="eager")(torch.ones(2))
     return module, folder
 
