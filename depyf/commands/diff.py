@@ -22,8 +22,8 @@ def differences(first: str, second: str) -> ByProcess:
         if name in ours and name in theirs:
             found.append((name, run_differences.compare(ours[name], theirs[name])))
         else:
-            has, lacks = ("compiled", "") if name in ours else ("", "compiled")
-            found.append((name, (RunDifference(name, os.path.join(first, name), "process", has, lacks),)))
+            folder, has, lacks = (first, "compiled", "") if name in ours else (second, "", "compiled")
+            found.append((name, (RunDifference(name, os.path.join(folder, name), "process", has, lacks),)))
     return found
 
 

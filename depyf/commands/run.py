@@ -16,8 +16,6 @@ from depyf.commands import live_line, main_module
 from depyf.commands.torch_arrival import when_torch_compiles
 from depyf.errors import UserError
 
-DEFAULT_FOLDER = "depyf_output"
-
 
 def run(program: List[str], is_module: bool, folder: str, provenance: bool) -> int:
     """Run the program: a script or the name of a module, then its arguments; return 0 if it ends by itself."""
@@ -31,7 +29,11 @@ def run(program: List[str], is_module: bool, folder: str, provenance: bool) -> i
     watch = _Watch(folder)
     atexit.register(watch.end)
     when_torch_compiles(watch.begin)
-    (main_module.run_module if is_module else main_module.run_script)(program[0], program[1:])
+    try:
+        (main_module.run_module if is_module else main_module.run_script)(program[0], program[1:])
+    except UserError:  # there is no program: its error is all there is to print
+        atexit.unregister(watch.end)
+        raise
     return 0
 
 
