@@ -135,7 +135,7 @@ class FailedGuard:
     first_used: bool = False  # nobody asked for it: the line is the first that uses the tensor
     also: Tuple[ChangedValue, ...] = ()  # what else is not as the version needs it, the likeliest causes first
     also_more: int = 0  # changes that are not in the list
-    also_of: str = ""  # the version that the list is about, where another one that failed likewise is nearer
+    also_of: str = ""  # the version that the list is about, where another one that failed likewise is nearer: "0/1"
 
     def __str__(self) -> str:
         return "".join([self.need, f", {self.instead}" * bool(self.instead), f"; {self.likewise}" * bool(self.others)])
@@ -165,9 +165,9 @@ class FailedGuard:
 
     @property
     def beside(self) -> str:
-        """What else changed, if anything did."""
+        """What else changed, if anything did, or which version it is of which nothing else did."""
         if not self.also:
-            return ""
+            return f"{self.also_of} is the nearest: nothing else of what it tests changed" if self.also_of else ""
         rest = [f"{self.also_more} more"] if self.also_more else []
         return f"also{f', of {self.also_of}' if self.also_of else ''}: {'; '.join([*map(str, self.also), *rest])}"
 

@@ -275,7 +275,7 @@ def _reasons(record: SessionRecord, same: Sequence[FrameRecord]) -> List[str]:
     for number, failed in enumerate(last.failed_guards[:_MOST_REASONS]):
         start = f"{last.compile_id} because" if not number else " " * len(last.compile_id) + " and"
         lines.append(f"{_INDENT}{start} {failed}{_asked(record, failed)}")
-        lines += [f"{_INDENT}{' ' * len(last.compile_id)}     {failed.beside}"] if failed.also else []
+        lines += [f"{_INDENT}{' ' * len(last.compile_id)}     {failed.beside}"] if failed.beside else []
     if len(same) > 1:
         others = ", ".join(frame.compile_id for frame in same[:-1][-_MOST_REASONS:])
         lines.append(f"{_INDENT}likewise {'...' if len(same) > _MOST_REASONS + 1 else ''}{others}")

@@ -42,7 +42,7 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
         if asked and failed.stack:
             lines.append(f"            reached from {asked_by(failed.stack[-1])}")
         lines += _wrapped(failed.likewise, "            ") if failed.others else []
-        lines += _wrapped(failed.beside, "            ", "                  ") if failed.also else []
+        lines += _wrapped(failed.beside, "            ", "                  ") if failed.beside else []
     for advice in dict.fromkeys(failed.advice for failed in frame.failed_guards if failed.advice):
         lines += _wrapped(f"hint: {advice}", "            ", "                  ")
     called = asked_by(frame.called_from)

@@ -114,20 +114,21 @@ def failed_guards(
     """Return the records, with what is known of those versions beside torch's words: lines, types, keys and names.
 
     Torch names no line for the guard on a tensor, nor the class that a tensor was of, and of all guards that fail the
-    first alone: `new` is compared for the others.  `guards_of` returns the guards of the version with that compile id,
-    and `values_of` what its variables held when it was compiled.
+    first alone: `new` is compared for the others, and the version that is nearest to it comes first.  `guards_of`
+    returns the guards of the version with that compile id, `values_of` what its variables held when it was compiled.
     """
     known = {
         one: GuardedVersion(one, guards_of(one), values_of(one))
         for failure in found
         for one in (failure.version, *failure.versions)
     }
-    records: Dict[FailedGuard, None] = {}
+    records: Dict[FailedGuard, float] = {}  # with the distance of the version from the new one
     for failure in found:
         completed = _completed(failure, known[failure.version])
         versions = [known[one] for one in failure.versions or (failure.version,)]
-        records[with_other_causes(completed.record(), completed.mismatch, versions, new)] = None
-    return tuple(records)
+        record, distance = with_other_causes(completed.record(), completed.mismatch, versions, new)
+        records[record] = distance
+    return tuple(sorted(records, key=records.__getitem__))
 
 
 def _completed(failure: Failure, version: GuardedVersion) -> Failure:

@@ -7,10 +7,11 @@ first, as everything else may follow from it.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Dict, List, Sequence, Set
+from typing import Dict, List, Sequence, Set, Tuple
 
 from depyf.record.records import ChangedValue, FailedGuard, GuardRecord
 from depyf.record.tested_values import Tested, changes, values_tested
@@ -43,15 +44,20 @@ UNKNOWN_VERSION = GuardedVersion()
 
 def with_other_causes(
     failed: FailedGuard, mismatch: Mismatch, versions: Sequence[GuardedVersion], new: GuardedVersion
-) -> FailedGuard:
-    """Add what else is not as an earlier version needs it: of those that fail likewise, for the nearest one."""
+) -> Tuple[FailedGuard, float]:
+    """Add what else is not as an earlier version needs it: of those that fail likewise, for the nearest one.
+
+    Return the number of these values, too: the distance of that version from the new one; infinite where not known.
+    """
     if failed.kind == FITS_NOW or not new.guards:
-        return failed
+        return failed, math.inf
     found = [(_other_changes(one, mismatch, new), one.compile_id) for one in versions if one.guards]
-    also, nearest = min(found, key=lambda one: len(one[0]), default=([], ""))
+    if not found:
+        return failed, math.inf
+    also, nearest = min(found, key=lambda one: len(one[0]))
     shown = tuple([_scrubbed(one) for one in also[:_MOST]])
     other = nearest if nearest != failed.version else ""
-    return replace(failed, also=shown, also_more=len(also) - len(shown), also_of=other if shown else "")
+    return replace(failed, also=shown, also_more=len(also) - len(shown), also_of=other), len(also)
 
 
 def _other_changes(old: GuardedVersion, mismatch: Mismatch, new: GuardedVersion) -> List[ChangedValue]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -122,7 +124,8 @@ def test_a_change_of_the_batch_alone_is_not_blamed_on_another_layer(run):
     run(main)
     # Layer 0 with another batch: the version of layer 1 is compared as well, and is not the nearest.
     (failed,) = [one for one in run.frames["1/2"].failed_guards if one.about == "x.size(0)"]
-    assert failed.also == () and failed.beside == ""
+    assert failed.also == () and failed.beside == "1/0 is the nearest: nothing else of what it tests changed"
+    assert failed is run.frames["1/2"].failed_guards[0], "the version that differs in the batch alone comes first"
 
 
 def test_an_attribute_that_the_first_call_set_is_named_beside_the_size(run):
@@ -176,8 +179,24 @@ def test_a_version_whose_guards_were_not_seen_is_not_taken_for_the_nearest():
     failed, mismatch = FailedGuard("0/1", "n == 1"), Mismatch(EXPRESSION, text="n == 1", parts=(("n", "2"),))
     seen, unseen, new = version("0/1", "n == 1", "k == 1"), version("0/0"), version("0/2", "n == 2", "k == 2")
     for versions in ([seen, unseen], [seen]):
-        assert [str(one) for one in with_other_causes(failed, mismatch, versions, new).also] == ["k == 1, now 2"]
-    assert with_other_causes(failed, mismatch, [unseen], new) == failed
+        found, distance = with_other_causes(failed, mismatch, versions, new)
+        assert ([str(one) for one in found.also], distance) == (["k == 1, now 2"], 1)
+    assert with_other_causes(failed, mismatch, [unseen], new) == (failed, math.inf)
+
+
+def test_an_older_version_is_named_where_it_is_the_one_of_which_nothing_else_changed(run):
+    def main(compiled):
+        layers = [Layer(0), Layer(1)]
+        call = compiled(lambda layer, x: layer(x))
+        for size in (2, 3):
+            for layer in layers if size == 2 else layers[:1]:
+                call(layer, torch.ones(size, 4))
+
+    run(main, dynamic=False)
+    first = run.frames["0/2"].failed_guards[0]
+    assert (first.about, first.version, first.also) == ("x.size(0)", "0/1", ()) and first.others == "0/0"
+    assert first.beside == "0/0 is the nearest: nothing else of what it tests changed"
+    assert first.beside in run.summary and first.beside in run.stories
 
 
 def test_many_other_causes_are_a_few_and_a_number(run):
