@@ -151,7 +151,7 @@ class Block:
 
     __slots__ = (
         "number", "ops", "term", "handler", "preds", "offset", "line", "depth", "regions", "handlers", "loops",
-        "budget",
+        "budget", "is_continue",
     )  # fmt: skip
 
     def __init__(self, number: int, budget: Budget, offset: int = -1, handler: int = -1, line: int = -1) -> None:
@@ -167,6 +167,7 @@ class Block:
         self.regions: Tuple[Any, ...] = ()  # the protected regions around it, outermost first
         self.handlers: Tuple[Any, ...] = ()  # the regions in whose handler it lies, outermost first
         self.loops: Tuple[Block, ...] = ()  # the headers of the `for` loops whose iterators are on the stack
+        self.is_continue = False  # it only jumps back, by a `continue` of the source
 
     def successors(self) -> List[Block]:
         """Return the blocks that control may continue at, handlers aside (except for a Guarded one)."""
@@ -353,6 +354,8 @@ def threaded(block: Block, finals: Optional[Dict[Block, Block]] = None) -> Block
     finals = {} if finals is None else finals
     seen = {block}
     while block not in finals and not block.ops and isinstance(block.term, Jump) and block.term.target not in seen:
+        if block.is_continue:
+            break
         block = block.term.target
         seen.add(block)
     final = finals.get(block, block)

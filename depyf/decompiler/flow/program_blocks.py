@@ -68,7 +68,20 @@ def cut_into_blocks(program: Program) -> Graph:
     graph.entry.handler = -1
     for start, end in zip(starts, [*starts[1:], len(ops)]):
         _fill(graph, graph.block_at[start], start, end, is_inner=end - 1 in inner)
+        graph.block_at[start].is_continue = end - start == 1 and _is_continue(graph, start)
     return graph
+
+
+def _is_continue(graph: Graph, index: int) -> bool:
+    """Return whether an op is a `continue` of the source, the first statement of an `if`: a jump back, alone on its line.
+
+    Compilers also add jumps back for branches that have no opposite way (3.12); these are on the line of the branch.
+    """
+    ops, lines = graph.program.ops, graph.lines
+    jump, branch = ops[index], ops[index - 1]
+    if jump.kind != "JUMP" or branch.kind not in BRANCHES or not 0 <= jump.target < index:
+        return False
+    return lines.get(jump.offset, -1) != lines.get(branch.offset, -1)
 
 
 def _cover_tests(program: Program, handlers: List[int]) -> Set[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List
+from typing import List, Optional
 
 from depyf.decompiler.bytecode.constant_equality import same_op
 from depyf.decompiler.bytecode.microops import Op
@@ -11,8 +11,8 @@ from depyf.decompiler.fold.expression_ops import effect
 
 
 def equivalent(a: Block, b: Block) -> bool:
-    """Return whether these are one block, or two copies of a block that returns or raises."""
-    if a is b:
+    """Return whether these are one block, two copies of a block that returns or raises, or a `continue` and its loop."""
+    if a is b or a is continued(b) or b is continued(a):
         return True
     return (
         isinstance(a.term, End)
@@ -22,6 +22,11 @@ def equivalent(a: Block, b: Block) -> bool:
         and (a.line == b.line or min(a.line, b.line) < 0)
         and all(map(same_op, a.ops, b.ops))
     )
+
+
+def continued(block: Block) -> Optional[Block]:
+    """Return where the `continue` leads that a block is."""
+    return block.term.target if block.is_continue and isinstance(block.term, Jump) else None
 
 
 def swallows(block: Block, other: Block) -> bool:

@@ -20,22 +20,33 @@ def join_tests(block: Block) -> bool:
         if is_settled(inner) and not equivalent(inner.true, out) and other.line == block.line:
             _join_settled(block, other, out, op)
             return True
-        if not equivalent(inner.true, out) and not equivalent(inner.false, out):
+        shared = next((exit for exit in (inner.true, inner.false) if equivalent(exit, out)), None)
+        if shared is None:
             continue
         same = equivalent(inner.false, out) if op == "and" else equivalent(inner.true, out)
         first, test = term.test, inner.test
         onward = (inner.true if same else inner.false) if op == "and" else (inner.false if same else inner.true)
+        if not same and _is_assertion(onward) and (ends_in_membership(block.ops) or ends_in_membership(other.ops)):
+            continue  # `if a in b: assert c`: as one test it would be `assert a not in b or c`
         if not same and _opposite_first(block, other, onward, out):
             op = "or" if op == "and" else "and"
             first = negated(first)
         elif not same:
             test = negated(test)
+        out = shared if shared.is_continue else out
         true, false = (onward, out) if op == "and" else (out, onward)
         other.set_term(End())
         other.number = -1
         block.set_term(Branch(both(op, first, other.ops, test), true, false))
         return True
     return False
+
+
+def _is_assertion(block: Block) -> bool:
+    """Return whether a block is what an assert statement does when its test fails."""
+    if not block.ops or block.ops[-1].kind != "RAISE":
+        return False
+    return block.ops[0].kind == "LOAD_ASSERTION_ERROR" or block.ops[0].arg == AssertionError.__name__  # 3.8
 
 
 def _join_settled(block: Block, other: Block, out: Block, op: str) -> None:

@@ -171,6 +171,9 @@ class _Structurer:
             out.items.extend(block.ops)
             term = block.term
             if isinstance(term, Jump):
+                if block.is_continue and term.target is around.header:
+                    out.items.append(Leave("continue", block.offset))
+                    return
                 block = self.transfer(term.target, out, around, block)
             elif isinstance(term, Branch):
                 block = self.branch(block, term, out, around)
@@ -334,6 +337,7 @@ class _Structurer:
         if body is None:
             self.tasks.append(Task(header, node.body, inner))
         else:
+            body.is_continue = False  # the whole body of `while a: pass`
             self.start(body, node.body, inner, header)
         if done is not None and done is not after:
             known = Around(after, around.header, around.after)

@@ -936,3 +936,57 @@ def test_code_that_the_compiler_copied_appears_once(source: str) -> None:
 def test_a_loop_over_a_constant_set_shows_its_elements():
     assert_same_text("def f():\n    for x in {1, 2, 3}:\n        g(x)\n    return [y for y in {'a', 'b'}]")
     assert_same_text("def f():\n    for x in {8, 0}:\n        g(x)")  # sorted, it would iterate the other way round
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        """
+        def f(a):
+            for x in a:
+                if x.done:
+                    continue
+                g(x)
+        """,
+        """
+        def f(a):
+            for x in a:
+                if not x.done:
+                    g(x)
+        """,
+        """
+        def f(a):
+            for x in a:
+                if not x.first:
+                    continue
+                if x.second == 1 or x.third:
+                    continue
+                g(x)
+                yield x
+        """,
+        """
+        def f(a, b):
+            while a():
+                if b and a.c:
+                    continue
+                with b:
+                    for x in a:
+                        if x.d:
+                            continue
+                        g(x)
+        """,
+        """
+        def f(a):
+            while a():
+                pass
+        """,
+    ],
+)
+def test_a_continue_is_shown_where_the_source_has_one_and_nowhere_else(source: str) -> None:
+    assert_same_text(source)
+
+
+@pytest.mark.parametrize("first", ["a in b", "a is b", "a"])
+@pytest.mark.parametrize("second", ["b is not a", "b in a"])
+def test_an_assert_under_a_condition_keeps_both_tests_as_they_were_written(first: str, second: str) -> None:
+    assert_same_text(f"def f(a, b):\n    if {first}:\n        assert {second}, 'no'\n    g()")
