@@ -21,7 +21,7 @@ ROOMS := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*
 # The tests that are done within a minute: what the decompiler does without torch, and the way of one frame through torch.
 QUICK := tests/decompiler tests/text tests/record tests/report tests/torch_hooks/session
 
-.PHONY: help demo test quick lint coverage pair clean
+.PHONY: help demo test quick plain lint coverage pair clean
 
 help:  ## this list
 	@awk -F ' *## ' '/^[a-z]+:.*## / {sub(/:.*/, "", $$1); printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ endif
 
 quick: $(TEST)/ready  ## the tests that are done within a minute
 	$(PYTEST) $(wildcard $(QUICK))
+
+plain:  ## the tests that need no torch, on one Python:  make plain PYTHON=3.8
+	$(shell command -v python3 || command -v python) tools/other_pythons.py --only $(PYTHON) --jobs $(JOBS)
 
 lint: $(TEST)/ready  ## ruff (linter and formatter), mypy, the map of the house
 	$(TEST)/bin/ruff check .

@@ -43,6 +43,12 @@ def pip_beside(interpreter: str) -> Optional[str]:
     return str(wheels[-1] / "pip") if wheels and interpreter.startswith(str(SID / OUTSIDE)) else None
 
 
+def has_pip(interpreter: str) -> bool:
+    """Return whether `venv` of an interpreter installs a pip; Debian's do not."""
+    command = [interpreter, "-c", "import ensurepip"]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
 def version_of(interpreter: str) -> str:
     """Return the full version of a CPython; empty if it is missing, does not run (a shim of pyenv's) or is another."""
     command = [interpreter, "-c", VERSION]

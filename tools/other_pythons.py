@@ -1,10 +1,11 @@
 """Run the tests that need no torch on every other CPython that depyf supports.
 
-    python tools/other_pythons.py [--jobs N] [--venvs FOLDER] [--coverage] [-- arguments for pytest]
+    python tools/other_pythons.py [--only 3.8] [--jobs N] [--venvs FOLDER] [--coverage] [-- arguments for pytest]
 
-`make test` ends with this.  Interpreters are found among pyenv's, in the folder of tools/newest_pythons.py and on the
-PATH; each gets an environment without torch (`.venv-python3.12`), which is kept and used again.  Versions that are not
-found are named in the last line.
+`make test` ends with this, and `make plain PYTHON=3.8` runs one version alone: then a missing one is a failure.
+Interpreters are found among pyenv's, in the folder of tools/newest_pythons.py and on the PATH; each gets an environment
+without torch (`.venv-python3.12`), which is kept and used again.
+Versions that are not found are named in the last line.
 The exit status is 0 only if the tests passed on every interpreter that was found.
 """
 
@@ -39,9 +40,13 @@ def make_environment(interpreter: str, folder: Path) -> str:
     ready = folder / "ready"
     wanted = f"{interpreters.version_of(interpreter)}\n{REQUIREMENTS.read_text()}"
     if not ready.exists() or ready.read_text() != wanted:
-        subprocess.run([interpreter, "-m", "venv", "--clear", "--without-pip", str(folder)], check=True)
         pip = interpreters.pip_beside(interpreter)
-        installer = [python, pip] if pip is not None else [sys.executable, "-m", "pip", "--python", python]
+        own = pip is None and interpreters.has_pip(interpreter)  # newer ones do not run on older Pythons
+        subprocess.run(
+            [interpreter, "-m", "venv", "--clear", *(() if own else ("--without-pip",)), str(folder)], check=True
+        )
+        other = [python, pip] if pip is not None else [sys.executable, "-m", "pip", "--python", python]
+        installer = [python, "-m", "pip"] if own else other
         subprocess.run([*installer, "install", "--quiet", "-r", str(REQUIREMENTS)], check=True)
         ready.write_text(wanted)
     return python
@@ -57,26 +62,28 @@ def run_tests(python: str, arguments: Sequence[str], coverage: bool = False) -> 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", help="3.8, 3.8.18 or a path: this one alone")
     parser.add_argument("--jobs", default="2", help="processes of pytest")
     parser.add_argument("--venvs", default=str(ROOT), help="where the environments are kept")
     parser.add_argument("--coverage", action="store_true", help="measure, for `coverage combine`")
     parser.add_argument("pytest", nargs="*", help="arguments for pytest, after --")
     options = parser.parse_args(arguments)
     missing, failed = [], []
-    for version in other_versions():
+    for version in [options.only] if options.only else other_versions():
         interpreter = interpreters.find(version)
         if interpreter is None:
             missing.append(f"CPython {version}")
             continue
-        print(f"\nCPython {interpreters.version_of(interpreter)}, without torch:", flush=True)
-        python = make_environment(interpreter, Path(options.venvs) / f".venv-python{version}")
+        full = interpreters.version_of(interpreter)
+        print(f"\nCPython {full}, without torch:", flush=True)
+        python = make_environment(interpreter, Path(options.venvs) / f".venv-python{'.'.join(full.split('.')[:2])}")
         if not run_tests(python, ["-n", options.jobs, *options.pytest], options.coverage):
             failed.append(f"CPython {version}")
     if missing:
         print("not found, so not tested: " + ", ".join(missing))
     if failed:
         print("failed: " + ", ".join(failed))
-    return 1 if failed else 0
+    return 1 if failed or (missing and options.only) else 0
 
 
 if __name__ == "__main__":

@@ -63,12 +63,12 @@ def test_ci_runs_lint_and_everything():
     assert not any("ROOM" in command for command in commands("test"))
 
 
-def test_ci_tests_the_decompiler_on_every_python_that_is_promised():
+def test_ci_tests_every_python_that_is_promised():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     promised = re.findall(r"Python :: (3\.\d+)\"", project)
-    assert CI["jobs"]["decompiler"]["strategy"]["matrix"]["python"] == promised
+    assert CI["jobs"]["plain"]["strategy"]["matrix"]["python"] == promised
     (everything,) = [s for s in CI["jobs"]["test"]["steps"] if "setup-python" in s.get("uses", "")]
-    assert sorted(everything["with"]["python-version"].split()) == promised
+    assert sorted(everything["with"]["python-version"].split(), key=lambda version: int(version[2:])) == promised
 
 
 def test_ci_tries_the_pairs_whose_runs_are_in_the_docs():

@@ -73,9 +73,9 @@ def cut_into_blocks(program: Program) -> Graph:
 
 
 def _is_continue(graph: Graph, index: int) -> bool:
-    """Return whether an op is a `continue` of the source, the first statement of an `if`: a jump back, alone on its line.
+    """Return whether an op is a `continue` of the source that begins an `if`: a jump back on a line of its own.
 
-    Compilers also add jumps back for branches that have no opposite way (3.12); these are on the line of the branch.
+    From 3.12 on compilers also add a jump for a branch that leads back; it is on the line of the branch.
     """
     ops, lines = graph.program.ops, graph.lines
     jump, branch = ops[index], ops[index - 1]

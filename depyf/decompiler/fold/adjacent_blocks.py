@@ -11,7 +11,7 @@ from depyf.decompiler.fold.expression_ops import effect
 
 
 def equivalent(a: Block, b: Block) -> bool:
-    """Return whether these are one block, two copies of a block that returns or raises, or a `continue` and its loop."""
+    """Return whether these are one block, copies of a block that returns or raises, or a `continue` and its loop."""
     if a is b or a is continued(b) or b is continued(a):
         return True
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from decompile_tools import assert_proved, assert_same_text
+from decompile_tools import assert_proved, assert_same_text, function_code
 
 PROVED = {
     "break and a with in the finally that it runs": """
@@ -934,7 +934,10 @@ def test_code_that_the_compiler_copied_appears_once(source: str) -> None:
 
 
 def test_a_loop_over_a_constant_set_shows_its_elements():
-    assert_same_text("def f():\n    for x in {1, 2, 3}:\n        g(x)\n    return [y for y in {'a', 'b'}]")
+    assert_same_text("def f():\n    for x in {1, 2, 3}:\n        g(x)")
+    in_comprehension = "def f():\n    return [y for y in {'a', 'b'}]"
+    if any(isinstance(constant, frozenset) for constant in function_code(in_comprehension).co_consts):  # before 3.15
+        assert_same_text(in_comprehension)
     assert_same_text("def f():\n    for x in {8, 0}:\n        g(x)")  # sorted, it would iterate the other way round
 
 
