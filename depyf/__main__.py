@@ -140,6 +140,19 @@ def run_show(options: argparse.Namespace) -> int:
         return _fail(error, 2)
 
 
+def run_report(options: argparse.Namespace) -> int:
+    """Make the page of a folder, and print where it is."""
+    from depyf.commands import page_report
+
+    try:
+        paths = page_report.report(options.folder)
+    except UserError as error:
+        return _fail(error, 2)
+    if options.open:
+        page_report.open_page(paths[0])
+    return _print(f"{paths[0]}\n")
+
+
 def run_where(options: argparse.Namespace) -> int:
     """Print what was made of a line, or what a line or a kernel stems from; return 1 where nothing is known of it."""
     from depyf.line_table import folders, questions
@@ -189,6 +202,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
         "--json", action="store_true", help="print it as data: what broke, why, at which line, which kernel"
     )
     show.set_defaults(run=run_show)
+    report = commands.add_parser(
+        "report",
+        help="make the page of a folder: index.html, to open in a browser",
+        description="Make index.html and the folder page/ beside it, from the files of a folder alone, and print the "
+        "path. Each of several processes gets a page of its own, which the first one links to.",
+    )
+    report.add_argument("folder", help="the folder that prepare_debug was given")
+    report.add_argument("--open", action="store_true", help="open it in the browser")
+    report.set_defaults(run=run_report)
     where = commands.add_parser(
         "where", help="print what became of a line: transformed code, nodes of graphs, kernels; or where one stems from"
     )

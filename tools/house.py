@@ -90,6 +90,8 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.record": ("depyf.text",),
     "depyf.line_table": ("depyf.errors", "depyf.text", "depyf.record"),
     "depyf.report": ("depyf.problems", "depyf.record", "depyf.line_table", "depyf.text"),
+    # A page is made of a record and the texts of its folder: nothing here imports torch, or reads anything else.
+    "depyf.page": ("depyf.text", "depyf.record", "depyf.line_table", "depyf.report"),
     "depyf.torch_hooks": (),
     "depyf.torch_hooks.internals": (
         "depyf.signal_handler_errors",
@@ -152,6 +154,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.record",
         "depyf.line_table",
         "depyf.report",
+        "depyf.page",
         "depyf.decompiler.*",
         "depyf.torch_hooks.internals",
         "depyf.torch_hooks.entry_points",

@@ -16,7 +16,7 @@ from depyf.text import python_source
 _MOST = 4  # columns, unless it takes more until no two versions are the same
 
 
-class _Column(NamedTuple):
+class Column(NamedTuple):
     """A value, with what each version wants of it."""
 
     about: str
@@ -31,8 +31,7 @@ def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
     guarded = [frame for frame in frames if frame.guards]
     if len(guarded) < 2:
         return []
-    tested = [values_tested([guard.test for guard in frame.guards]) for frame in guarded]
-    columns = _columns(tested)
+    columns = differing_values(guarded)
     if not columns:
         return [f"The {len(guarded)} versions of {name} have the same guards: beside each is why it was compiled."]
     chosen = _chosen(columns, len(guarded))
@@ -50,16 +49,20 @@ def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
     return lines
 
 
-def _columns(tested: Sequence[Mapping[str, Tested]]) -> list[_Column]:
-    """Return the values in which versions differ, likely causes first."""
-    found: list[_Column] = []
+def differing_values(frames: Sequence[FrameRecord]) -> list[Column]:
+    """Return the values in which the guards of versions differ, likely causes first."""
+    return _columns([values_tested([guard.test for guard in frame.guards]) for frame in frames])
+
+
+def _columns(tested: Sequence[Mapping[str, Tested]]) -> list[Column]:
+    found: list[Column] = []
     for about in dict.fromkeys(about for one in tested for about in one):
         tests = [one[about] for one in tested if about in one]
         if len(tests) == len(tested) and all(test == tests[0] for test in tests):
             continue
         cells = tuple([_cell(one[about], tests) if about in one else "" for one in tested])
         is_pinned = len({test.condition for test in tests}) > 1
-        found.append(_Column(about, cells, tests[0].name, is_pinned, min(test.order for test in tests)))
+        found.append(Column(about, cells, tests[0].name, is_pinned, min(test.order for test in tests)))
     return sorted(found, key=lambda column: (not column.is_pinned, column.order))
 
 
@@ -70,10 +73,10 @@ def _cell(test: Tested, others: Sequence[Tested]) -> str:
     return test.condition
 
 
-def _chosen(columns: Sequence[_Column], versions: int) -> list[_Column]:
+def _chosen(columns: Sequence[Column], versions: int) -> list[Column]:
     """Return the columns to show: the first few, and what else it takes until no two versions are the same."""
     groups = dict.fromkeys(range(versions), 0)  # versions that are the same so far have the same number
-    chosen: list[_Column] = []
+    chosen: list[Column] = []
     for column in columns:
         finer = _split(groups, column)
         is_new = len(set(finer.values())) > len(set(groups.values()))
@@ -83,27 +86,27 @@ def _chosen(columns: Sequence[_Column], versions: int) -> list[_Column]:
     return chosen
 
 
-def _split(groups: Dict[int, int], column: _Column) -> Dict[int, int]:
+def _split(groups: Dict[int, int], column: Column) -> Dict[int, int]:
     """Return the groups of versions that are the same with one column more."""
     numbers: Dict[tuple[int, str], int] = {}
     return {number: numbers.setdefault((group, column.cells[number]), len(numbers)) for number, group in groups.items()}
 
 
-def _is_like(column: _Column, chosen: Sequence[_Column]) -> bool:
+def _is_like(column: Column, chosen: Sequence[Column]) -> bool:
     """Return whether a column splits the versions as one does that is chosen, and is about an attribute of one name."""
     return any(one.name == column.name and _pattern(one) == _pattern(column) for one in chosen)
 
 
-def _pattern(column: _Column) -> Dict[int, int]:
+def _pattern(column: Column) -> Dict[int, int]:
     """Return which versions want the same."""
     return _split(dict.fromkeys(range(len(column.cells)), 0), column)
 
 
-def _is_same(one: int, other: int, columns: Sequence[_Column]) -> bool:
+def _is_same(one: int, other: int, columns: Sequence[Column]) -> bool:
     return all(column.cells[one] == column.cells[other] for column in columns)
 
 
-def _beside(number: int, chosen: Sequence[_Column], columns: Sequence[_Column]) -> list[str]:
+def _beside(number: int, chosen: Sequence[Column], columns: Sequence[Column]) -> list[str]:
     """Return what else sets a version apart from those that have all that is shown of it.
 
     That is a condition of its own, or a value of theirs that it does not test.

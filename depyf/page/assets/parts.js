@@ -1,0 +1,28 @@
+/* Parts: the data of the page. What the overview needs is in index.html; the rest comes from scripts beside it. */
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const FUNCTIONS = new Map(DATA.functions.map((one) => [wellFormed(one.key), one]));
+const GRAPHS = new Map(DATA.graphs.map((one) => [one.name, one]));
+const functionOf = (key) => FUNCTIONS.get(wellFormed(key || ""));
+const PARTS = new Map();
+const WAITING = new Map();
+
+window.depyfPart = (name, value) => { PARTS.set(name, value); };
+
+function loadPart(name) {
+  if (PARTS.has(name)) return Promise.resolve(PARTS.get(name));
+  if (!WAITING.has(name)) {
+    WAITING.set(name, new Promise((done, fail) => {
+      const script = document.createElement("script");
+      script.src = `page/${name}.js`;
+      script.onload = () => { script.remove(); PARTS.has(name) ? done(PARTS.get(name)) : fail(new Error(name)); };
+      script.onerror = () => { script.remove(); WAITING.delete(name); fail(new Error(name)); };
+      document.head.append(script);
+    }));
+  }
+  return WAITING.get(name);
+}
+
+function missingPart(name) {
+  return el("div", { class: "note bad" }, `page/${name}.js cannot be read. Keep index.html beside its folder "page", or make both again: depyf report FOLDER`);
+}

@@ -1,0 +1,30 @@
+/* The timeline of compilation: each compilation where it happened, by phase. Times are in page/times.js alone. */
+
+function showTimeline(main) {
+  put(main, el("h1", {}, "Timeline of compilation"));
+  return loadPart("times").then((times) => drawTimeline(main, times.compilations || []), () => put(main, el("p", { class: "dim" }, "No times are recorded here: page/times.js is missing.")));
+}
+
+function drawTimeline(main, rows) {
+  const total = rows.reduce((sum, one) => sum + one.took, 0);
+  if (!total) { put(main, el("p", { class: "dim" }, "torch measured no compilation.")); return; }
+  const end = Math.max(...rows.map((one) => one.start + one.took));
+  const phases = {};
+  for (const row of rows) for (const [name, took] of Object.entries(row.phases)) phases[name] = (phases[name] || 0) + took;
+  const owners = new Map();
+  for (const one of DATA.functions) for (const id of one.compile_ids) if (!owners.has(id)) owners.set(id, one);
+  put(main, el("p", { class: "dim" }, `${seconds(total)} of compiling within ${seconds(end)}, in ${count(rows.length, "compilation")}. A compilation that runs inside another one is part of it, too.`),
+    el("div", { class: "card", style: "padding:14px 16px;margin-bottom:16px" }, phaseBar(phases, total), phaseLegend(phases)),
+    el("div", { class: "card timeline", style: "padding:8px 0" }, rows.slice(0, 2000).map((row) => timeRow(row, end, owners.get(row.id)))),
+    el("details", { style: "margin-top:14px" }, el("summary", {}, "all that torch measured"), el("div", { class: "card scroll" }, table(["Compilation", "What", "Numbers"], rows, (row) => [row.id, row.kind, el("span", { class: "mono small dim" }, Object.entries(row.numbers).map(([name, value]) => `${name} ${value}`).join(", "))]))));
+}
+
+function timeRow(row, end, owner) {
+  const bar = el("div", { class: "bar", style: `left:${row.start / end * 100}%;width:${row.took / end * 100}%` },
+    PHASES.filter(([name]) => row.phases[name]).map(([name, text, color]) => el("i", { title: `${text}: ${seconds(row.phases[name])}`, style: `width:${row.phases[name] / row.took * 100}%;--c:var(${color})` })));
+  const hits = Object.entries(row.caches).filter(([, pair]) => pair[0]).map(([name, pair]) => `${pair[0]} of ${name}`);
+  return el("div", { class: "row" },
+    el("span", { class: "name", title: owner ? owner.name : "" }, el("b", {}, row.id), row.kind === "backward" ? " backward" : "", owner ? [" ", link(functionHash(owner.key, { v: row.id }), owner.name)] : ""),
+    el("div", { class: "track" }, bar),
+    el("span", { class: "small dim", style: "text-align:right", title: hits.length ? `cache hits: ${hits.join(", ")}` : "" }, seconds(row.took)));
+}

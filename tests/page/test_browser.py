@@ -1,0 +1,260 @@
+"""The page in a real browser: views open, links land, lines light what stems from them, and nothing is fetched.
+
+Skipped where Chromium or playwright is missing: `apt-get install chromium`, `pip install playwright`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+from page_runs import EVIL, SAMPLE, hostile_record, sample_folder, write_run
+
+from depyf.commands.page_report import report
+from depyf.line_table.folders import read_file, read_records
+from depyf.line_table.table import build
+from depyf.page.page_data import known_lines
+from depyf.record.records import FunctionRecord, ProcessRecord, RankDifference, RankView, SessionRecord
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if shutil.which(path)), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no /usr/bin/chromium")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as manager:
+        found = manager.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+class Visit:
+    """A page that is open, with what it printed and asked for."""
+
+    def __init__(self, browser, folder: Path, **options) -> None:
+        self.folder = folder
+        self.page = browser.new_page(viewport={"width": 1440, "height": 900}, **options)
+        self.page.set_default_timeout(8000)
+        self.printed: list[str] = []
+        self.asked_for: list[str] = []
+        self.page.on("console", lambda message: self.printed.append(message.text))
+        self.page.on("pageerror", lambda error: self.printed.append(str(error)))
+        self.page.on("request", lambda request: self.asked_for.append(request.url))
+        self.page.goto((folder / "index.html").as_uri())
+        self.arrived("#/")
+
+    def arrived(self, address: str) -> None:
+        self.page.wait_for_function("address => document.documentElement.dataset.shown === address", arg=address)
+
+    def go(self, address: str) -> None:
+        self.page.evaluate("address => { location.hash = address }", address)
+        self.arrived(address)
+
+    def lit(self) -> dict[str, set[int]]:
+        """Return the lines that are lit, by the file of the pane, from 1."""
+        found = self.page.evaluate("[...PANES].map((pane) => [pane.key, [...pane.lit.keys()]])")
+        return {key: {at + 1 for at in lines} for key, lines in found}
+
+    def links(self) -> set[str]:
+        return set(
+            self.page.eval_on_selector_all('a[href^="#"]', "nodes => nodes.map((node) => node.getAttribute('href'))")
+        )
+
+    def check(self) -> None:
+        """Fail if the browser printed anything, or asked for anything outside of the folder."""
+        assert not self.printed
+        for url in self.asked_for:
+            parts = urlparse(url)
+            assert parts.scheme in ("file", "data"), url
+            assert parts.scheme == "data" or Path(unquote(parts.path)).is_relative_to(self.folder), url
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    open_ones = []
+
+    def open_page(folder=None, **options):
+        if folder is None:
+            folder = sample_folder(tmp_path)
+            report(str(folder))
+        found = Visit(browser, folder, **options)
+        open_ones.append(found)
+        return found
+
+    yield open_page
+    for one in open_ones:
+        one.check()
+        one.page.close()
+
+
+VIEWS = {
+    "#/": ["Graph breaks", "half way", "Recompiles", "scale == 1.0", "Compile time by phase", "Left to Python"],
+    "#/f/Net.forward_0": ["Your source", "Transformed code, 0/0", "broke here", "What sets the versions apart"],
+    "#/f/Net.forward_0?v=0%2F1&tab=guards": [
+        "Transformed code, 0/1",
+        "Not all versions have these",
+        "return hidden * scale",
+    ],
+    "#/f/skipped_0": ["runs in plain Python", "a graph break inside a loop"],
+    "#/g/__compiled_fn_2": ["Captured by Dynamo", "AOT joint", "Kernels, forward", "from your source to all kernels"],
+    "#/time": ["Timeline of compilation", "0/0", "backward"],
+    "#/search/cpp_fused_sum": ["cpp_fused_sum_1", "Kernels", "In graph __compiled_fn_2"],
+}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_view_opens(visit, theme):
+    page = visit(color_scheme=theme)
+    for address, texts in VIEWS.items():
+        page.go(address)
+        for text in texts:
+            page.page.get_by_text(text).first.wait_for(state="attached", timeout=3000)
+    assert page.page.evaluate("document.documentElement.dataset.theme") == theme
+
+
+def test_every_link_lands(visit):
+    page = visit()
+    seen, waiting = set(), {"#/"}
+    while waiting:
+        address = waiting.pop()
+        seen.add(address)
+        page.go(address)
+        assert not page.page.get_by_text("No such").count() and not page.page.get_by_text("cannot be read").count()
+        waiting |= page.links() - seen
+    assert len(seen) > 12
+
+
+def expected(source_line: int) -> dict[str, set[int]]:
+    """Return the lines of each file that stem from a line of the program, by the table of lines."""
+    ((path, record),) = read_records(str(SAMPLE))
+    table = build(record, lambda name: read_file(path, name), known_lines(record))
+    found: dict[str, set[int]] = {}
+    for row in table.rows:
+        if any(call.line == source_line for call in row.calls):
+            found.setdefault(row.file, set()).update(range(row.line, max(row.line, row.last_line) + 1))
+    return found
+
+
+@pytest.mark.parametrize("line", [12, 13, 19])
+def test_a_line_of_the_source_lights_its_nodes_and_kernels(visit, line):
+    page = visit()
+    wanted = expected(line)
+    for graph in ("__compiled_fn_2", "__compiled_fn_8"):
+        kinds = ("Captured_Graph.0", "Joint_graph.0", "Backward_graph.0", "AFTER_POST_GRAD.1", "kernel_0", "kernel_1")
+        files = [f"{graph}.{kind}.py" for kind in kinds]
+        page.go(f"#/g/{graph}?stages={','.join(files)}")
+        page.page.locator(".pane").first.locator(f'.ln[data-line="{line}"]').hover()
+        lit = page.lit()
+        assert {file: lit[file] for file in files} == {file: wanted.get(file, set()) for file in files}
+        assert sum(map(bool, lit.values())) == len(files) + 1
+
+
+def test_a_node_and_a_kernel_light_the_line_that_they_stem_from(visit):
+    page = visit()
+    page.go("#/g/__compiled_fn_5?stages=__compiled_fn_5.Captured_Graph.0.py,__compiled_fn_5.kernel_1.py")
+    source, captured, kernel = (page.page.locator(".pane").nth(number) for number in range(3))
+    captured.locator(".ln.has", has_text="torch.sin").click()
+    assert source.locator(".ln.pin").get_attribute("data-line") == "15"
+    assert kernel.locator(".ln.pin").count()
+    page.page.mouse.move(5, 5)
+    assert source.locator(".ln.pin").count() == 1  # a click keeps it
+    kernel.locator(".ln.pin").first.hover()
+    assert "provenance tracking" in page.page.locator(".status").inner_text()
+
+
+def test_lines_of_a_function_light_its_transformed_code(visit):
+    page = visit()
+    page.go("#/f/Net.forward_0")
+    source, code = page.page.locator(".pane").first, page.page.locator(".pane").nth(1)
+    source.locator('.ln[data-line="12"]').hover()
+    assert "__compiled_fn_2(" in code.locator(".ln.lit").inner_text()
+    code.locator(".ln", has_text="print(").first.hover()
+    assert source.locator(".ln.lit").get_attribute("data-line") == "14"
+
+
+def test_without_provenance_the_page_states_how_far_links_go(visit, tmp_path):
+    folder = sample_folder(tmp_path)
+    manifest = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(manifest.replace('"sources": [{"kernel"', '"no_sources": [{"kernel"'))
+    report(str(folder))
+    page = visit(folder)
+    page.go("#/g/__compiled_fn_2")
+    assert "depyf run --provenance" in page.page.locator(".status").inner_text()
+
+
+def test_search_finds_names_and_text_of_all_files(visit):
+    page = visit()
+    page.page.keyboard.press("/")
+    page.page.keyboard.type("threshold_backward")
+    page.page.get_by_text("kernel_1.py").first.wait_for(timeout=3000)
+    page.page.locator("#found-text a").first.click()
+    page.page.locator(".ln.pin").first.wait_for(timeout=3000)
+    assert any("threshold_backward" in text for text in page.page.locator(".ln.pin").all_inner_texts())
+
+
+def test_keys_step_through_versions_and_graphs(visit):
+    page = visit()
+    page.go("#/f/Net.forward_0")
+    page.page.keyboard.press("]")
+    page.arrived("#/f/Net.forward_0?v=0%2F1")
+    page.go("#/g/__compiled_fn_2")
+    page.page.keyboard.press("j")
+    page.arrived("#/g/__compiled_fn_5")
+    page.page.keyboard.press("t")
+    assert page.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.page.keyboard.press("?")
+    assert page.page.get_by_role("dialog").is_visible()
+    page.page.keyboard.press("Escape")
+    assert not page.page.get_by_role("dialog").count()
+
+
+def test_texts_of_a_hostile_program_are_shown_as_text(visit, tmp_path):
+    record, texts = hostile_record()
+    folder = write_run(tmp_path / EVIL.replace("/", "_").replace("\x00", "").replace("\ud800", "")[:60], record, texts)
+    report(str(folder))
+    page = visit(folder)
+    for address in ["#/", *sorted(page.links()), "#/ranks", "#/shapes", "#/search/hacked"]:
+        page.go(address)
+        assert page.page.evaluate("window.hacked") is None
+        assert page.page.locator("img").count() == 0
+    page.go("#/")
+    assert page.page.get_by_text("</script><script>window.hacked=1</script>").count()
+
+
+def test_ranks_stand_side_by_side_differences_first(visit, tmp_path):
+    views = (RankView((0, 2, 3), "compiled it once"), RankView((1,), "compiled it twice", ("n == 1 failed",)))
+    difference = RankDifference("versions", "step", "step.py:3", views, "Rank 1 compiled step twice")
+    processes = tuple(ProcessRecord(f"rank_{rank}", rank, frames=1) for rank in range(4))
+    folder = write_run(tmp_path / "ranks", SessionRecord(processes=processes, differences=(difference,)))
+    function = FunctionRecord("step_0", "step", "step", "step.py", 3, "def step(): pass\n", "file")
+    for rank in range(4):
+        write_run(folder / f"rank_{rank}", SessionRecord(functions=(function,), rank=rank, world_size=4))
+    report(str(folder))
+    page = visit(folder)
+    text = page.page.locator(".main").inner_text()
+    assert text.index("compiled it twice") < text.index("rank_0")
+    assert "ranks 0, 2, 3" in text
+    page.page.get_by_role("link", name="rank_1").click()
+    page.page.get_by_text("Rank 1 of 4").first.wait_for(timeout=3000)
+
+
+def test_a_page_without_its_side_files_states_what_is_missing(browser, tmp_path):
+    folder = sample_folder(tmp_path)
+    report(str(folder))
+    shutil.rmtree(folder / "page")
+    page = Visit(browser, folder)
+    page.go("#/g/__compiled_fn_2")
+    page.page.get_by_text("depyf report").first.wait_for(timeout=3000)
+    page.page.close()
+
+
+def test_the_page_prints_all_lines_of_its_code(visit):
+    page = visit()
+    page.go("#/g/__compiled_fn_2")
+    lines = page.page.evaluate("[...PANES].reduce((sum, pane) => sum + pane.lines.length, 0)")
+    assert page.page.locator(".ln").count() < lines
+    page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.page.locator(".ln").count() == lines

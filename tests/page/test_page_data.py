@@ -1,0 +1,108 @@
+"""The page shows what the record and the table of lines have, and reads nothing else."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import io
+import os
+
+import pytest
+from page_runs import SAMPLE
+
+from depyf.line_table.folders import read_file, read_records
+from depyf.line_table.table import build
+from depyf.page.page_data import known_lines, page_data
+
+
+@pytest.fixture(scope="module")
+def record():
+    return read_records(str(SAMPLE))[0][1]
+
+
+@pytest.fixture(scope="module")
+def data(record):
+    return page_data(record, lambda name: read_file(str(SAMPLE), name))
+
+
+def part(data, kind, name):
+    row = next(one for one in data.overview[kind] if name in (one["name"], one.get("key")))
+    return row, data.parts[row["part"]]
+
+
+def test_links_of_a_graph_are_those_of_the_table_of_lines(record, data):
+    table = build(record, lambda name: read_file(str(SAMPLE), name), known_lines(record))
+    for graph in record.graphs:
+        _, found = part(data, "graphs", graph.name)
+        for stage in found["stages"]:
+            shown = {
+                (line, name, tuple((found["places"][place][1]) for place in found["chains"][chain]))
+                for line, _, name, _, chains, _ in stage["rows"]
+                for chain in chains
+            }
+            rows = [row for row in table.rows if row.file == stage["file"] and row.source is not None]
+            assert shown == {(row.line, row.name, tuple(call.line for call in row.calls)) for row in rows}
+            assert rows or stage["stage"] == "kernel"
+
+
+def test_each_line_of_a_function_has_the_state_that_it_came_to(data):
+    _, found = part(data, "functions", "Net.forward_0")
+    states = found["versions"][0]["states"]
+    assert found["source"]["line"] == 11
+    assert states[12]["graphs"] == ["__compiled_fn_2"]
+    assert states[13]["graphs"] == ["__compiled_fn_2"]
+    assert states[14] == {"broke": 1, "in_python": 1, "asked": 1}
+    assert states[15]["graphs"] == ["__compiled_fn_5"]  # by way of the resume function
+    assert 11 not in states
+
+
+def test_a_break_is_listed_once_and_one_that_leaves_a_function_to_python_first(data):
+    breaks = data.overview["breaks"]
+    assert [one["at"][2] for one in breaks] == ['print("in a loop")', 'print("half way")']
+    assert breaks[0]["left_to_python"] == ["skipped"]
+    assert breaks[1]["compile_ids"] == ["0/0", "0/1"]
+
+
+def test_guards_that_set_versions_apart_come_first(data):
+    _, found = part(data, "functions", "Net.forward_0")
+    for version in found["versions"][:2]:
+        flags = [bool(found["guards"][number][3] & 8) for number in version["guards"]]
+        assert any(flags) and flags == sorted(flags, reverse=True)
+    first = found["guards"][found["versions"][0]["guards"][0]]
+    assert first[0] == "type(scale) is float and scale == 1.0"
+    assert first[2][1:3] == [19, "return hidden * scale / width"]  # the line that asked for it, in what it calls
+
+
+def test_a_recompile_has_the_values_then_and_now(data):
+    (again,) = data.overview["recompiles"]
+    assert again["compile_id"] == "0/1"
+    assert (again["failed"][0]["condition"], again["failed"][0]["now"]) == ("scale == 1.0", "2.0")
+
+
+def test_kernels_without_lines_are_counted(record):
+    plain = dataclasses.replace(
+        record,
+        graphs=tuple(
+            dataclasses.replace(
+                graph, kernels=tuple(dataclasses.replace(kernel, sources=()) for kernel in graph.kernels)
+            )
+            for graph in record.graphs
+        ),
+    )
+    without = page_data(plain, lambda name: read_file(str(SAMPLE), name)).overview["graphs"]
+    tracked = page_data(record, lambda name: read_file(str(SAMPLE), name)).overview["graphs"]
+    assert [one["kernels_linked"] for one in tracked] == [one["kernels_all"] for one in tracked]
+    assert all(0 < one["kernels_linked"] < one["kernels_all"] for one in without[:1])
+
+
+def test_nothing_but_the_files_of_the_folder_is_read(record, monkeypatch):
+    texts = {name: read_file(str(SAMPLE), name) for name in record.files}
+    page_data(record, texts.get)  # modules are imported by now
+
+    def refuse(*args, **kwargs):
+        raise AssertionError(f"read {args}")
+
+    with monkeypatch.context() as context:
+        for owner, name in ((builtins, "open"), (io, "open"), (os, "open"), (os, "listdir"), (os, "stat")):
+            context.setattr(owner, name, refuse)
+        page_data(record, texts.get)
