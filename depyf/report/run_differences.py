@@ -22,7 +22,7 @@ from depyf.report.graph_difference import first_difference
 ReadText = Callable[[str], str]  # name of a file in the folder -> its text
 Identity = Tuple[object, ...]
 
-_MADE_UP = re.compile(r"\b(__compiled_fn|__resume_at|__transformed_code|torch_dynamo_resume_in_\w+?_at)_\d[\d_]*")
+_MADE_UP = re.compile(r"\b((?:__)?compiled_fn|__resume_at|__transformed_code|torch_dynamo_resume_in_\w+?_at)_\d[\d_]*")
 _CACHE_PATH = re.compile(r"[\w./\\:-]*torchinductor_[\w./\\-]+")
 _KERNEL = re.compile(r"^(\w+) = async_compile\.", re.MULTILINE)
 

@@ -88,4 +88,5 @@ def test_temporaries_are_kept_in_frames_where_the_environment_asks_for_them(tmp_
         results = tools.run_toy(torch.compile(tools.toy_example, backend="eager"))
     assert tools.same(results, tools.run_toy(tools.toy_example))
     assert {frame.installed for frame in context.record.frames} == {"replaced"}
-    assert {frame.rung for frame in context.record.frames} == {"temporaries"}
+    rungs = {frame.rung for frame in context.record.frames}
+    assert "temporaries" in rungs and "idioms" not in rungs

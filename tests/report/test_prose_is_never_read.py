@@ -22,7 +22,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import RECOMPILE_LIMIT  # noqa: E402
+from torch_probes import EXPLAINS_BREAKS, NAMES_FIRST_BREAK, RECOMPILE_LIMIT, needs  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.record import journal, records  # noqa: E402
@@ -366,6 +366,7 @@ def test_the_manifest_holds_the_words_and_nothing_that_is_made_of_them(sessions)
         assert json.loads(text.translate(UNMARKED_IN_JSON)) == json.loads(in_place(record))
 
 
+@needs(EXPLAINS_BREAKS, "hints")
 def test_every_field_that_holds_words_is_tested(sessions, ranks):
     found = set()
     for _, record in sessions.values():
@@ -429,7 +430,11 @@ def skips_in(record):
 @pytest.mark.parametrize(
     ("program", "wrong"),
     [
-        ("breaks", lambda record: ["branching" in one.reason for frame in record.frames for one in frame.graph_breaks]),
+        pytest.param(
+            "breaks",
+            lambda record: ["branching" in one.reason for frame in record.frames for one in frame.graph_breaks],
+            marks=needs(EXPLAINS_BREAKS, "explanation of graph breaks"),
+        ),
         (
             "breaks",
             lambda record: [" needs " in str(one) for frame in record.frames for one in frame.failed_guards],
@@ -438,7 +443,11 @@ def skips_in(record):
         ("layers", lambda record: [guard.condition.split(" and ")[-1] for guard in guards_in(record)]),
         ("layers", lambda record: [guard.test.parts[0].startswith("type(") for guard in guards_in(record)[:1]]),
         ("frames", lambda record: ["there is no" in skip.reason for skip in skips_in(record)]),
-        ("frames", lambda record: [one.reason.split(", and then ")[0] for one in record.lone_breaks]),
+        pytest.param(
+            "frames",
+            lambda record: [one.reason.split(", and then ")[0] for one in record.lone_breaks],
+            marks=needs(NAMES_FIRST_BREAK, "second reason of a graph break"),
+        ),
     ],
 )
 @pytest.mark.parametrize(("marks", "texts_of"), [(SAME_LENGTH, same_words), (TWICE_AS_LONG, only_words)])

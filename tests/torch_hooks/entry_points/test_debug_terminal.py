@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
-from torch_probes import AOT_EAGER_INTERPRETS, RUNS_UNDER_MODES, needs
+from torch_probes import AOT_EAGER_INTERPRETS, COPIES_POSITIONS, RUNS_UNDER_MODES, needs
 
 pty = pytest.importorskip("pty")
 
@@ -354,7 +354,8 @@ def test_one_run_is_enough_where_what_is_compiled_can_be_stepped_through_at_once
         stop = terminal.read_until(r"\(Pdb\) ")
         assert f"{program}({line_of(program, 'breakpoint') + 5})plain()" in stop  # not compiled: in the user's own file
         stop = terminal.type("c")
-        assert "__transformed_code_0_for_f.py(" in stop and "# program.py:9: breakpoint()" in stop
+        assert "__transformed_code_0_for_f.py(" in stop
+        assert "# program.py:9: breakpoint()" in stop or not COPIES_POSITIONS
         assert "tensor([0., 0.])" in terminal.type("p y")
         terminal.type(f"b {program}:5")
         trail = []

@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import DISABLE_HAS_REASON, RECOMPILE_LIMIT  # noqa: E402
+from torch_probes import DISABLE_HAS_REASON, EXPLAINS_BREAKS, RECOMPILE_LIMIT, needs  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.problems import Problems  # noqa: E402
@@ -138,10 +138,15 @@ needs_reasons = pytest.mark.skipif(
     ("name", "kind", "words"),
     [
         ("no_operation", "no graph", "no operation on tensors"),
-        ("break_in_a_loop", "graph break in a loop", "torch._dynamo.graph_break()"),
+        ("break_in_a_loop", "graph break in a loop", "graph break" if EXPLAINS_BREAKS else "skip function graph_break"),
         ("break_in_a_manager", "graph break", "raph break"),
         pytest.param("generator", "generator", "only functions that use them", marks=needs_reasons),
-        ("disabled", "disabled", "torch.compiler.disable (reason: it writes a log)"),
+        pytest.param(
+            "disabled",
+            "disabled",
+            "torch.compiler.disable (reason: it writes a log)",
+            marks=needs(DISABLE_HAS_REASON, "report of disabled functions"),
+        ),
         pytest.param("alone_disabled", "disabled", "non-recursively disabled", marks=needs_reasons),
         pytest.param("recompiled_too_often", "recompile limit", "recompile_limit is 2; ", marks=needs_reasons),
         ("wrong", "failed", "Attempting to broadcast"),
@@ -194,11 +199,14 @@ def test_a_break_has_its_reason_the_calls_that_led_there_and_the_hints_of_torch(
     (found,) = frame.graph_breaks
     assert [call.function for call in found.stack][-2:] == ["outer", "inner"]
     assert found.location.function == "inner" and found.location.code == 'print("inside")'
-    assert any("reorderable_logging_functions" in hint for hint in found.hints)
+    assert any("reorderable_logging_functions" in hint for hint in found.hints) or not EXPLAINS_BREAKS
     assert not any("site-packages/torch/" in call.file for call in found.stack)
     story = (seen.folder / seen.function("outer").full_code_file).read_text()
     way = " ".join(story.replace("\n#", " ").split())
-    assert "by way of test_skips.py:" in way and 'print("inside") hint: ' in way.partition("by way of")[2]
+    assert "by way of test_skips.py:" in way
+    if not EXPLAINS_BREAKS:
+        return
+    assert 'print("inside") hint: ' in way.partition("by way of")[2]
     assert "hint: If you are attempting to call a logging function" in story
 
 
@@ -218,7 +226,7 @@ def test_the_summary_names_skipped_functions_that_the_user_could_get_compiled(tm
     error = capsys.readouterr().err
     place = f"{__file__}:{break_in_a_loop.__code__.co_firstlineno}"
     assert f"not compiled: break_in_a_loop ({place}): a graph break inside a loop" in error
-    assert "1 function more left to Python" in error
+    assert "1 function more left to Python" in error or not DISABLE_HAS_REASON
     assert "open first: " in error and "full_code_for_calls_disabled_0.py" in error
 
 
