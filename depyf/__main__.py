@@ -93,7 +93,7 @@ def run_program(options: argparse.Namespace) -> int:
 
     program = [options.script, *options.arguments]
     try:
-        return run.run(program, options.is_module, options.output, options.provenance)
+        return run.run(program, options.is_module, options.output, options.provenance, options.open)
     except UserError as error:
         return _fail(error, 2)
 
@@ -258,7 +258,7 @@ def _add_run(commands: Any) -> None:
         description="Run a script, or a module with -m, as python does, and write what torch.compile makes of it to a "
         "folder. The program is not changed, and its exit status is the status. With several ranks: "
         "torchrun ... -m depyf run script.py ...",
-        usage="depyf run [-o DIR] [--provenance] (SCRIPT | -m MODULE) [argument ...]",
+        usage="depyf run [-o DIR] [--provenance] [--open] (SCRIPT | -m MODULE) [argument ...]",
     )
     parser.add_argument("-o", "--output", metavar="DIR", default="depyf_output", help="the folder (%(default)s)")
     parser.add_argument(
@@ -266,6 +266,7 @@ def _add_run(commands: Any) -> None:
         action="store_true",
         help="have torch record which lines each kernel implements; it compiles anew for it, as its caches differ",
     )
+    parser.add_argument("--open", action="store_true", help="open the page of the run in the browser when it has ended")
     parser.add_argument("-m", dest="is_module", action="store_true", help="what follows is the name of a module")
     parser.add_argument("script", metavar="SCRIPT", help="the file to run, or the module")
     parser.add_argument("arguments", nargs="*", metavar="argument", help="the arguments of the program")

@@ -107,7 +107,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.decompiler.*",
         "depyf.torch_hooks.internals",
     ),
-    "depyf.torch_hooks.disk": (*_BOTTOM, *_DATA, "depyf.torch_hooks.internals"),
+    "depyf.torch_hooks.disk": (*_BOTTOM, *_DATA, "depyf.page", "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.guards": (*_BOTTOM, "depyf.record", "depyf.torch_hooks.internals"),
     "depyf.torch_hooks.graphs": (*_BOTTOM, *_DATA, "depyf.decompiler.*", *_FILES),
     "depyf.torch_hooks.frames": (
@@ -121,6 +121,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
     "depyf.torch_hooks.session": (
         *_BOTTOM,
         *_DATA,
+        "depyf.page",
         *_FILES,
         "depyf.torch_hooks.guards",
         "depyf.torch_hooks.graphs",
@@ -141,7 +142,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.torch_hooks.graphs",
         "depyf.torch_hooks.frames",
     ),
-    "depyf.torch_hooks.entry_points": (*_BOTTOM, *_DATA, "depyf.decompiler.*", "depyf.torch_hooks.*"),
+    "depyf.torch_hooks.entry_points": (*_BOTTOM, *_DATA, "depyf.page", "depyf.decompiler.*", "depyf.torch_hooks.*"),
     "depyf.explain": ("depyf.errors", "depyf.torch_hooks.*"),
     "depyf.optimization": ("depyf.torch_hooks.entry_points",),
     "depyf.utils": ("depyf.errors", "depyf.decompiler.*"),

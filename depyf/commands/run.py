@@ -15,9 +15,10 @@ from typing import List
 from depyf.commands import live_line, main_module
 from depyf.commands.torch_arrival import when_torch_compiles
 from depyf.errors import UserError
+from depyf.page.page_folder import index_name
 
 
-def run(program: List[str], is_module: bool, folder: str, provenance: bool) -> int:
+def run(program: List[str], is_module: bool, folder: str, provenance: bool, opens_page: bool = False) -> int:
     """Run the program: a script or the name of a module, then its arguments; return 0 if it ends by itself."""
     folder = os.path.abspath(folder)  # the program may change its folder
     try:
@@ -26,7 +27,7 @@ def run(program: List[str], is_module: bool, folder: str, provenance: bool) -> i
         raise UserError(f"{folder} cannot be written: {error.strerror or error}; -o names another folder") from error
     if provenance:
         os.environ["INDUCTOR_PROVENANCE"] = "1"  # for the processes that the program starts, too
-    watch = _Watch(folder)
+    watch = _Watch(folder, opens_page)
     atexit.register(watch.end)
     when_torch_compiles(watch.begin)
     try:
@@ -40,8 +41,9 @@ def run(program: List[str], is_module: bool, folder: str, provenance: bool) -> i
 class _Watch:
     """The context around the program, once there is something to see."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, opens_page: bool) -> None:
         self._folder = folder
+        self._opens_page = opens_page
         self._process = os.getpid()
         self._is_begun = False
 
@@ -59,9 +61,22 @@ class _Watch:
             _print(f"nothing is recorded: {type(error).__name__}: {error}")
 
     def end(self) -> None:
-        """Print a line where there was nothing to see."""
-        if not self._is_begun and os.getpid() == self._process:
+        """Open the page; print a line where there was nothing to see."""
+        if os.getpid() != self._process:
+            return
+        if self._is_begun and self._opens_page and os.environ.get("RANK", "0") == "0":
+            self._open()
+        if not self._is_begun:
             _print("the program compiled nothing: it did not import torch._dynamo, which torch.compile does")
+
+    def _open(self) -> None:
+        from depyf.commands.page_report import open_page
+
+        path = os.path.join(self._folder, index_name(self._folder))
+        if os.path.isfile(path):
+            open_page(path)
+        else:
+            _print(f"there is no page in {self._folder}: `depyf report` makes it")
 
 
 def _print(text: str) -> None:

@@ -35,7 +35,12 @@ def times_data(text: str) -> Data:
         found = json.loads(text) if text else {}
     except (ValueError, RecursionError):
         return {}
-    compilations = found.get("compilations") if isinstance(found, dict) else None
+    return times_of(found) if isinstance(found, dict) else {}
+
+
+def times_of(found: Data) -> Data:
+    """Return the times that a timings.json holds as `found`."""
+    compilations = found.get("compilations")
     if not isinstance(compilations, list):
         return {}
     rows = [row for one in compilations[:_MOST] if isinstance(one, dict) for row in _rows(one)]

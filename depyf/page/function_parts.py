@@ -175,7 +175,7 @@ class _GuardTable:
     def __init__(self, places: PlaceTable) -> None:
         self.rows: List[List[Any]] = []
         self._places = places
-        self._numbers: Dict[Tuple[GuardRecord, bool], int] = {}
+        self._numbers: Dict[Tuple[object, ...], int] = {}
 
     def add(self, guards: Sequence[GuardRecord], apart: Dict[str, int]) -> List[int]:
         """Return the numbers of a version's guards, those first that not all versions have; `apart` counts them."""
@@ -184,12 +184,14 @@ class _GuardTable:
         return [self._number(guard, True) for guard in differing] + [self._number(guard, False) for guard in others]
 
     def _number(self, guard: GuardRecord, is_apart: bool) -> int:
-        number = self._numbers.get((guard, is_apart))
+        flags = _PYTHON * guard.is_python | _OF_TORCH * guard.from_torch | _OF_SIZES * guard.of_sizes
+        row = [guard.condition, guard.kind, self._places.of(guard.location), flags | _APART * is_apart]
+        place = guard.location
+        key = (row[0], row[1], row[3], None if place is None else (place.file, place.line))
+        number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[guard, is_apart] = len(self.rows)
-            flags = _PYTHON * guard.is_python | _OF_TORCH * guard.from_torch | _OF_SIZES * guard.of_sizes
-            place = self._places.of(guard.location)
-            self.rows.append([guard.condition, guard.kind, place, flags | _APART * is_apart])
+            number = self._numbers[key] = len(self.rows)
+            self.rows.append(row)
         return number
 
 

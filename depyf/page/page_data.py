@@ -14,6 +14,7 @@ from depyf.page.function_parts import BreakNumbers, failed_guard, function_part,
 from depyf.page.graph_parts import RowsByFile, graph_part, graph_row
 from depyf.page.line_states import shown_source
 from depyf.page.place_table import Data, PlaceTable
+from depyf.page.shape_ledger import shape_ledger
 from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, SessionRecord
 from depyf.record.vocabulary import PROVED_GRADES
 from depyf.report.call_chains import ways_to
@@ -60,6 +61,7 @@ def page_data(record: SessionRecord, read_text: ReadText) -> PageData:
         "graphs": graphs,
         "breaks": [_break(record, same, places) for same in groups],
         "recompiles": _recompiles(record, places),
+        "shapes": shape_ledger(record, rows, places),
         "library_skips": [
             {"name": one.name, "file": places.file(one.file), "line": one.first_line, "reason": one.skip.reason}
             for one in record.skipped_frames

@@ -2,58 +2,93 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from typing import Dict
+from typing import Dict, Set
 
-from depyf.page.page_text import FOLDER, INDEX, MARK, PART_START
+INDEX = "index.html"
+MARK = "<!-- depyf page -->"  # in the first lines of an index.html of ours
+PART_START = "depyfPart("  # the first characters of every side file
+TIMES = "times"  # the side file that every page has
 
+_SIDES = ("page", "depyf_page")  # names of the folder of side files; the second where another one has the first
 _PART = re.compile(r"(?:function|graph)_\d+\.js|times\.js")
-_OTHER_INDEX = f"depyf_{INDEX}"  # where another index.html is there
 
 
 def index_name(folder: str) -> str:
     """Return the name that index.html gets in a folder: its own, unless a file of someone else has it."""
-    return INDEX if _may_write(os.path.join(folder, INDEX), MARK) else _OTHER_INDEX
+    return INDEX if _may_write(os.path.join(folder, INDEX), MARK) else f"depyf_{INDEX}"
+
+
+def side_name(folder: str) -> str:
+    """Return the name that the folder of side files gets; FileExistsError where both names are someone else's."""
+    for name in _SIDES:
+        if not os.path.lexists(os.path.join(folder, name)) or _is_own_side(os.path.join(folder, name)):
+            return name
+    raise FileExistsError(errno.EEXIST, f"{' and '.join(_SIDES)} there are not depyf's", folder)
 
 
 def write_page(folder: str, files: Dict[str, str]) -> str:
-    """Write the files of a page; return the path of index.html.  OSError where that is not possible.
-
-    Each file is whole at any time.  Side files of an earlier page are removed, files that depyf did not write are not
-    touched: FileExistsError where one of them is in the way.
-    """
-    os.makedirs(os.path.join(folder, FOLDER), exist_ok=True)
-    remove_parts(folder, keep=files)
-    for name, text in files.items():
-        if name != INDEX:
-            path = os.path.join(folder, name)
-            if not _may_write(path, PART_START):
-                raise FileExistsError(f"{path} is not depyf's")
-            _write(path, text)
+    """Write the files of a page; return the path of index.html.  OSError where that is not possible."""
+    write_parts(folder, files)
     path = os.path.join(folder, index_name(folder))
-    if not _may_write(path, MARK):
-        raise FileExistsError(f"{path} is not depyf's")
+    _require_own(path, MARK)
     _write(path, files[INDEX])
     return path
 
 
-def remove_parts(folder: str, keep: Dict[str, str] = {}) -> None:  # noqa: B006  (it is only read)
+def write_parts(folder: str, files: Dict[str, str]) -> None:
+    """Write the side files of a page, and remove those of an earlier one.
+
+    Each file is whole at any time.  Files that depyf did not write are not touched: FileExistsError where one of them
+    is in the way.
+    """
+    parts = {name: text for name, text in files.items() if name != INDEX}
+    for side in {os.path.dirname(name) for name in parts}:
+        _make(os.path.join(folder, side))
+        _remove_parts(os.path.join(folder, side), {os.path.basename(name) for name in parts})
+    for name, text in parts.items():
+        path = os.path.join(folder, name)
+        _require_own(path, PART_START)
+        _write(path, text)
+
+
+def remove_parts(folder: str) -> None:
     """Remove the side files of a page, and their folder if it is empty then."""
-    below = os.path.join(folder, FOLDER)
+    for side in [os.path.join(folder, name) for name in _SIDES]:
+        if _is_own_side(side):
+            _remove_parts(side, set())
+            try:
+                os.rmdir(side)  # fails when there is anything else in it
+            except OSError:
+                pass
+
+
+def _make(side: str) -> None:
+    """Make the folder of side files, unless it is there; not the one above it, which may have been removed."""
     try:
-        names = os.listdir(below)
-    except OSError:
-        return
-    for name in names:
-        path = os.path.join(below, name)
-        if _PART.fullmatch(name) and f"{FOLDER}/{name}" not in keep and _may_write(path, PART_START):
+        os.mkdir(side)
+    except FileExistsError:
+        pass
+
+
+def _remove_parts(side: str, keep: Set[str]) -> None:
+    for name in os.listdir(side):
+        path = os.path.join(side, name)
+        if _PART.fullmatch(name) and name not in keep and _may_write(path, PART_START):
             os.remove(path)
-    if not keep:
-        try:
-            os.rmdir(below)  # fails when there is anything else in it
-        except OSError:
-            pass
+
+
+def _is_own_side(path: str) -> bool:
+    """Return whether a folder is one of side files that depyf made."""
+    times = os.path.join(path, f"{TIMES}.js")
+    return os.path.isdir(path) and not os.path.islink(path) and os.path.isfile(times) and _may_write(times, PART_START)
+
+
+def _require_own(path: str, mark: str) -> None:
+    if not _may_write(path, mark):
+        raise FileExistsError(errno.EEXIST, "a file of that name is there, and depyf did not write it", path)
 
 
 def _may_write(path: str, mark: str) -> bool:
@@ -62,12 +97,20 @@ def _may_write(path: str, mark: str) -> bool:
         return True
     if os.path.islink(path) or not os.path.isfile(path):
         return False
-    with open(path, "rb") as stream:
-        return mark.encode() in stream.read(len(mark) + 64)
+    try:
+        with open(path, "rb") as stream:
+            return mark.encode() in stream.read(len(mark) + 64)
+    except OSError:
+        return False
 
 
 def _write(path: str, text: str) -> None:
     draft = f"{path}.depyf-draft"
-    with open(draft, "w", encoding="utf-8", newline="\n") as stream:
-        stream.write(text)
-    os.replace(draft, path)
+    try:
+        with open(draft, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        os.replace(draft, path)
+    except OSError:
+        if os.path.lexists(draft):
+            os.remove(draft)
+        raise

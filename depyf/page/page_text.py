@@ -15,12 +15,7 @@ import os
 from typing import Any, Dict, List
 
 from depyf.page.page_data import PageData
-
-INDEX = "index.html"
-FOLDER = "page"
-TIMES = "times"
-MARK = "<!-- depyf page -->"  # in the first lines of an index.html of ours
-PART_START = "depyfPart("  # the first characters of every side file
+from depyf.page.page_folder import INDEX, MARK, PART_START, TIMES
 
 _ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "assets")
 # In the order in which the browser reads them.
@@ -42,11 +37,14 @@ _SCRIPTS = (
 _ESCAPED = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\x7f", "\\u007f"))
 
 
-def page_files(data: PageData, times: Dict[str, Any]) -> Dict[str, str]:
-    """Return the files of the page, by their names in the folder; times are in one of them alone."""
-    files = {f"{FOLDER}/{name}.js": part_text(name, part) for name, part in data.parts.items()}
-    files[f"{FOLDER}/{TIMES}.js"] = part_text(TIMES, times)
-    files[INDEX] = index_text(data.overview)
+def page_files(data: PageData, times: Dict[str, Any], side: str = "page") -> Dict[str, str]:
+    """Return the files of the page, by their names in the folder; times are in one of them alone.
+
+    `side` is the name of the folder of side files (`page_folder.side_name`).
+    """
+    files = {f"{side}/{TIMES}.js": part_text(TIMES, times)}
+    files.update({f"{side}/{name}.js": part_text(name, part) for name, part in data.parts.items()})
+    files[INDEX] = index_text({**data.overview, "side": side})
     return files
 
 

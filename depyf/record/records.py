@@ -456,7 +456,7 @@ class SessionRecord:
     functions: Tuple[FunctionRecord, ...] = ()
     frames: Tuple[FrameRecord, ...] = ()
     graphs: Tuple[GraphRecord, ...] = ()
-    files: Tuple[str, ...] = ()  # names of every file written, manifest.json aside
+    files: Tuple[str, ...] = ()  # names of the files written, manifest.json and those of the page's folder aside
     problems: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what went wrong inside depyf, one line each
     skipped_frames: Tuple[SkippedFrame, ...] = ()  # of libraries: what is skipped of the user's is in `functions`
     complete: bool = True  # False: the process still ran when this was written, or was killed

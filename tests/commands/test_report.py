@@ -20,7 +20,7 @@ def test_the_page_is_where_the_command_prints_it(tmp_path, capsys):
 
 def test_side_files_of_an_earlier_page_are_gone(tmp_path):
     folder = sample_folder(tmp_path)
-    (folder / "page").mkdir()
+    assert main(["report", str(folder)]) == 0
     (folder / "page" / "graph_99.js").write_text("depyfPart(1)")
     (folder / "page" / "mine.js").write_text("depyfPart(1)")
     (folder / "page" / "graph_98.js").write_text("of somebody else")
@@ -38,9 +38,19 @@ def test_an_index_of_somebody_else_stays(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == str(folder / "depyf_index.html")
 
 
-def test_a_side_file_of_somebody_else_gets_one_line(tmp_path, capsys):
+def test_a_folder_called_page_of_somebody_else_stays(tmp_path):
     folder = sample_folder(tmp_path)
     (folder / "page").mkdir()
+    (folder / "page" / "notes.txt").write_text("mine")
+    for _ in range(2):
+        assert main(["report", str(folder)]) == 0
+    assert [path.name for path in (folder / "page").iterdir()] == ["notes.txt"]
+    assert (folder / "depyf_page" / "graph_0.js").is_file()
+
+
+def test_a_side_file_of_somebody_else_gets_one_line(tmp_path, capsys):
+    folder = sample_folder(tmp_path)
+    assert main(["report", str(folder)]) == 0
     (folder / "page" / "graph_0.js").write_text("of somebody else")
     assert main(["report", str(folder)]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

@@ -175,6 +175,24 @@ def test_lines_of_a_function_light_its_transformed_code(visit):
     assert source.locator(".ln.lit").get_attribute("data-line") == "14"
 
 
+def test_the_picture_has_the_nodes_of_the_graph_and_leads_back_to_the_code(visit):
+    page = visit()
+    page.go("#/g/__compiled_fn_2?view=picture")
+    graph = "layoutOf(nodesOf(PARTS.get(GRAPHS.get('__compiled_fn_2').part).stages[0].text))"
+    nodes = page.page.evaluate(f"{graph}.nodes.map((node) => [node.name, node.op, node.uses])")
+    assert [name for name, op, _ in nodes if op != "input"] == ["linear", "hidden", "mul", "hidden_1", "output"]
+    assert dict((name, uses) for name, _, uses in nodes)["hidden"] == ["linear"]
+    x, y = page.page.evaluate(f"(() => {{ const node = {graph}.byName.get('linear'); return [node.x, node.y] }})()")
+    box = page.page.locator(".picture canvas").bounding_box()
+    inputs = page.page.evaluate(
+        f"(() => {{ const all = {graph}.layers[0]; return all.reduce((s, n) => s + n.x, 0) / all.length }})()"
+    )
+    page.page.mouse.click(box["x"] + box["width"] / 2 + x - inputs, box["y"] + 64 + y)
+    assert "model.py:12" in page.page.locator(".status").inner_text()
+    page.page.get_by_text("open in the code").click()
+    page.page.locator(".ln.pin", has_text="linear").first.wait_for()
+
+
 def test_without_provenance_the_page_states_how_far_links_go(visit, tmp_path):
     folder = sample_folder(tmp_path)
     manifest = (folder / "manifest.json").read_text()

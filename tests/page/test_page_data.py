@@ -13,6 +13,17 @@ from page_runs import SAMPLE
 from depyf.line_table.folders import read_file, read_records
 from depyf.line_table.table import build
 from depyf.page.page_data import known_lines, page_data
+from depyf.record.guard_conditions import PythonTest, TensorProperties, TensorTest
+from depyf.record.records import (
+    FailedGuard,
+    FrameRecord,
+    FunctionRecord,
+    GraphRecord,
+    GuardRecord,
+    Location,
+    SessionRecord,
+    StageRecord,
+)
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +117,24 @@ def test_nothing_but_the_files_of_the_folder_is_read(record, monkeypatch):
         for owner, name in ((builtins, "open"), (io, "open"), (os, "open"), (os, "listdir"), (os, "stat")):
             context.setattr(owner, name, refuse)
         page_data(record, texts.get)
+
+
+def test_a_symbol_is_traced_to_the_size_that_it_is_and_what_it_was_before():
+    place = Location("/home/me/model.py", 2, "f", "return x[:n]")
+    sizes = TensorTest("x", TensorProperties("torch.Tensor", "torch.float32", "cpu", False, (None, 8), (8, 1)))
+    guards = (
+        GuardRecord(sizes, "L['x']", "TENSOR_MATCH"),
+        GuardRecord(PythonTest("2 <= x.size()[0]"), "", "SHAPE_ENV", place),
+    )
+    failed = FailedGuard("0/0", "x.size(0) == 4", "4", "6", place, about="x.size(0)")
+    frame = FrameRecord(
+        "0/1", "f_0", 0, "t.py", "", "replaced", "PROVED", guards=guards, graphs=("g",), failed_guards=(failed,)
+    )
+    function = FunctionRecord("f_0", "f", "f", "/home/me/model.py", 1, "", "missing")
+    stage = StageRecord("Captured_Graph", 0, "g.py")
+    record = SessionRecord(functions=(function,), frames=(frame,), graphs=(GraphRecord("g", "0/1", (stage,)),))
+    text = 'class G(torch.nn.Module):\n    def forward(self, s77: "Sym(s77)", L_x_: "f32[s77, 8][8, 1]cpu"):\n        y: "f32[s99]" = 1\n'
+    (row,) = page_data(record, {"g.py": text, "t.py": ""}.get).overview["shapes"]
+    assert (row["symbol"], row["uses"], row["function"]) == ("s77", ["x.size(0)"], "f_0")
+    assert [guard[0] for guard in row["guards"]] == ["2 <= x.size()[0]"]
+    assert [(one["condition"], one["now"]) for one in row["before"]] == [("x.size(0) == 4", "6")]

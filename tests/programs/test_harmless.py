@@ -251,7 +251,8 @@ def test_the_summary_is_short_and_names_the_file_to_open(tmp_path, capsys):
     assert lines[0].startswith("depyf: 3 frames (") and "3 graphs, 1 graph break" in lines[0]
     line = tools.toy_example.__code__.co_firstlineno + 2
     assert "called: toy_example" in lines[1] and f"{tools.__file__}:{line}" in lines[2]
-    assert len(lines) < 10 and lines[-1].strip() == f"open first: {tmp_path / 'd' / 'full_code_for_toy_example_0.py'}"
+    assert len(lines) < 11 and lines[-2].strip() == f"open first: {tmp_path / 'd' / 'full_code_for_toy_example_0.py'}"
+    assert lines[-1].strip() == f"page: {tmp_path / 'd' / 'index.html'}"
 
 
 def test_a_graph_break_that_leaves_a_function_uncompiled_is_in_the_summary(tmp_path, capsys):

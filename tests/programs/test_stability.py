@@ -27,7 +27,7 @@ def run(folder, cache, *backends, program=PROGRAM, seed="random"):
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "timings.json"
+        if path.is_file() and path.name not in ("timings.json", "times.js")
     }
 
 

@@ -62,20 +62,23 @@ function defaultStages(part, query) {
 function drawStages(view) {
   const { part, links } = view;
   closePanes();
+  stopPicture();
   clear(view.chips);
   clear(view.body);
   view.panes = [];
   view.pinned = null;
   put(view.chips, el("span", { class: "label" }, "Show"));
-  for (const stage of part.stages) {
+  const drawn = part.stages.filter((one) => one.stage !== "kernel");
+  if (view.picture && !view.pictured && drawn.length) view.pictured = drawn[0].file;
+  for (const stage of view.picture ? drawn : part.stages) {
     const chosen = view.chosen.includes(stage.file);
-    put(view.chips, el("button", { class: "chip stage", "data-file": stage.file, "aria-pressed": String(!view.picture && chosen), title: stage.file, onclick: () => {
-      view.picture = false;
+    put(view.chips, el("button", { class: "chip stage", "data-file": stage.file, "aria-pressed": String(view.picture ? view.pictured === stage.file : chosen), title: stage.file, onclick: () => {
+      if (view.picture) { view.pictured = stage.file; drawStages(view); return; }
       view.chosen = chosen && view.chosen.length > 1 ? view.chosen.filter((file) => file !== stage.file) : part.stages.map((one) => one.file).filter((file) => file === stage.file || view.chosen.includes(file));
       drawStages(view);
     } }, stageName(stage.stage, stage.made_for), stage.runs ? el("i", { class: "dot", title: "this code runs", style: "--c:var(--good)" }) : null));
   }
-  put(view.chips, el("span", { style: "flex:1" }), typeof layoutOf === "undefined" ? null : el("button", { class: "chip", "aria-pressed": String(view.picture), id: "picture-chip", onclick: () => { view.picture = !view.picture; drawStages(view); } }, "Picture"));
+  put(view.chips, el("span", { style: "flex:1" }), el("button", { class: "chip", id: "picture-chip", onclick: () => { view.picture = !view.picture; drawStages(view); } }, view.picture ? "Code" : "Picture"));
   if (view.picture) { drawPicture(view); status(view, null); return; }
   const source = links.source;
   view.panes.push(paneOf(view, { key: "source", title: "Your source", sub: count(source.files, "file"), lines: source.lines, numbers: source.numbers, marks: source.mark, rows: source.rows }));

@@ -107,7 +107,7 @@ function toggleTheme() { setTheme(document.documentElement.dataset.theme === "da
 
 /* -- keys */
 
-const KEYS = [["/", "search"], ["j k", "next, previous function or graph"], ["[ ]", "previous, next version"], ["o", "overview"], ["s", "show or hide the list"], ["t", "light or dark"], ["Esc", "let go of a line, close"], ["?", "this list"]];
+const KEYS = [["/", "search"], ["j k", "next, previous function or graph"], ["[ ]", "previous, next version"], ["o", "overview"], ["p", "picture of the graph"], ["s", "show or hide the list"], ["t", "light or dark"], ["Esc", "let go of a line, close"], ["?", "this list"]];
 
 function showKeys() {
   if (document.querySelector(".dialog")) return;

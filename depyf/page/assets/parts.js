@@ -14,7 +14,7 @@ function loadPart(name) {
   if (!WAITING.has(name)) {
     WAITING.set(name, new Promise((done, fail) => {
       const script = document.createElement("script");
-      script.src = `page/${name}.js`;
+      script.src = `${DATA.side}/${name}.js`;
       script.onload = () => { script.remove(); PARTS.has(name) ? done(PARTS.get(name)) : fail(new Error(name)); };
       script.onerror = () => { script.remove(); WAITING.delete(name); fail(new Error(name)); };
       document.head.append(script);
@@ -24,5 +24,5 @@ function loadPart(name) {
 }
 
 function missingPart(name) {
-  return el("div", { class: "note bad" }, `page/${name}.js cannot be read. Keep index.html beside its folder "page", or make both again: depyf report FOLDER`);
+  return el("div", { class: "note bad" }, `${DATA.side}/${name}.js cannot be read. Keep index.html beside its folder "${DATA.side}", or make both again: depyf report FOLDER`);
 }

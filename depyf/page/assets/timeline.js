@@ -2,7 +2,7 @@
 
 function showTimeline(main) {
   put(main, el("h1", {}, "Timeline of compilation"));
-  return loadPart("times").then((times) => drawTimeline(main, times.compilations || []), () => put(main, el("p", { class: "dim" }, "No times are recorded here: page/times.js is missing.")));
+  return loadPart("times").then((times) => drawTimeline(main, times.compilations || []), () => put(main, el("p", { class: "dim" }, "No times are recorded here: times.js is missing.")));
 }
 
 function drawTimeline(main, rows) {

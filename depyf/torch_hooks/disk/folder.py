@@ -15,11 +15,11 @@ from depyf.record.journal import line
 from depyf.torch_hooks.disk import process_folders
 from depyf.torch_hooks.disk.claims import JOURNAL
 from depyf.torch_hooks.disk.file_names import same_file
-from depyf.torch_hooks.disk.foreign_files import MANIFEST, SUMMARY, TIMINGS, name_to_write, open_draft
+from depyf.torch_hooks.disk.foreign_files import INDEX, MANIFEST, SUMMARY, TIMINGS, name_to_write, open_draft
 from depyf.torch_hooks.disk.leftovers import Leftover, read_leftover, remove
 from depyf.torch_hooks.disk.process_folders import Home
 
-__all__ = ["MANIFEST", "SUMMARY", "TIMINGS", "OutputFolder"]
+__all__ = ["INDEX", "MANIFEST", "SUMMARY", "TIMINGS", "OutputFolder"]
 
 
 class OutputFolder:
@@ -217,7 +217,7 @@ class OutputFolder:
                 known = name_to_write(folder, MANIFEST, ())
             self._manifest = (known, ())
             own = known
-        elif name in (TIMINGS, SUMMARY):
+        elif name in (TIMINGS, SUMMARY, INDEX):
             own = name_to_write(folder, name, self.files)
         elif name in self.files or not _exists(folder, name):
             return name

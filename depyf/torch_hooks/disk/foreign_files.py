@@ -19,6 +19,7 @@ MANIFEST = "manifest.json"
 TIMINGS = "timings.json"
 RANKS = "ranks.txt"
 SUMMARY = "summary.txt"
+INDEX = "index.html"
 DRAFT = ".depyf-draft"  # a file that is being written; a process that was killed may leave one behind
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -11,12 +11,14 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Set, Tuple
 
+from depyf.page.page_folder import remove_parts
 from depyf.record.journal import file_names, header_of, replay
 from depyf.record.records import SessionRecord
 from depyf.record.saved_form import RecordFormatError
 from depyf.torch_hooks.disk.claims import JOURNAL, is_claimed
 from depyf.torch_hooks.disk.foreign_files import (
     DRAFT,
+    INDEX,
     MANIFEST,
     TIMINGS,
     is_own_manifest,
@@ -124,6 +126,8 @@ def remove_files(leftover: Leftover) -> None:
         return
     for name in (*leftover.file_names(), *([DRAFT] if leftover.journal else [])):
         remove(os.path.join(leftover.folder, name))
+    if not set(names_for(INDEX)).isdisjoint(leftover.file_names()):
+        remove_parts(leftover.folder)
     for path in (os.path.join(leftover.folder, name) for name in names_for(MANIFEST)):
         if is_own_manifest(path):
             remove(path)

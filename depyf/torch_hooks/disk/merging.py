@@ -14,6 +14,7 @@ import os
 import time
 from typing import Dict, List, Tuple
 
+from depyf.page.page_folder import index_name
 from depyf.record.records import ProcessRecord, SessionRecord
 from depyf.record.saved_form import from_json, to_json
 from depyf.record.vocabulary import CAPTURED_GRAPH
@@ -22,6 +23,7 @@ from depyf.report import rank_differences as report
 from depyf.report.program_summary import Process
 from depyf.torch_hooks.disk.claims import Claim, has_foreign_journal, is_claimed
 from depyf.torch_hooks.disk.foreign_files import (
+    INDEX,
     MANIFEST,
     RANKS,
     SUMMARY,
@@ -90,10 +92,12 @@ def merge(top: str, run: str) -> SessionRecord | None:
     differences = report.compare(records, texts, world_size)
     ranks, timings, summary = (name_to_write(top, name, own.file_names()) for name in (RANKS, TIMINGS, SUMMARY))
     manifest = name_to_write(top, MANIFEST, ())
+    has_page = any(name in record.files for _, _, record in members for name in names_for(INDEX))
+    index = [index_name(top)] if has_page else []
     merged = dataclasses.replace(
         own_record,
         versions=members[0][2].versions,
-        files=tuple(sorted({*own_record.files, timings, summary, *([ranks] if records else [])})),
+        files=tuple(sorted({*own_record.files, timings, summary, *([ranks] if records else []), *index})),
         processes=tuple(_process(name, left, record) for name, left, record in members),
         differences=differences,
     )
@@ -108,6 +112,10 @@ def merge(top: str, run: str) -> SessionRecord | None:
         identity = {"run": run, "started": min(left.started for left in below), "ended": time.time()}
         log_kept(top, TIMINGS, timings)
         write_file(top, timings, json.dumps(identity, indent=1) + "\n")
+    if has_page:
+        from depyf.page.folder_page import write_folder_page  # only here: it has many modules
+
+        write_folder_page(top, merged)
     log_kept(top, MANIFEST, manifest)
     write_file(top, manifest, to_json(merged))
     return merged

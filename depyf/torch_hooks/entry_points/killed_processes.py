@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Container, List, Tuple
 
 from depyf.errors import UserError
+from depyf.page.folder_page import write_folder_page
+from depyf.page.page_folder import index_name
 from depyf.record.records import FunctionRecord, SessionRecord
 from depyf.record.saved_form import to_json
 from depyf.report import full_code
@@ -88,6 +90,8 @@ def _complete(left: Leftover) -> SessionRecord:
         log_kept(left.folder, MANIFEST, manifest)
         write_file(left.folder, timings, json.dumps(left.identity, indent=1) + "\n")
         record = _with_summary(left, dataclasses.replace(record, files=tuple(sorted({*record.files, timings}))))
+        record = dataclasses.replace(record, files=tuple(sorted({*record.files, index_name(left.folder)})))
+        write_folder_page(left.folder, record)
         write_file(left.folder, manifest, to_json(record))
         is_done = True
         return record

@@ -57,6 +57,8 @@ class prepare_debug:
     own files are carried over when their lines are compiled, a `breakpoint()` in compiled code prompts at its
     statement, and steps of pdb stay out of torch.
 
+    page: on leaving, write index.html, the page of this run, which opens in a browser from disk.
+
     Ranks of a distributed job write in rank_<r> below the folder, and other processes that share it in
     process_<n>: no two processes ever write one file.  `folder` is the one of this process.
 
@@ -72,6 +74,7 @@ class prepare_debug:
         self.log_bytecode = arguments.log_bytecode
         self.include_earlier = arguments.include_earlier
         self.debug = arguments.debug
+        self.page = arguments.page
         self._attendance: Any = None  # to debuggers, where that was asked for
         self.record: SessionRecord | None = None  # of the last time the context was left
         self.gives_way = False  # whether it is left when the program enters another
@@ -103,6 +106,7 @@ class prepare_debug:
             loose_fx = None if self.clean_wild_fx_code else LooseFx()
             recording = Recording(folder, earlier, self.log_bytecode, loose_fx)
             recording.includes_earlier = self.include_earlier
+            recording.writes_page = self.page
             self._capture = Capture(recording)
             self._folder = folder
             self._process = os.getpid()

@@ -10,7 +10,7 @@ from depyf.errors import UserError
 
 _FORM = (
     "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False, include_earlier=True, "
-    "debug=False)"
+    "debug=False, page=True)"
 )
 
 
@@ -27,6 +27,7 @@ class Arguments:
     log_bytecode: bool
     include_earlier: bool = True
     debug: bool = False
+    page: bool = True
 
 
 def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
@@ -41,6 +42,7 @@ def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
         log_bytecode: Any = False,
         include_earlier: Any = True,
         debug: Any = False,
+        page: Any = True,
     ) -> Arguments:
         return Arguments(
             os.fsdecode(dump_src_dir),
@@ -48,6 +50,7 @@ def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
             _flag("log_bytecode", log_bytecode),
             _flag("include_earlier", include_earlier),
             _flag("debug", debug),
+            _flag("page", page),
         )
 
     kwargs.pop("func", None)

@@ -16,7 +16,8 @@ from depyf.report.rank_differences import summary as render_merged
 from depyf.report.unchanged_stories import UnchangedStories
 from depyf.torch_hooks.disk import alike_folders, known_manifests, merging
 from depyf.torch_hooks.disk.file_names import full_code_template
-from depyf.torch_hooks.disk.folder import MANIFEST, SUMMARY, TIMINGS, OutputFolder
+from depyf.torch_hooks.disk.folder import INDEX, MANIFEST, SUMMARY, TIMINGS, OutputFolder
+from depyf.torch_hooks.disk.foreign_files import read_text
 from depyf.torch_hooks.session.recording import Recording
 
 
@@ -27,9 +28,12 @@ def close(recording: Recording) -> SessionRecord:
         complete(recording)
         with recording.problems.shield("writing full_code files"):
             _write_full_code(recording)
+        timings = {**folder.identity(), "ended": time.time(), **recording.timings()}
         with recording.problems.shield("writing timings.json"):
-            timings = {**folder.identity(), "ended": time.time(), **recording.timings()}
             folder.write(TIMINGS, _in_lines(timings))
+        if recording.writes_page:
+            with recording.problems.shield("writing index.html"):
+                _write_page(recording, timings)
         with recording.problems.shield("writing summary.txt"):
             _write_summary(recording)
         record = recording.record()
@@ -130,6 +134,21 @@ def _write_summary(recording: Recording) -> None:
     text = render_summary(recording.record(), "", kept=folder.kept, whole=True)
     folder.write(SUMMARY, text + "\n")
     recording.summary = tuple(text.splitlines())
+
+
+def _write_page(recording: Recording, timings: Dict[str, Any]) -> None:
+    """Write the page of this process, which is made of the files that are there by now."""
+    from depyf.page import page_data, page_folder, page_text  # which nobody else pays for
+    from depyf.page.compile_times import times_of
+
+    folder = recording.folder
+    data = page_data.page_data(recording.record(), lambda name: read_text(folder.of(name)))
+    try:
+        files = page_text.page_files(data, times_of(timings), page_folder.side_name(folder.path))
+        page_folder.write_parts(folder.path, files)
+    except OSError as error:
+        raise recording.problems.cannot_write(error.filename or folder.known_path, error) from error
+    folder.write(INDEX, files[page_folder.INDEX])
 
 
 def _in_lines(values: Dict[str, Any]) -> str:

@@ -80,6 +80,7 @@ class Recording:
         self.loose_fx = loose_fx  # writes fx code that belongs to no graph; None where that was not asked for
         self.is_forked = False  # the parent records what was compiled before the fork
         self.includes_earlier = True  # whether what was compiled before the session is added
+        self.writes_page = True  # whether index.html is written at the end
         self.recorded_elsewhere = 0  # versions that are in the folders of earlier contexts, and not in this one
         self.functions = Functions(self.problems, earlier.functions)
         self.frames = Frames(folder, self.functions, self.problems, log_bytecode, earlier.frames)
@@ -112,6 +113,7 @@ class Recording:
         """Return an empty recording for a forked child, with a folder of its own."""
         child = Recording(self.folder.for_child(), SessionRecord(), self._log_bytecode, self.loose_fx)
         child.is_forked = True
+        child.writes_page = self.writes_page
         return child
 
     @property

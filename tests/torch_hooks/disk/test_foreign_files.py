@@ -81,7 +81,8 @@ def test_everything_that_has_a_name_of_ours_stays_and_ours_are_called_otherwise(
     capsys.readouterr()
     record = program(folder, log_bytecode=True)
     assert {name: state(folder / name) for name in names} == before
-    own = set(os.listdir(folder)) - set(names)
+    own = set(os.listdir(folder)) - set(names) - {"depyf_page"}
+    assert (folder / "depyf_index.html").is_file() and (folder / "depyf_page" / "times.js").is_file()
     assert own == {*record.files, "depyf_manifest.json"} and "depyf_timings.json" in own
     assert from_json((folder / "depyf_manifest.json").read_text()) == record
     printed = capsys.readouterr().err

@@ -73,7 +73,7 @@ class TestRanks:
         out, err = run(*TORCHRUN, 4, PROGRAMS, "ddp", tmp_path)
         assert len({line.split()[2] for line in out.splitlines() if line.startswith("grad")}) == 1, "DDP still works"
         assert {path.name for path in tmp_path.iterdir()} == {
-            "manifest.json", "ranks.txt", "summary.txt", "timings.json", "rank_0", "rank_1", "rank_2", "rank_3", "rank_7"
+            "manifest.json", "index.html", "page", "ranks.txt", "summary.txt", "timings.json", "rank_0", "rank_1", "rank_2", "rank_3", "rank_7"
         }  # fmt: skip
         for rank in range(4):
             folder = tmp_path / f"rank_{rank}"
@@ -109,7 +109,7 @@ class TestRanks:
             "sum 0 [7.0, 7.0, 7.0]", "sum 1 [7.0, 7.0, 7.0]"
         ]  # fmt: skip
         assert {path.name for path in tmp_path.iterdir()} == {
-            "manifest.json", "ranks.txt", "summary.txt", "timings.json", "rank_0", "rank_1"
+            "manifest.json", "index.html", "page", "ranks.txt", "summary.txt", "timings.json", "rank_0", "rank_1"
         }  # fmt: skip
         merged = record_in(tmp_path)
         assert [(one.folder, one.rank, one.frames, one.complete) for one in merged.processes] == [
@@ -163,7 +163,7 @@ class TestRanks:
 def test_worker_processes_of_inductor_leave_no_folders_and_do_not_keep_the_program_running(tmp_path):
     out, err = run(sys.executable, PROGRAMS, "workers", tmp_path)
     assert out == "ended\n" and "Traceback" not in err
-    assert not [path for path in tmp_path.iterdir() if path.is_dir()], "no worker compiled a frame"
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["page"], "no worker compiled a frame"
     assert_whole(tmp_path)
     record = record_in(tmp_path)
     assert record.processes == () and not record.problems
@@ -174,7 +174,7 @@ def test_worker_processes_of_inductor_leave_no_folders_and_do_not_keep_the_progr
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_what_dataloader_workers_compile_is_in_the_summary_of_the_parent_and_epochs_add_no_folders(tmp_path, capsys):
     _, err = run(sys.executable, PROGRAMS, "epochs", tmp_path)
-    folders = [path for path in tmp_path.iterdir() if path.is_dir()]
+    folders = [path for path in tmp_path.iterdir() if path.is_dir() and path.name != "page"]
     assert len(folders) < 3, "two workers that end at the same moment may both stay"
     assert err.count("depyf: ") == 1 and "nothing was compiled" not in err and "Traceback" not in err
     assert err.count("graph break at ") == 1 and f"{PROGRAMS}:" in err
@@ -189,7 +189,7 @@ def test_what_dataloader_workers_compile_is_in_the_summary_of_the_parent_and_epo
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_forked_children_have_folders_of_their_own_and_the_parent_keeps_its_own(tmp_path):
     run(sys.executable, PROGRAMS, "fork", tmp_path)
-    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"process_1", "process_2"}
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"page", "process_1", "process_2"}
     parent = record_in(tmp_path)
     assert [frame.function for frame in parent.frames] == ["_first_0", "other_0"]
     assert [(one.folder, one.frames, one.complete, one.alike) for one in parent.processes] == [
@@ -261,7 +261,9 @@ def test_ranks_of_an_earlier_run_are_removed(tmp_path, monkeypatch, capsys):
     assert [one.folder for one in record_in(tmp_path).processes] == ["rank_0", "rank_1"]
     assert names_in(tmp_path / "rank_2") == {"mine.txt"}
     assert one_rank("third", 0, 1) == tmp_path, "a single process has no rank folders"
-    assert {path.name for path in tmp_path.iterdir()} == {"manifest.json", "summary.txt", "timings.json", "rank_2"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "manifest.json", "index.html", "page", "summary.txt", "timings.json", "rank_2"
+    }  # fmt: skip
     assert record_in(tmp_path).processes == ()
 
 

@@ -1,0 +1,23 @@
+"""The page of a folder: read its files, make the page, write it beside them."""
+
+from __future__ import annotations
+
+from depyf.line_table.folders import read_file
+from depyf.page.compile_times import times_data
+from depyf.page.page_data import page_data
+from depyf.page.page_folder import side_name, write_page
+from depyf.page.page_text import page_files
+from depyf.record.records import SessionRecord
+
+_TIMINGS = ("timings.json", "depyf_timings.json")
+
+
+def write_folder_page(folder: str, record: SessionRecord) -> str:
+    """Write the page of a record whose files are in a folder; return the path of its index.html.
+
+    Nothing outside of the folder is read, whatever the record names.  OSError where the page cannot be written.
+    """
+    timings = next((name for name in _TIMINGS if name in record.files), "")
+    times = times_data(read_file(folder, timings)) if timings else {}
+    data = page_data(record, lambda name: read_file(folder, name))
+    return write_page(folder, page_files(data, times, side_name(folder)))
