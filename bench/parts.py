@@ -10,7 +10,7 @@ on the stack:
     events     torch builds an event of its structured trace, which it does only where somebody listens
     handler    depyf receives one
     hook       depyf's bytecode hook, less what follows
-    decompile, guards, graphs, files, journal, manifest, full_code, functions    what the names say
+    decompile, guards, graphs, files, journal, manifest, full_code, page, functions    what the names say
     enter, exit                             entering and leaving the context, less the other parts
     import     modules that are imported meanwhile
     collect    garbage collections, by generation
@@ -62,6 +62,7 @@ PLACES = {
     "journal": [("depyf.torch_hooks.disk.folder", "OutputFolder.append_all")],
     "manifest": [("depyf.record.saved_form", "to_json")],
     "full_code": [("depyf.report.full_code", "render")],
+    "page": [("depyf.torch_hooks.session.closing", "_write_page")],
     "functions": [("depyf.torch_hooks.frames.functions", "Functions.key_of")],
     "enter": [("depyf.torch_hooks.entry_points.prepare_debug", "prepare_debug.__enter__")],
     "exit": [("depyf.torch_hooks.entry_points.prepare_debug", "prepare_debug.__exit__")],

@@ -4,7 +4,7 @@ const LINE_HEIGHT = 20;
 const PANES = new Set();
 
 class CodePane {
-  /* options: title, sub, tools, text or lines, first (number of the first line), numbers (of each line),
+  /* options: title, sub, tools, text or lines, first (number of the first line), numbers (of each line), indent (so much of it is drawn narrow),
      marks: line index -> {color, classes, end}, has(index), over(index), out(), click(index) */
   constructor(options) {
     this.options = options;
@@ -57,12 +57,14 @@ class CodePane {
   line(at) {
     const mark = this.options.marks ? this.options.marks(at) : null;
     const text = this.lines[at];
-    const parts = this.states && !(mark && mark.plain) ? tokenNodes(tokensOf(text, this.states[at]).tokens) : [visible(text)];
+    const deep = Math.min(this.options.indent || 0, Math.floor(/^ */.exec(text)[0].length / 4) * 4);
+    const shown = text.slice(deep);
+    const parts = this.states && !(mark && mark.plain) ? tokenNodes(tokensOf(shown, this.states[at]).tokens) : [visible(shown)];
     const number = this.options.numbers ? this.options.numbers[at] : at + (this.options.first || 1);
-    const classes = ["ln", mark && mark.classes, this.lit.get(at)];
+    const classes = ["ln", mark && mark.classes, /^ *# (?:.* )?File: /.test(text) && "origin", this.lit.get(at)];
     return el("div", { class: classes.filter(Boolean).join(" "), "data-at": at, "data-line": number, style: `top:${at * LINE_HEIGHT}px;${mark && mark.color ? `--c:${mark.color}` : ""}` },
       el("span", { class: "no" }, number === null || number === undefined ? "" : number),
-      el("span", { class: "tx" }, parts),
+      el("span", { class: "tx" }, deep ? el("span", { class: "in", style: `width:${deep / 4}ch` }, " ".repeat(deep)) : null, parts),
       mark && mark.end ? el("span", { class: "end" }, mark.end) : null);
   }
 

@@ -20,7 +20,8 @@ function drawFunction(main, row, part, query) {
     el("div", { class: "dim small mono" }, `${fileOf(row.file).path}:${row.line}`, row.story ? ["   ", el("span", { class: "faint" }, `story: ${row.story}`)] : null),
     skipNotes(part));
   if (chosen) put(main, versionChips(row, part, chosen));
-  const code = el("div", { class: "panes", style: "height:clamp(280px, 56vh, 720px)" });
+  const longest = Math.max(...[part.source.text, chosen ? chosen.text : ""].map((text) => text.split("\n").length));
+  const code = el("div", { class: "panes", style: `height:clamp(200px, ${longest * LINE_HEIGHT + 56}px, min(56vh, 720px))` });
   put(main, code);
   const panes = functionPanes(part, chosen, code);
   put(main, stateLegend(part, chosen));

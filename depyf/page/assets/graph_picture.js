@@ -294,10 +294,12 @@ class Picture {
     context.fillRect(left + 5, node.y - 9, 3, 18);
     context.fillStyle = css("--text");
     context.font = "600 11px " + css("--sans");
-    context.fillText(visible(node.op === "input" ? cutStart(node.name.replace(/^[lL]_(?:self_)?|_$/g, ""), 18) : cut(node.op, 18)), node.x + 3, node.type ? node.y - 6 : node.y);
+    context.fillText(visible(node.op === "input" ? cutStart(inputName(node.name), 18) : cut(node.op, 18)), node.x + 3, node.type ? node.y - 6 : node.y);
     if (node.type) { context.fillStyle = css("--dim"); context.font = "10px " + css("--mono"); context.fillText(visible(cut(node.type.replace(/\]\[.*$/, "]"), 19)), node.x + 3, node.y + 7); }
   }
 }
 
+/* L_self_modules_norm_parameters_weight_ is norm.weight to a reader. */
+function inputName(name) { return name.replace(/^[lL]_(?:self_)?|_$/g, "").replace(/_?(?:modules|parameters|buffers)_/g, ".").replace(/^\./, ""); }
 function cutStart(text, most) { return text.length > most ? "…" + text.slice(text.length - most + 1) : text; }
 function cut(text, most) { return text.length > most ? text.slice(0, most - 1) + "…" : text; }

@@ -85,7 +85,7 @@ function drawStages(view) {
   for (const file of view.chosen) {
     const stage = part.stages.find((one) => one.file === file);
     const rows = links.rows.get(file);
-    view.panes.push(paneOf(view, { key: file, title: stageName(stage.stage, stage.made_for), sub: file, text: stage.text, rows, marks: (at) => rows.has(at) ? { classes: "has" } : null,
+    view.panes.push(paneOf(view, { key: file, title: stageName(stage.stage, stage.made_for), sub: file, text: stage.text, indent: stage.stage === "kernel" ? 0 : 8, rows, marks: (at) => rows.has(at) ? { classes: "has" } : null,
       tools: stage.runs ? tag("good", "runs") : null }));
   }
   for (const pane of view.panes) { view.body.append(pane.node); pane.draw(); }
@@ -93,11 +93,10 @@ function drawStages(view) {
   status(view, null);
 }
 
-/* Begin at the operations: inputs and imports are above them, indentation is left of them. */
+/* Begin at the operations: inputs and imports are above them. */
 function toOperations(pane, stage) {
   const first = Math.min(...pane.rows.keys());
   if (first > 10 && first < Infinity) pane.code.scrollTop = Math.max(0, first - (stage.stage === "kernel" ? 0 : 2)) * LINE_HEIGHT;
-  if (stage.stage !== "kernel") pane.code.scrollLeft = 8 * 7.2;
 }
 
 function paneOf(view, options) {
