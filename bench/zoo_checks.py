@@ -15,9 +15,7 @@ LONGEST_LINE = 120
 STORY_LINES = {"toys/blocks": 1200, "toys/generate": 900, "timm/maxvit_pico_rw_256": 4000}
 
 _ANONYMOUS = re.compile(r"(?<![.\w])(?:[\w.]*<locals>\.)?(?:wrapper|inner|_fn|forward)(?![\w.])")
-_OF_A_GRAPH = re.compile(
-    r"\bforward (?:graph|pass|hook|first|and backward|kernel)|\bthe wrapper of|(?:forward|inner)_\w+"
-)
+_OF_A_GRAPH = re.compile(r"\bforward (?:graph|pass|hook|first|and backward|kernel)|(?:forward|inner)_\w+")
 _DIFFERENCE = re.compile(r"# +\d+ [-+] ")  # a line of code, between two versions
 _SOURCE_LINE = re.compile(r"[\w/.<>]+:\d+(?:-\d+)?: .*")  # a line of the user's, behind its place
 _STORY_NAME = re.compile(r"full_code_for_(.+)_\d+\.py$")
@@ -86,7 +84,7 @@ def _frames(manifest: Dict[str, Any]) -> Result:
         "replaced": [frame["installed"] for frame in frames].count("replaced"),
         "rungs": sorted({frame["rung"] for frame in frames}),
         "graphs": len(manifest["graphs"]),
-        "breaks": sum(len(frame["graph_breaks"]) for frame in frames),
+        "breaks": sum(len(frame.get("graph_breaks", ())) for frame in frames),
         "problems": manifest["problems"],
     }
 
@@ -123,7 +121,7 @@ def _lines_before_code(story: str) -> int:
 def anonymous_names(manifest: Dict[str, Any], stories: Dict[str, str], summary: str) -> Iterator[str]:
     """Yield the lines and names in which a function goes by a name that many others have."""
     for function in manifest["functions"]:
-        if function["resume_of"] is None:
+        if function.get("resume_of") is None:
             for name in ("title", "key"):
                 yield from _if_anonymous(f"manifest: {name} ", re.sub(r"_\d+$", "", function.get(name) or "forward"))
     for line in summary.splitlines():

@@ -17,8 +17,9 @@ from depyf.page.place_table import Data, PlaceTable
 from depyf.page.shape_ledger import shape_ledger
 from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, SessionRecord
 from depyf.record.vocabulary import PROVED_GRADES
+from depyf.report.break_summary import cause_of, distinct_breaks
 from depyf.report.call_chains import ways_to
-from depyf.report.closing_summary import distinct_breaks, title_of
+from depyf.report.closing_summary import title_of
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of
 
@@ -202,7 +203,7 @@ def _break(record: SessionRecord, same: Sequence[GraphBreak], places: PlaceTable
     left = [one for one in record.functions if any(part in same for skip in one.skips for part in skip.graph_breaks)]
     roots = [root_of(record, key) for key in dict.fromkeys([*owners, *[one.key for one in left]])]
     return {
-        "at": places.of(first.location),
+        "at": places.of(cause_of(first)),
         "reason": first.reason,
         "explanation": first.explanation,
         "hints": list(first.hints),

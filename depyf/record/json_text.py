@@ -1,12 +1,15 @@
 """Records as JSON text, with the separators of the manifest or of the journal.
 
-A record is written field by field under the names of its fields; a guard by its condition, a graph break and a skip
-with their reason on one line besides.  Models have thousands of guards, for each of which the encoder would have to
-ask: their text is put together here, in half of the time.
+A record is written field by field under the names of its fields, without those that have their default: empty, false
+or none.  A guard is written by its condition, a graph break and a skip with their reason on one line besides.  Models
+have thousands of guards, for each of which the encoder would have to ask: their text is put together here, in half of
+the time.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 from json.encoder import encode_basestring
 from typing import Any, Callable, Dict, List, Sequence, Tuple
@@ -21,22 +24,44 @@ def _with_reason(record: Any) -> Dict[str, Any]:
     return {"reason": record.reason, **vars(record)}
 
 
-def _without_index(record: SessionRecord) -> Dict[str, Any]:
-    return {name: value for name, value in vars(record).items() if name != "_index"}
+def _of_session(record: SessionRecord) -> Dict[str, Any]:
+    defaults = _defaults(SessionRecord)
+    return {
+        name: value
+        for name, value in vars(record).items()
+        if name in _ALWAYS or (name != "_index" and value != defaults.get(name, _NO_DEFAULT))
+    }
+
+
+_NO_DEFAULT = object()
+# Fields of a session that are there whatever they hold.
+_ALWAYS = ("schema", "functions", "frames", "graphs", "files", "problems", "skipped_frames", "complete")
+
+
+@functools.lru_cache(maxsize=None)
+def _defaults(cls: Any) -> Dict[str, Any]:
+    """Return the defaults of the fields of a class that are empty, false, zero or none."""
+    fields: Any = dataclasses.fields(cls)
+    return {one.name: one.default for one in fields if one.default is not dataclasses.MISSING and not one.default}
 
 
 # class of a record -> what JSON holds of one; other records are saved field by field
 _WRITERS: Dict[type, Callable[[Any], Dict[str, Any]]] = {
     GraphBreak: _with_reason,
     SkipRecord: _with_reason,
-    SessionRecord: _without_index,
+    SessionRecord: _of_session,
 }
 
 
 def saved(record: Any) -> Dict[str, Any]:
     """Return what JSON holds of one record other than a guard; records inside of it are left as they are."""
-    write = _WRITERS.get(type(record))
-    return vars(record) if write is None else write(record)
+    cls: Any = type(record)
+    write = _WRITERS.get(cls)
+    values = vars(record) if write is None else write(record)
+    if cls is SessionRecord:
+        return values
+    defaults = _defaults(cls)
+    return {name: value for name, value in values.items() if value != defaults.get(name, _NO_DEFAULT)}
 
 
 class JsonText:
@@ -74,7 +99,7 @@ class JsonText:
             if not isinstance(record, FrameRecord):
                 return saved(record)
             waiting.append(record.guards)
-            return {**vars(record), "guards": ()}
+            return {**saved(record), "guards": ()}
 
         text: str = self._encoder(fields_of)(value)
         if not any(waiting):

@@ -3,6 +3,7 @@
     "strings"     [n, text]: the first n characters of the string before it, and then the text; the strings are sorted
     "locations"   [file, line, function, code]: files, functions and code are numbers of strings
     "guards"      [form, value, expression, kind, location, flags], as numbers of strings and of a location (-1: none)
+    "texts"       prose of torch's and of proofs, in the order in which it came
 
 The condition of a guard is its form with the value in place of each `<value>`, or the form as it is where the value is
 empty.  Flags are a sum: 1 the condition is Python, 2 torch asked for it, 4 it is about sizes 0 and 1.  Frames have
@@ -42,6 +43,7 @@ class TableWriter:
         self._strings: Dict[str, int] = {}  # in the order in which they came
         self._locations: Dict[Row, int] = {}
         self._guards: Dict[Row, int] = {}
+        self._texts: Dict[str, int] = {}
         self._known: Dict[int, Tuple[int, Location]] = {}  # id of a location, which is that of many guards -> its row
 
     def add_guards(self, guards: Sequence[GuardRecord]) -> List[Span]:
@@ -70,6 +72,10 @@ class TableWriter:
             known = self._known[id(location)] = (self._locations.setdefault(row, len(self._locations)), location)
         return known[0]
 
+    def add_text(self, text: str) -> int:
+        """Return the row of a text that other records may have, too."""
+        return self._texts.setdefault(text, len(self._texts))
+
     def _string(self, text: str) -> int:
         return self._strings.setdefault(text, len(self._strings))
 
@@ -86,6 +92,7 @@ class TableWriter:
                 f"[{place[row[0]]},{place[row[1]]},{place[row[2]]},{place[row[3]]},{row[4]},{row[5]}]"
                 for row in self._guards
             ],
+            "texts": list(map(encode_basestring, self._texts)),
         }
 
 
@@ -143,12 +150,17 @@ class TableReader:
         self._locations = [
             Location(string(row[0]), row[1], string(row[2]), string(row[3])) for row in tables["locations"]
         ]
+        self._texts = tables.get("texts", ())
         self._rows = tables["guards"]
         self._guards: Dict[int, GuardRecord] = {}
 
-    def location(self, number: int) -> Location:
-        """Return the location of a row."""
-        return self._locations[number]
+    def location(self, number: Any) -> Any:
+        """Return the location of a row; what is no number as it is."""
+        return self._locations[number] if isinstance(number, int) else number
+
+    def text(self, number: Any) -> Any:
+        """Return the text of a row; what is no number as it is."""
+        return self._texts[number] if isinstance(number, int) else number
 
     def guards(self, spans: Sequence[Sequence[int]]) -> Tuple[GuardRecord, ...]:
         """Return the guards of spans of rows."""

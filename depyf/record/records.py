@@ -219,11 +219,15 @@ class SkipRecord:
     hints: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what torch advises to do about it, one line each
     location: Optional[Location] = None  # the user's line at which compiling it failed, where torch names it
     stack: Tuple[Location, ...] = ()  # the calls that led to that line, as in GraphBreak
+    failed_guards: Tuple[FailedGuard, ...] = ()  # past the limit on recompiles: why no version fits
+    called_from: Optional[Location] = None  # ... and the line of the program that made the call
 
     @property
     def reason(self) -> str:
         """Why, on one line."""
-        return SKIP_KINDS.get(self.kind, "") if self.detail is None else self.detail
+        if self.detail is None:
+            return SKIP_KINDS.get(self.kind, "")
+        return "; ".join([self.detail, *map(str, self.failed_guards)])
 
 
 # The kind of a skip -> what it means to whoever reads it.
@@ -291,6 +295,7 @@ class FunctionRecord:
     original: Optional[OriginalFunction] = None  # the function inside them; None: the compiled code is its own
     compiled_in_calls: int = 0  # compilations of the newest context while the program was calling it
     called_at: Tuple[Location, ...] = ()  # lines of other functions that called it when Dynamo came to it: a few
+    passed_on: Tuple[str, ...] = ()  # its `*args`: their name, then what the function that gets them calls each
 
     @property
     def display_name(self) -> str:

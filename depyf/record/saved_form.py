@@ -17,12 +17,16 @@ from depyf.record.json_text import JsonText, saved
 from depyf.record.manifest_tables import TableReader, TableWriter
 from depyf.record.records import (
     SCHEMA_VERSION,
+    FailedGuard,
     FrameRecord,
     FunctionRecord,
+    GraphBreak,
     GraphRecord,
     KernelSource,
     NodeSource,
     SessionRecord,
+    SkippedFrame,
+    SkipRecord,
 )
 from depyf.record.schema_1 import READERS
 
@@ -64,16 +68,47 @@ def _listed(value: Any, writer: TableWriter) -> str:
 def _spread(item: Any, writer: TableWriter) -> str:
     if not dataclasses.is_dataclass(item):
         return _TEXT.of(item)
-    values = dict(saved(item))
+    values = _in_rows(item, writer)
     if isinstance(item, FrameRecord):
         values["guards"] = writer.add_guards(item.guards)
-    elif isinstance(item, FunctionRecord):
-        values["called_at"] = [writer.add_location(call) for call in item.called_at]
     elif isinstance(item, GraphRecord):
-        values["sources"] = tuple([_with_rows(one, writer) for one in item.sources])
-        values["kernels"] = tuple([_with_sources(one, writer) for one in item.kernels])
+        rows = {
+            "sources": tuple([_with_rows(one, writer) for one in item.sources]),
+            "kernels": tuple([_with_sources(one, writer) for one in item.kernels]),
+        }
+        values.update((name, value) for name, value in rows.items() if value)
     fields = [f"   {_TEXT.of(name)}: {_lines(value)}" for name, value in values.items()]
     return "{\n" + ",\n".join(fields) + "\n  }"
+
+
+# class of a record -> its fields that are rows of a table, and those that hold records with such fields
+_LOCATIONS: Dict[type, Tuple[str, ...]] = {
+    FunctionRecord: ("called_at",),
+    FrameRecord: ("called_from",),
+    FailedGuard: ("stack",),
+    GraphBreak: ("stack",),
+    SkipRecord: ("stack", "called_from"),
+}
+_TEXTS: Dict[type, Tuple[str, ...]] = {FrameRecord: ("assumptions",), GraphBreak: ("explanation",)}
+_INSIDE: Dict[type, Tuple[str, ...]] = {
+    FunctionRecord: ("skips",),
+    FrameRecord: ("failed_guards", "graph_breaks"),
+    SkipRecord: ("failed_guards", "graph_breaks"),
+    SkippedFrame: ("skip",),
+}
+
+
+def _in_rows(item: Any, writer: TableWriter) -> Dict[str, Any]:
+    """Return the fields of a record, with rows in the place of what the tables hold."""
+    values = dict(saved(item))
+    for names, add in ((_LOCATIONS, writer.add_location), (_TEXTS, writer.add_text), (_INSIDE, None)):
+        for name in names.get(type(item), ()):
+            value = values.get(name)
+            if isinstance(value, tuple):
+                values[name] = tuple([_in_rows(one, writer) if add is None else add(one) for one in value])
+            elif value is not None:
+                values[name] = _in_rows(value, writer) if add is None else add(value)
+    return values
 
 
 def _with_rows(source: NodeSource, writer: TableWriter) -> Dict[str, Any]:
@@ -85,7 +120,7 @@ def _with_sources(kernel: Any, writer: TableWriter) -> Dict[str, Any]:
     for source in kernel.sources:
         calls = [[writer.add_location(call) for call in one] for one in source.calls]
         found.append({**vars(source), "calls": calls})
-    return {**vars(kernel), "sources": found}
+    return {**saved(kernel), "sources": found} if found else dict(saved(kernel))
 
 
 def _lines(value: Any) -> str:
@@ -126,12 +161,38 @@ def _without_tables(data: Dict[str, Any]) -> Dict[str, Any]:
     if "guards" not in data:
         return data
     reader = TableReader(data)
-    frames = [{**frame, "guards": reader.guards(frame.get("guards", ()))} for frame in data.get("frames", ())]
-    graphs = [_with_calls(graph, reader) for graph in data.get("graphs", ())]
-    functions = [
-        {**one, "called_at": tuple(map(reader.location, one.get("called_at", ())))} for one in data.get("functions", ())
+    frames = [
+        {**_out_of_rows(FrameRecord, frame, reader), "guards": reader.guards(frame.get("guards", ()))}
+        for frame in data.get("frames", ())
     ]
-    return {**data, "functions": functions, "frames": frames, "graphs": graphs}
+    graphs = [_with_calls(graph, reader) for graph in data.get("graphs", ())]
+    functions = [_out_of_rows(FunctionRecord, one, reader) for one in data.get("functions", ())]
+    skipped = [_out_of_rows(SkippedFrame, one, reader) for one in data.get("skipped_frames", ())]
+    return {**data, "functions": functions, "frames": frames, "graphs": graphs, "skipped_frames": skipped}
+
+
+_KINDS_INSIDE: Dict[str, type] = {
+    "skips": SkipRecord,
+    "skip": SkipRecord,
+    "failed_guards": FailedGuard,
+    "graph_breaks": GraphBreak,
+}
+
+
+def _out_of_rows(cls: type, data: Dict[str, Any], reader: TableReader) -> Dict[str, Any]:
+    """Return what JSON holds of a record with what the tables hold in the place of their rows."""
+    values = dict(data)
+    for names, read in ((_LOCATIONS, reader.location), (_TEXTS, reader.text), (_INSIDE, None)):
+        for name in names.get(cls, ()):
+            value = values.get(name)
+            if value is None:
+                continue
+            items = [
+                _out_of_rows(_KINDS_INSIDE[name], one, reader) if read is None else read(one)
+                for one in (value if isinstance(value, list) else [value])
+            ]
+            values[name] = items if isinstance(value, list) else items[0]
+    return values
 
 
 def _with_calls(graph: Dict[str, Any], reader: TableReader) -> Dict[str, Any]:

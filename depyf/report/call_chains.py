@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Dict, Iterable, List, Sequence, Tuple
+from typing import Callable, Dict, Iterable, List, Sequence, Tuple
 
-from depyf.record.records import GraphBreak, Location, SessionRecord
+from depyf.record.records import FailedGuard, GraphBreak, Location, SessionRecord
 from depyf.text.short_paths import ShortPaths
 
 _MOST_CALLS = 6  # of one way
+_HANDED_ON = re.compile(r"\(\s*(?:self,\s*)?\*\w+(?:,\s*\*\*\w+)?\s*\)")  # a decorator calls what it was put around
 _MOST_WAYS = 5
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python3\.\d+)[\\/]|^<frozen ")
 # Files that lead a reader nowhere: Python's own, such as contextlib, and transformed code whose line is not known.
 _NOWHERE = re.compile(
     r"[\\/]lib[\\/]python3\.\d+[\\/](?!(?:site|dist)-packages[\\/])|^<frozen |\b__transformed_code_\d"
 )
+
+_NAME = re.compile(r"[^\W\d]\w*")
 
 Chain = Tuple[Location, ...]
 
@@ -48,10 +52,20 @@ def calls_to(record: SessionRecord, stack: Sequence[Location], place: Location |
     chain = [call for call in calls[first:] if _NOWHERE.search(call.file) is None]
     chain = [call for call, after in zip(chain, [*chain[1:], place]) if after is None or not _is_same_line(call, after)]
     is_own = place is not None and not has_library_path(place.file)
-    if not is_own and all(has_library_path(call.file) for call in chain):
+    if (chain or not is_own) and all(has_library_path(call.file) for call in chain):
         above = [call for call in calls[:first] if _NOWHERE.search(call.file) is None]
         chain = [call for call in above if not has_library_path(call.file)][-1:] + chain
     return tuple(chain)
+
+
+def explains(failed: FailedGuard) -> bool:
+    """Return whether the line of a guard says why there is one: not where a library happens to touch a tensor first."""
+    place = failed.location
+    if place is None or not failed.first_used or (os.path.isabs(place.file) and not has_library_path(place.file)):
+        return place is not None
+    names = set(_NAME.findall(failed.about)) - {"size", "stride", "args", "kwargs"}
+    is_of_torch = place.file.startswith("torch/") or "/torch/" in place.file  # an operation on it
+    return is_of_torch or not names.isdisjoint(_NAME.findall(place.code))
 
 
 def _is_same_line(call: Location, after: Location) -> bool:
@@ -69,25 +83,39 @@ def ways_to(record: SessionRecord, breaks: Iterable[GraphBreak]) -> List[Chain]:
     return list(found.values())
 
 
-def reached_lines(ways: Sequence[Chain]) -> List[str]:
-    """Return a line for each call of each way."""
+def reached_lines(ways: Sequence[Chain], whole: bool = False) -> List[str]:
+    """Return a line for each call of each way; `whole`: of all of them, and not of the first few."""
     lines: List[str] = []
-    for chain in ways[:_MOST_WAYS]:
+    shown = ways if whole else ways[:_MOST_WAYS]
+    for chain in shown:
         start = "reached from "
-        for call in _few(chain):
+        for call in few_calls(chain, _MOST_CALLS, place_of):
             lines.append(f"{start}{call}")
             start = "        then "
-    if len(ways) > _MOST_WAYS:
-        lines.append(f"... and in {len(ways) - _MOST_WAYS} more ways")
-    return lines
+    rest = len(ways) - len(shown)
+    return [*lines, f"... and in {rest} more way{'s' * (rest > 1)}"] if rest else lines
 
 
-def _few(chain: Chain) -> List[str]:
-    """Return the calls as texts, those in the middle of a long chain as a number."""
-    texts = list(map(place_of, chain))
-    if len(texts) > _MOST_CALLS:
-        kept = _MOST_CALLS // 2
-        texts[kept:-kept] = [f"{len(texts) - 2 * kept} more calls"]
+def few_calls(chain: Sequence[Location], most: int, text_of: Callable[[Location], str]) -> List[str]:
+    """Return the calls as texts, in a long chain some of them as numbers.
+
+    Those that only hand their arguments on, as decorators do, are left out first, then those in the middle; never the
+    first or the last.
+    """
+    if len(chain) <= most:
+        return list(map(text_of, chain))
+    inner = range(1, len(chain) - 1)
+    left = [0, *[number for number in inner if not _HANDED_ON.search(chain[number].code)], len(chain) - 1]
+    if len(left) > most:
+        left[most // 2 : -(most // 2)] = []
+    texts = [text_of(chain[0])]
+    for before, number in zip(left, left[1:]):
+        missing = number - before - 1
+        if missing > 1:
+            texts.append(f"{missing} more calls")
+        elif missing:
+            texts.append(text_of(chain[before + 1]))
+        texts.append(text_of(chain[number]))
     return texts
 
 

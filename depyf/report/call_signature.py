@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Iterable, Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord
 from depyf.text import python_source
@@ -31,6 +32,16 @@ def signature_of(function: FunctionRecord, frames: Sequence[FrameRecord]) -> Sig
             return _from_arguments(arguments)
     names = python_source.identifiers(function.parameters)
     return Signature(tuple(names), ", ".join(names), ", ".join(names))
+
+
+def passed_names(function: FunctionRecord, texts: Iterable[str]) -> str:
+    """Return what items of `*args` that these texts name are called by the function that gets them; empty for none."""
+    if not function.passed_on:
+        return ""
+    name, *called = function.passed_on
+    item = re.compile(rf"(?<![\w.]){re.escape(name)}\[(\d+)\]")
+    numbers = sorted({int(number) for text in texts for number in item.findall(text)})
+    return ", ".join([f"{name}[{number}] is {called[number]}" for number in numbers if number < len(called)])
 
 
 def _declared(source: str, parameters: Sequence[str]) -> ast.arguments | None:

@@ -28,7 +28,6 @@ from depyf.record.records import (
     FailedGuard,
     FrameRecord,
     FunctionRecord,
-    GraphBreak,
     Location,
     SessionRecord,
     SkipRecord,
@@ -43,16 +42,18 @@ from depyf.record.vocabulary import (
     SUPPRESSED_ERROR,
 )
 from depyf.report.break_paths import calls_inside, why_no_resume
+from depyf.report.break_summary import break_blocks, distinct_breaks
 from depyf.report.call_chains import (
     calls_to,
+    explains,
     first_own_line,
     has_library_path,
     is_own,
     place_of,
     reached_lines,
     shown_path,
-    ways_to,
 )
+from depyf.report.call_signature import passed_names
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of, stories_by_worth
 from depyf.report.wrapper_notes import title_apart
@@ -62,6 +63,7 @@ _MOST_BLOCKS = 5  # of each kind, on a terminal
 _MOST_KEPT = 3
 _MOST_CALLED = 3
 _MOST_REASONS = 3  # of one recompile
+_MOST_EACH = 3  # recompiles of one function that are listed one by one
 _INDENT = "    "
 _RESUMED_AT = re.compile(r"_at_(\d+)$")  # in the name that Dynamo gives a resume function
 
@@ -85,7 +87,7 @@ def render(
     """
     lines = [f"depyf: {numbers(record)}{f' in {folder}' if folder else ''}", *_end(record)]
     lines += [f"  {line}" for line in called(record)]
-    kinds = blocks_of(record)
+    kinds = blocks_of(record, whole)
     for blocks in kinds:
         lines += [f"  {line}" for line in shown(blocks, whole)]
     lines += _left_to_python(len(record.skipped), len(kinds[-1]), kept.get("manifest.json", "manifest.json"))
@@ -114,9 +116,9 @@ def called(record: SessionRecord) -> List[str]:
     return [f"called: {', '.join(shown_ones)}{rest}"]
 
 
-def blocks_of(record: SessionRecord) -> List[List[Block]]:
+def blocks_of(record: SessionRecord, whole: bool = False) -> List[List[Block]]:
     """Return what the summary lists, by kind: graph breaks, recompiles, functions that were not compiled."""
-    return [_breaks(record), _recompiled(record), _not_compiled(record)]
+    return [break_blocks(record, whole), _recompiled(record), _not_compiled(record)]
 
 
 def shown(blocks: Sequence[Block], whole: bool) -> List[str]:
@@ -172,67 +174,11 @@ def _kept(kept: Mapping[str, str]) -> List[str]:
     return [f"  not depyf's, and left as they are: {', '.join(shown)}{rest}"]
 
 
-# ---------------------------------------------------------------- graph breaks
-
-
-def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
-    """Return the graph breaks, those on one line for one cause together.
-
-    The frames after a break, and recompilations, report it again, and it may be reached in several ways.
-    """
-    every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
-    every.extend(record.lone_breaks)
-    found: Dict[Tuple[object, str], List[GraphBreak]] = {}
-    for one in every:
-        place = one.location and (one.location.file, one.location.line)
-        found.setdefault((place, one.causes[0]), []).append(one)
-    return sorted(found.values(), key=_is_in_library)  # the program's own first
-
-
-def _is_in_library(same: Sequence[GraphBreak]) -> bool:
-    location = same[0].location
-    return location is not None and has_library_path(location.file)
-
-
-def _breaks(record: SessionRecord) -> List[Block]:
-    stories = stories_of_breaks(record)
-    blocks: List[Block] = []
-    advised: Dict[Tuple[str, ...], int] = {}  # hints -> the number of the break that listed them
-    for number, same in enumerate(distinct_breaks(record), start=1):
-        first = same[0]
-        lines = [f"graph break at {place_of(first.location)}", _INDENT + first.reason]
-        raised = first.raised_before
-        if raised is not None:
-            lines.append(f"{_INDENT}raised at {place_of(raised)}")
-            lines.append(f"{_INDENT}(the break is where a `finally`, `with` or `except` raises it once more)")
-        lines += [_INDENT + line for line in reached_lines(ways_to(record, same))]
-        if advised.setdefault(first.hints, number) == number:
-            lines += [f"{_INDENT}hint: {hint}" for hint in first.hints]
-        elif first.hints:
-            lines.append(f"{_INDENT}hints: those of graph break {advised[first.hints]} above")
-        blocks.append(lines + _story(next((stories[one] for one in same if one in stories), None)))
-    return blocks
-
-
-def stories_of_breaks(record: SessionRecord) -> Dict[GraphBreak, str]:
-    """Return the story that shows each graph break: that of the first function that was compiled up to it."""
-    found: Dict[GraphBreak, str] = {}
-    holders = [(one, frame.function) for frame in record.frames for one in frame.graph_breaks]
-    holders += [
-        (one, function.key) for function in record.skipped for skip in function.skips for one in skip.graph_breaks
-    ]
-    for one, key in holders:
-        story = root_of(record, key)
-        if story is not None and story.full_code_file is not None:
-            found.setdefault(one, story.full_code_file)
-    return found
+# ---------------------------------------------------------------- recompiles
 
 
 def _story(file: str | None) -> List[str]:
     return [f"{_INDENT}story: {file}"] if file else []
-
-
-# ---------------------------------------------------------------- recompiles
 
 
 def _recompiled(record: SessionRecord) -> List[Block]:
@@ -242,7 +188,8 @@ def _recompiled(record: SessionRecord) -> List[Block]:
     for function in sorted(functions, key=lambda one: -len(record.frames_of(one.key))):
         frames = record.frames_of(function.key)
         often = f"compiled {len(frames)} times" if len(frames) > 1 else "compiled again"  # before that, elsewhere
-        lines = [f"{often}: {title_of(record, function)} ({_place(function)})"]
+        limited = ", torch's limit" * any(skip.kind == RECOMPILE_LIMIT for skip in function.skips)
+        lines = [f"{often}{limited}: {title_of(record, function)} ({_place(function)})"]
         calls = {frame.called_from for frame in frames if frame.failed_guards}
         for same in _alike(frames):
             lines += _reasons(record, same)
@@ -250,6 +197,9 @@ def _recompiled(record: SessionRecord) -> List[Block]:
         lines += _call(calls.pop()) if len(calls) == 1 else []
         if any("___stack" in one.about for frame in frames for one in frame.failed_guards):
             lines.append(f"{_INDENT}___stack<i>: a value that the line had at hand, under no name, at the graph break")
+        failed = [one for frame in frames for one in frame.failed_guards]
+        passed = passed_names(function, [about for one in failed for about in _values(one)])
+        lines += [f"{_INDENT}{passed}"] if passed else []
         advice = dict.fromkeys(one.advice for frame in frames for one in frame.failed_guards if one.advice)
         lines += [f"{_INDENT}hint: {one}" for one in advice]
         root = root_of(record, function.key)
@@ -263,11 +213,17 @@ def _call(place: Location | None) -> List[str]:
 
 def _alike(frames: Sequence[FrameRecord]) -> List[List[FrameRecord]]:
     """Return the versions that were compiled again, those together that differ from the others in the same values."""
-    found: Dict[Tuple[str, ...], List[FrameRecord]] = {}
-    for frame in frames:
-        if frame.failed_guards:
-            found.setdefault(tuple(sorted({one.about for one in frame.failed_guards})), []).append(frame)
+    again = [frame for frame in frames if frame.failed_guards]
+    found: Dict[Tuple[object, ...], List[FrameRecord]] = {}
+    for number, frame in enumerate(again):
+        values = {about for one in frame.failed_guards for about in _values(one)}
+        found.setdefault((number,) if len(again) <= _MOST_EACH else tuple(sorted(values)), []).append(frame)
     return list(found.values())
+
+
+def _values(failed: FailedGuard) -> List[str]:
+    """Return the values that differ, that of the guard first."""
+    return [failed.about, *[one.about for one in failed.also]]
 
 
 def _reasons(record: SessionRecord, same: Sequence[FrameRecord]) -> List[str]:
@@ -287,7 +243,7 @@ def _reasons(record: SessionRecord, same: Sequence[FrameRecord]) -> List[str]:
 def _asked(record: SessionRecord, failed: FailedGuard) -> str:
     """Return the line that asked for the guard, and the program's own that led there, or that came next."""
     place = failed.location
-    if place is None:
+    if place is None or not explains(failed):
         return ""
     own = [call for call in failed.stack if is_own(call.file)]
     can_be_shown = bool(place.code) or not place.file.startswith("<")
@@ -335,11 +291,18 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
             lines += [f"{_INDENT}hint: {hint}" for hint in skip.hints]
             lines += _story(function.full_code_file)
         elif skip.kind == RECOMPILE_LIMIT:
-            lines += [_INDENT + skip.reason, *_story(function.full_code_file)]
+            lines += [_INDENT + line for line in _limit(skip)] + _story(function.full_code_file)
         elif skip.graph_breaks:
             lines += _own_line(skip, function) + _story(function.full_code_file)
         blocks.append(lines)
     return blocks
+
+
+def _limit(skip: SkipRecord) -> List[str]:
+    """Return the limit on recompiles, why no version fits the call that came next, and what torch advises."""
+    lines = [skip.detail or skip.reason]
+    lines += [f"in the call at {place_of(skip.called_from)}"] if skip.called_from is not None else []
+    return lines + list(map(str, skip.failed_guards)) + [f"hint: {hint}" for hint in skip.hints]
 
 
 def _own_line(skip: SkipRecord, function: FunctionRecord) -> List[str]:

@@ -33,7 +33,7 @@ def dispatcher(
         body.append("    # past its limit on recompiles, the original.")
     else:
         body.append(f"    # {why_without or 'Dynamo compiled no version of it: it runs as it is.'}")
-    for line in _gave_up(function) if function.skips else ():
+    for line in _gave_up(function):
         body += python_source.wrapped_comment(line, "    ")
     name, *others = python_source.identifiers(function.resume_names or (function.display_name,))
     lines = [*python_source.bracketed("def " + name, signature.parameters, ":"), *body, "    ..."]
@@ -43,8 +43,9 @@ def dispatcher(
 
 
 def _gave_up(function: FunctionRecord) -> list[str]:
-    text = ["For some arguments Dynamo compiled nothing, because"]
-    return text + [line for skip in function.skips for line in skip_lines(skip, function)]
+    others = [skip for skip in function.skips if skip.kind != RECOMPILE_LIMIT]  # that is at the top of the story
+    text = ["For some arguments Dynamo compiled nothing, because"] if others else []
+    return text + [line for skip in others for line in skip_lines(skip, function)]
 
 
 def _assigned(names: Sequence[str], value: str) -> list[str]:

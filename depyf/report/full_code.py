@@ -22,17 +22,18 @@ import textwrap
 from typing import Iterator, Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord, SessionRecord
-from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FAILED, FROM_FILE, INTERRUPTED
-from depyf.report.call_signature import Signature, signature_of
+from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FAILED, FROM_FILE, INTERRUPTED, RECOMPILE_LIMIT
+from depyf.report.call_signature import Signature, passed_names, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
 from depyf.report.generated_names import terms_used
 from depyf.report.guard_function import SHARED_GUARDS, guard_functions
 from depyf.report.resume_text import lines_left, resume_title, why_without_version
 from depyf.report.shortened_records import ShortPaths
+from depyf.report.skip_reasons import limit_lines
 from depyf.report.statement_folds import CodeLine, differences, filled_lists, fold_docstring, fold_statements
 from depyf.report.version_headings import Facts, graph_lines
 from depyf.report.version_table import version_table
-from depyf.report.wrapper_notes import is_generated, shows_wrapper, title_apart, wrapper_lines
+from depyf.report.wrapper_notes import is_generated, shows_wrapper, spoken_title, title_apart, wrapper_lines
 from depyf.text import python_source
 
 
@@ -66,6 +67,7 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
     versions = session.versions
     made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
     text = [f"What torch.compile did to {title_apart(session, function)} ({function.shown_place}).", ""]
+    text += _limits(session, function)
     if not session.frames_of(function.key) and not function.earlier_versions:
         text.append("Dynamo compiled no version of it." + (" Below is why." if function.skips else ""))
     else:
@@ -76,6 +78,21 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
     text += ["", *words] if words else []
     text += ["", ", ".join(f"{name} {version}" for name, version in made_by if version)]
     return [line for item in text for part in item.split("\n") for line in python_source.wrapped_comment(part)]
+
+
+def _limits(session: SessionRecord, function: FunctionRecord) -> list[str]:
+    """Return that the function, or the rest of it after a graph break, has reached the limit on recompiles."""
+    paths = ShortPaths.of_session(session)
+    lines: list[str] = []
+    waiting = {function.key: function}
+    passed: set[str] = set()
+    while waiting:
+        key, one = waiting.popitem()
+        passed.add(key)
+        waiting.update((resume.key, resume) for resume in session.resumes_of(key) if resume.key not in passed)
+        for skip in paths.function(one).skips if session.frames_of(key) else ():
+            lines += [*limit_lines(shown_name(one), skip), ""] if skip.kind == RECOMPILE_LIMIT else []
+    return lines
 
 
 def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
@@ -92,7 +109,7 @@ def _beside(session: SessionRecord, function: FunctionRecord) -> list[str]:
     return ["", "Functions with stories of their own:", *files]
 
 
-MOST_STORIES = 12
+MOST_STORIES = 6
 
 
 def _left(session: SessionRecord, function: FunctionRecord) -> str:
@@ -104,7 +121,7 @@ def _guide(session: SessionRecord, function: FunctionRecord) -> list[str]:
         "Read it from top to bottom:",
         "  1. the original function;",
         "  2. each compiled version of it: why it was compiled, and the transformed code, which runs",
-        "     instead of the original and calls the compiled graphs;",
+        f"     instead of the original{' and calls the compiled graphs' * _has_graph(session, function)};",
     ]
     if session.resumes_of(function.key):
         text.append("  3. each resume function (the rest of it after a graph break), in the same form;")
@@ -116,6 +133,11 @@ def _guide(session: SessionRecord, function: FunctionRecord) -> list[str]:
     if function.earlier_versions:
         text.append(f"Not all of it: {not_shown(function)}.")
     return text
+
+
+def _has_graph(session: SessionRecord, function: FunctionRecord) -> bool:
+    """Return whether a version of the function has a graph; of one with resume functions that is not asked."""
+    return bool(session.resumes_of(function.key)) or any(frame.graphs for frame in session.frames_of(function.key))
 
 
 def _about_stepping(session: SessionRecord, function: FunctionRecord) -> list[str]:
@@ -138,6 +160,8 @@ def _story(
         return lines + _not_compiled(session, function, facts)
     signature = signature_of(function, frames)
     differences = version_table(frames, shown_name(function))
+    passed = passed_names(function, differences) if differences else ""
+    differences += [f"  ({passed})"] if passed else []
     lines += ["", "", *python_source.heading("\n".join(differences), "-")] if differences else []
     codes: list[tuple[str, list[CodeLine]]] = []
     for number, frame in enumerate(frames, start=1):
@@ -181,7 +205,7 @@ def _not_compiled(session: SessionRecord, function: FunctionRecord, facts: Facts
 
 def _original(session: SessionRecord, function: FunctionRecord) -> list[str]:
     if function.resume_of is None:
-        title = f"The original: {function.display_name}   ({function.shown_place})"
+        title = f"The original: {spoken_title(function)}   ({function.shown_place})"
     else:
         title = resume_title(session, function)
     is_compiled = bool(session.frames_of(function.key) or function.earlier_versions)
@@ -215,7 +239,7 @@ def _compiled_wrapper(function: FunctionRecord, is_compiled: bool) -> list[str]:
     """Return the text that Dynamo compiled, or did not compile, where it is that of a wrapper around the original."""
     what = f"{function.display_name}, as Python generated it"
     if not is_generated(function):
-        what = f"the wrapper of {function.decorators[0].function} around {function.display_name}"
+        what = f"the decorator {function.decorators[0].function} of {function.display_name}"
     title = f"{'What Dynamo compiled' if is_compiled else 'What Dynamo was to compile'}: {what}"
     heading = python_source.heading(f"{title}   ({function.file}:{function.first_line})", "-")
     return ["", "", *heading, "", *_text(function.source, function.source_origin)]

@@ -43,7 +43,7 @@ def render(
     The other arguments are those of `closing_summary.render`.
     """
     compiled = [one for one in others if one.record.frames or one.record.graphs or one.record.skipped]
-    listed = closing_summary.blocks_of(own)
+    listed = closing_summary.blocks_of(own, whole)
     lines = [closing_summary.render(own, folder, is_there, kept, whole, is_alone=not compiled)]
     seen = {tuple(block) for kind in listed for block in kind}
     for same in _alike(compiled):
@@ -71,7 +71,7 @@ def _entry(
     ended = "" if first.record.complete else " (killed, or still running)"
     lines = [f"  in {_names([one.folder for one in same])}{also}: {closing_summary.numbers(first.record)}{ended}"]
     lines += [f"    {line}" for line in closing_summary.called(first.record)]
-    for blocks in closing_summary.blocks_of(first.record):
+    for blocks in closing_summary.blocks_of(first.record, whole):
         new = [block for block in blocks if tuple(block) not in seen]
         seen.update(map(tuple, new))
         lines += [f"    {line}" for line in closing_summary.shown(new, whole)]

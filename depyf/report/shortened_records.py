@@ -14,7 +14,7 @@ from depyf.record.records import (
     SessionRecord,
     SkipRecord,
 )
-from depyf.report.call_chains import is_own
+from depyf.report.call_chains import explains, is_own
 from depyf.text import short_paths
 
 
@@ -53,10 +53,16 @@ class ShortPaths(short_paths.ShortPaths):
         """Return the guard with short paths; of the calls that led to it, those of the program."""
         own = [call for call in failed.stack if is_own(call.file)]
         stack = tuple([replace(call, file=self.of(call.file)) for call in own])
-        return replace(failed, location=self.location(failed.location), stack=stack)
+        place = self.location(failed.location) if explains(failed) else None
+        return replace(failed, location=place, stack=stack)
 
     def _skip(self, skip: SkipRecord) -> SkipRecord:
-        return replace(skip, location=self.location(skip.location), graph_breaks=self._breaks(skip.graph_breaks))
+        return replace(
+            skip,
+            location=self.location(skip.location),
+            graph_breaks=self._breaks(skip.graph_breaks),
+            called_from=self.location(skip.called_from),
+        )
 
     def _breaks(self, breaks: Tuple[GraphBreak, ...]) -> Tuple[GraphBreak, ...]:
         return tuple([self._break(one) for one in breaks])

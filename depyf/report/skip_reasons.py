@@ -16,6 +16,7 @@ from depyf.record.vocabulary import (
     SUPPRESSED_ERROR,
 )
 from depyf.report.break_paths import calls_inside, why_no_resume
+from depyf.report.call_chains import few_calls
 from depyf.report.guard_function import OF_SIZES, asked_by
 
 _WIDTH = 112
@@ -74,6 +75,7 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
         lines.append(f"      at {asked_by(skip.location)}")
     if not skip.graph_breaks and skip.detail:
         lines += _wrapped(skip.detail, "      ")
+    lines += _unmet(skip, "      ")
     described: dict[tuple[str, ...], None] = {}
     for graph_break in skip.graph_breaks:
         about = [f"      at {asked_by(graph_break.location) or 'an unknown line'}"]
@@ -89,6 +91,23 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
     return lines
 
 
+def limit_lines(title: str, skip: SkipRecord) -> list[str]:
+    """Return that a function has reached the limit on recompiles, and what that means for calls of it."""
+    lines = _wrapped(f"{title}: {SKIP_KINDS[skip.kind]}", "") + _wrapped(f"({skip.detail or skip.reason}).", "")
+    lines += _wrapped("A call that fits none of its versions runs the original. The first such call:", "", "  ")
+    called = asked_by(skip.called_from)
+    lines += [f"  {called}"] if called else []
+    lines += _unmet(skip, "  ")
+    for hint in skip.hints:
+        lines += _wrapped(f"hint: {hint}", "  ", "        ")
+    return lines
+
+
+def _unmet(skip: SkipRecord, indent: str) -> list[str]:
+    """Return why no version fits a call past the limit on recompiles."""
+    return [line for failed in skip.failed_guards for line in _wrapped(str(failed), indent, indent + "  ")]
+
+
 def _raised_lines(graph_break: GraphBreak, indent: str) -> list[str]:
     """Return the line that raised an exception, where the line of the break only passes it on."""
     first = graph_break.raised_before
@@ -100,10 +119,7 @@ def _raised_lines(graph_break: GraphBreak, indent: str) -> list[str]:
 
 def _way_lines(graph_break: GraphBreak, function: FunctionRecord, indent: str) -> list[str]:
     """Return the calls from a line of the function down to the break."""
-    calls = [_call(call) for call in calls_inside(graph_break, function)]
-    if len(calls) > _MOST_CALLS:
-        kept = _MOST_CALLS // 2
-        calls[kept:-kept] = [f"{len(calls) - 2 * kept} more calls"]
+    calls = few_calls(calls_inside(graph_break, function), _MOST_CALLS, _call)
     return _wrapped("by way of " + " -> ".join(calls), indent) if len(calls) > 1 else []
 
 

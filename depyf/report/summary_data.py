@@ -19,8 +19,9 @@ from __future__ import annotations
 from typing import Any, Dict, List, Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, Location, SessionRecord
+from depyf.report.break_summary import best_story, cause_of, distinct_breaks, stories_of_breaks
 from depyf.report.call_chains import ways_to
-from depyf.report.closing_summary import distinct_breaks, stories_of_breaks, title_of
+from depyf.report.closing_summary import title_of
 from depyf.report.story_order import called_functions, root_of
 
 Data = Dict[str, Any]
@@ -72,11 +73,11 @@ def _breaks(record: SessionRecord) -> List[Data]:
         first = same[0]
         found.append(
             {
-                "at": _place(first.location),
+                "at": _place(cause_of(first)),
                 "reason": first.reason,
                 "hints": list(first.hints),
                 "ways": [[_place(call) for call in way] for way in ways_to(record, same)],
-                "story": next((stories[one] for one in same if one in stories), None),
+                "story": best_story(same, stories),
             }
         )
     return found

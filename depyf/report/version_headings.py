@@ -34,7 +34,7 @@ from depyf.report.shortened_records import ShortPaths
 from depyf.report.skip_reasons import break_lines, recompile_lines, repeated_break, skip_lines
 
 _INSTALLED = {
-    REPLACED: "the code below, recompiled, in place of Dynamo's bytecode",
+    REPLACED: "the code below, compiled from this text, in place of Dynamo's bytecode",
     RELABELLED: "Dynamo's own bytecode, with the lines of that file",
     UNTOUCHED: "Dynamo's own bytecode, not linked to that file",
 }

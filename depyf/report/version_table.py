@@ -7,6 +7,7 @@ the same row.
 
 from __future__ import annotations
 
+import re
 from typing import Dict, Mapping, NamedTuple, Sequence
 
 from depyf.record.records import FrameRecord
@@ -14,6 +15,9 @@ from depyf.record.tested_values import Order, Tested, values_tested
 from depyf.text import python_source
 
 _MOST = 4  # columns, unless it takes more until no two versions are the same
+
+
+_ANY = re.compile(r": any \w+$")
 
 
 class Column(NamedTuple):
@@ -61,8 +65,8 @@ def _columns(tested: Sequence[Mapping[str, Tested]]) -> list[Column]:
         if len(tests) == len(tested) and all(test == tests[0] for test in tests):
             continue
         cells = tuple([_cell(one[about], tests) if about in one else "" for one in tested])
-        is_pinned = len({test.condition for test in tests}) > 1
-        found.append(Column(about, cells, tests[0].name, is_pinned, min(test.order for test in tests)))
+        wanted = {cell for cell in cells if cell and not _ANY.search(cell)}
+        found.append(Column(about, cells, tests[0].name, len(wanted) > 1, min(test.order for test in tests)))
     return sorted(found, key=lambda column: (not column.is_pinned, column.order))
 
 

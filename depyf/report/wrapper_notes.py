@@ -8,6 +8,12 @@ import textwrap
 from depyf.record.records import FunctionRecord, Location, SessionRecord
 
 _WIDTH = 96
+_COMPREHENSIONS = {
+    "<listcomp>": "list comprehension",
+    "<setcomp>": "set comprehension",
+    "<dictcomp>": "dict comprehension",
+    "<genexpr>": "generator expression",
+}
 _OF_TORCH = os.path.join("torch", "_dynamo", "external_utils.py")  # functions of torch's that only call what they hold
 
 
@@ -42,14 +48,21 @@ def shows_wrapper(function: FunctionRecord) -> bool:
 
 
 def title_apart(session: SessionRecord, function: FunctionRecord) -> str:
-    """Return the title of a function; a wrapper is named as one where the function inside has a story, too."""
-    title = function.display_name
+    """Return the title of a function; that of a decorator is named so where the function inside has a story, too."""
+    title = spoken_title(function)
     if not function.decorators or all(
         one.display_name != title or one.key == function.key for one in session.functions
     ):
         return title
     own = _own(function)
-    return f"the wrapper of {own[0].function} around {title}" if own else f"the call of {title}, which torch wraps"
+    return f"the decorator {own[0].function} of {title}" if own else f"the call of {title}, which torch wraps"
+
+
+def spoken_title(function: FunctionRecord) -> str:
+    """Return the title of a function as a person says it: a comprehension has no name of its own."""
+    holder, _, last = function.display_name.rpartition(".")
+    kind = _COMPREHENSIONS.get(function.name)
+    return f"the {kind} in {holder}" if kind and holder and f"<{last}>" == function.name else function.display_name
 
 
 def _own(function: FunctionRecord) -> list[Location]:

@@ -52,7 +52,7 @@ def test_a_cold_and_a_warm_run_write_identical_files_except_skipped_passes(tmp_p
     differ = [name for name in warm if without_pre_grad(cold[name]) != without_pre_grad(warm[name])]
     assert not [name for name in differ if ".kernel_" not in name]
     graphs = json.loads(warm["toy_inductor/manifest.json"])["graphs"]
-    assert [graph["skipped"] for graph in graphs] == [["BEFORE_PRE_GRAD"] if SKIPS_PRE_GRAD else []] * 3
+    assert [graph.get("skipped", []) for graph in graphs] == [["BEFORE_PRE_GRAD"] if SKIPS_PRE_GRAD else []] * 3
     stages = {name.split(".")[1] for name in cold if name.startswith("toy_inductor/__compiled")}
     assert {"Captured_Graph", "BEFORE_PRE_GRAD", "Joint_graph", "Forward_graph", "Backward_graph"} <= stages
     assert {"AFTER_POST_GRAD", "kernel_0", "kernel_1"} <= stages
@@ -102,7 +102,7 @@ def test_recompile_reasons_are_worded_identically_in_every_run(tmp_path):
     assert not [name for name in one if one[name] != other[name]]
     frames = json.loads(one["manifest.json"])["frames"]
     other_type = "type(o) is A" if NAMES_TYPES else "the type of o is still the one it was when this was compiled"
-    assert [reason for frame in frames for reason in frame["recompile_reasons"]] == [
+    assert [reason for frame in frames for reason in frame.get("recompile_reasons", ())] == [
         f"0/0: this failed: {other_type}",
         "0/1: tensor 'x' rank mismatch. expected 1, actual 2",
         f"0/0: this failed: {other_type}",

@@ -19,13 +19,18 @@ from depyf.record.guard_conditions import (
     ValueTest,
 )
 from depyf.record.records import (
+    FailedGuard,
     FrameRecord,
+    FunctionRecord,
+    GraphBreak,
     GraphRecord,
     GuardRecord,
     KernelSource,
     Location,
     NodeSource,
     SessionRecord,
+    SkippedFrame,
+    SkipRecord,
     StageRecord,
 )
 from depyf.record.saved_form import RecordFormatError, from_json, to_json
@@ -102,6 +107,43 @@ def test_guards_that_versions_share_are_stored_once():
     one = len(to_json(dataclasses.replace(RECORD, frames=RECORD.frames[:1])))
     shared = frame(1, RECORD.frames[0].guards)
     assert len(to_json(dataclasses.replace(RECORD, frames=(RECORD.frames[0], shared)))) - one < 600
+
+
+WHY = (FailedGuard("0/0", "n == 1", stack=(PLACE, OTHER)),)
+BREAK = GraphBreak(("print",), PLACE, explanation=ODD, stack=(PLACE, OTHER), own_call=0, raised_at=OTHER)
+SKIP = SkipRecord("recompile limit", "8", "0/8", (BREAK,), ("a hint",), PLACE, (OTHER,), WHY, PLACE)
+TOLD = SessionRecord(
+    functions=(FunctionRecord("f_0", "f", "f", "a.py", 1, "", "missing", skips=(SKIP,), called_at=(OTHER,)),),
+    frames=tuple(
+        dataclasses.replace(
+            frame(number, ()), graph_breaks=(BREAK,), failed_guards=WHY, called_from=PLACE, assumptions=(ODD, "b")
+        )
+        for number in (0, 1)
+    ),
+    skipped_frames=(SkippedFrame("g", "b.py", 2, SKIP),),
+)
+
+
+def test_calls_and_prose_that_many_records_have_are_stored_once_and_found_again():
+    data = json.loads(to_json(TOLD))
+    assert from_json(to_json(TOLD)) == TOLD == from_json(to_json(TOLD, compact=True))
+    assert sorted(data["texts"]) == sorted([ODD, "b"])
+    assert len(data["locations"]) == 2 and sorted(data["frames"][1]["graph_breaks"][0]["stack"]) == [0, 1]
+    assert data["frames"][0]["graph_breaks"][0]["location"]["line"] == 3, "the line of a break can be read in place"
+
+
+def test_calls_that_stand_in_place_are_read_as_well():
+    data = json.loads(to_json(TOLD))
+    place = {"file": "a.py", "line": 3, "function": "f", "code": ODD}
+    data["frames"][0].update(called_from=place, assumptions=[ODD, "b"])
+    data["frames"][0]["graph_breaks"][0].update(stack=[place, {"file": "a.py", "line": 4}], explanation=ODD)
+    assert from_json(json.dumps(data)) == TOLD
+
+
+def test_a_field_that_holds_nothing_is_left_out():
+    (saved, _) = json.loads(to_json(TOLD))["frames"]
+    assert not {"resumes", "bytecode_files", "from_cache", "divergence"} & set(saved)
+    assert [name for name, value in saved.items() if value in (None, "", [])] == ["source", "guards"]
 
 
 def test_a_manifest_of_schema_2_is_read():

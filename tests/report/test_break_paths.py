@@ -147,9 +147,12 @@ def test_wrappers_have_titles_of_their_own_and_no_story_counts_them_as_compiled(
     found = stories(tmp_path, Kept())
     assert len({text.partition("\n")[0] for text in found.values()}) == len(found)
     wrapper = found["Kept.forward_0"]
-    assert wrapper.startswith("# What torch.compile did to the wrapper of kept around Kept.forward (")
+    assert wrapper.startswith("# What torch.compile did to the decorator kept of Kept.forward (")
     assert "Dynamo compiled no version of it. Below is why." in wrapper
-    assert "Dynamo met it with its decorator: kept" in wrapper and "What Dynamo was to compile: the wrapper" in wrapper
+    assert (
+        "Dynamo met it with its decorator: kept" in wrapper
+        and "What Dynamo was to compile: the decorator kept" in wrapper
+    )
     assert "Dynamo compiled it" not in wrapper and "What Dynamo compiled" not in wrapper
 
 
@@ -211,7 +214,9 @@ def test_an_exception_that_is_raised_once_more_names_the_line_that_raised_it_fir
     assert f"raised at {raised}: return x * mask[:, None]" in story
     assert "masked is left to Python" in story and "full_code_for_masked_0.py" in story
     assert "the exception leaves the function: there is nothing to resume" in story
-    assert f"raised at {__file__}:{raised.rpartition(':')[2]}: " in (tmp_path / "summary.txt").read_text()
+    summary = (tmp_path / "summary.txt").read_text()
+    assert f"graph break at {__file__}:{raised.rpartition(':')[2]}: " in summary and ", 1 graph break\n" in summary
+    assert f"raised once more at {__file__}:{line_of(f'# once more in the {again}').rpartition(':')[2]}: " in summary
 
 
 def test_an_exception_whose_line_is_that_of_the_break_is_named_once(tmp_path):

@@ -20,6 +20,7 @@ from depyf.record.saved_form import from_json, to_json
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report import closing_summary, program_summary
 from depyf.report import rank_differences as report
+from depyf.report.break_summary import distinct_breaks
 from depyf.report.program_summary import Process
 from depyf.torch_hooks.disk.claims import Claim, has_foreign_journal, is_claimed
 from depyf.torch_hooks.disk.foreign_files import (
@@ -179,7 +180,7 @@ def _process(name: str, left: Leftover, record: SessionRecord) -> ProcessRecord:
         functions=len(record.functions),
         frames=len(record.frames),
         graphs=len(record.graphs),
-        graph_breaks=len(closing_summary.distinct_breaks(record)),
+        graph_breaks=len(distinct_breaks(record)),
         problems=len(record.problem_lines),
         compiling=record.compiling,
         alike=left.alike,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from depyf.record.records import GraphBreak, Location, NodeSource, SkipRecord
+from depyf.record.records import FailedGuard, GraphBreak, Location, NodeSource, SkipRecord
 from depyf.torch_hooks.frames.program_calls import ProgramCall
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
@@ -47,6 +47,7 @@ class Compilation:
     recompile_reasons: List[str] = field(default_factory=list)
     called_from: Location | None = None  # the program's line whose call compiled it again
     failures: Tuple[Failure, ...] = ()  # guards of earlier versions that failed
+    unmet: Tuple[FailedGuard, ...] = ()  # the same as records, where there is no frame to hold them
     values: CompiledValues = field(default_factory=CompiledValues)  # what the variables of the frame held
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame
     sources: Tuple[NodeSource, ...] = ()  # the user's lines that the nodes of the captured graph stem from

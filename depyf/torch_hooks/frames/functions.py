@@ -220,6 +220,7 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
         title=_RESUMED.sub(r"\g<name> resumed at line \g<line>", identity.title),
         decorators=identity.decorators,
         original=_class_text(identity) if identity.original is None else _original(identity.original, problems),
+        passed_on=identity.passed_on,
     )
 
 

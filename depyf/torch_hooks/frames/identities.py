@@ -11,7 +11,7 @@ import dataclasses
 import gc
 import inspect
 from dataclasses import dataclass
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Container, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.record.records import Location
@@ -21,6 +21,8 @@ from depyf.torch_hooks.frames.wrappers import (
     cell_values,
     class_name,
     classes_of,
+    is_module,
+    is_signed,
     layers,
     methods_of,
     scopes_of,
@@ -29,7 +31,7 @@ from depyf.torch_hooks.frames.wrappers import (
 )
 from depyf.torch_hooks.internals.qualified_names import qualified_name
 
-_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,35 @@ class Identity:
     decorators: Tuple[Location, ...] = ()  # what the compiled code puts around the original, outermost first
     original: CodeType | None = None  # code of the function that the user calls; None: the compiled code is its own
     made_for: type | None = None  # the dataclass whose method it is, where Python generated that
+    passed_on: Tuple[str, ...] = ()  # as in FunctionRecord
 
 
 def of_code(code: CodeType) -> Identity:
     """Return the identity of a code object of which nothing else is known; a comprehension is one of its function."""
     name = qualified_name(code)
-    if name.endswith(_COMPREHENSIONS):
-        return Identity(name.replace(".<locals>.", ".").replace("<", "").replace(">", ""))
-    return Identity(without_scope(name))
+    if code.co_name not in COMPREHENSIONS:
+        return Identity(without_scope(name))
+    # The innermost function may be a decorator's, which says nothing: the one that is the module's own does.
+    holders = [one for one in scopes_of(name) if one not in COMPREHENSIONS]
+    methods = [one for one in holders if "." in one]
+    return _comprehension(code, (methods or holders or [""])[0 if methods else -1])
+
+
+def of_comprehension(code: CodeType, holder: FrameType, called: Sequence[Any] = ()) -> Identity:
+    """Return the identity of a comprehension: it is named after the function whose frame, `holder`, runs it.
+
+    Inside a decorator's function that is the decorator.
+    """
+    if code.co_name not in COMPREHENSIONS or code not in holder.f_code.co_consts:
+        return of_code(code)
+    variables = holder.f_locals
+    cells = [CellType(variables[name]) if name in variables else CellType() for name in holder.f_code.co_freevars]
+    found = of_frame(holder.f_code, variables, tuple(cells), called)
+    return _comprehension(code, found.decorators[0].function if found.decorators else found.title)
+
+
+def _comprehension(code: CodeType, holder: str) -> Identity:
+    return Identity(".".join(filter(None, [holder, code.co_name.strip("<>")])))
 
 
 def of_frame(
@@ -57,13 +80,13 @@ def of_frame(
 
     `called` are the objects that the program has passed to torch.compile and is calling.
     """
+    receiver = _receiver(code, variables)
     for thing in called:
-        found = _from(layers(thing), code, closure)
+        found = _from(layers(thing), code, closure, receiver)
         if found is not None:
             return found
-    receiver = _receiver(code, variables)
     for name, value, owner in methods_of(receiver, code) if receiver is not None else ():
-        found = _from(layers(value, receiver, name), code, closure, owner)
+        found = _from(layers(value, receiver, name), code, closure, receiver, owner)
         if found is not None:
             return found
     wrapped = wrapped_by(code, closure)
@@ -115,13 +138,36 @@ def _receiver(code: CodeType, variables: Mapping[str, Any]) -> Any:
 
 
 def _from(
-    found: List[Layer], code: CodeType, closure: Tuple[CellType, ...], owner: type | None = None
+    found: List[Layer], code: CodeType, closure: Tuple[CellType, ...], first: Any, owner: type | None = None
 ) -> Identity | None:
-    """Return the identity of the layer that the frame runs, if it is one of these."""
+    """Return the identity of the layer that the frame runs, if it is one of these; `first` is its first argument."""
     for number, layer in enumerate(found):
         if layer.is_of(code, closure):
-            return _identity(found[number:], owner)
+            return dataclasses.replace(
+                _identity(found[number:], owner), passed_on=_passed_on(found[number:], code, first)
+            )
     return None
+
+
+def _passed_on(found: Sequence[Layer], code: CodeType, first: Any) -> Tuple[str, ...]:
+    """Return the name of `*args` in the code, and what its items are called by the function that gets them.
+
+    That is known where `inspect.signature` knows it, from `__wrapped__`, and of the call of a module, which runs its
+    `forward`.
+    """
+    if not code.co_flags & inspect.CO_VARARGS:
+        return ()
+    last = found[-1]
+    if len(found) == 1 and code.co_name == "__call__" and is_module(first):
+        last = layers(first)[-1]
+    elif len(found) == 1 or any(not is_signed(layer.function) for layer in found[:-1]):
+        return ()
+    is_same = last.receiver is None or last.receiver is first  # else `first` is the argument after it
+    if not isinstance(last.function, FunctionType) or not is_same:
+        return ()
+    inner = last.function.__code__
+    names = inner.co_varnames[code.co_argcount : inner.co_argcount]
+    return (code.co_varnames[code.co_argcount + code.co_kwonlyargcount], *names) if names else ()
 
 
 def _identity(found: Sequence[Layer], owner: type | None = None) -> Identity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, Iterator, List, Mapping
 
 from depyf.record.records import Location
@@ -37,7 +37,7 @@ def call_in_progress() -> ProgramCall | None:
     """
     frame: Any = sys._getframe(1)
     considered: Any = None
-    caller: CodeType | None = None
+    caller: Any = None
     called_at: Location | None = None
     called: List[Any] = []
     while frame is not None:
@@ -47,7 +47,7 @@ def call_in_progress() -> ProgramCall | None:
             found = frame.f_locals.get("frame") if is_of_dynamo else None
             considered = found if isinstance(getattr(found, "f_code", None), CodeType) else None
         elif caller is None and not is_of_dynamo:
-            caller = frame.f_code
+            caller = frame
             called_at = None if called else caller_of(frame)
         if module == _WRAPPERS and "fn" in frame.f_code.co_freevars:
             called += _compiled(frame.f_locals)
@@ -63,9 +63,12 @@ def _compiled(variables: Mapping[str, Any]) -> Iterator[Any]:
         yield variables["fn"]
 
 
-def _read(considered: Any, caller: CodeType | None, called: List[Any]) -> ProgramCall:
+def _read(considered: Any, caller: FrameType | None, called: List[Any]) -> ProgramCall:
     code: CodeType = considered.f_code
     closure = getattr(considered, "closure", None) or ()
-    identity = identities.of_frame(code, considered.f_locals, tuple(closure), called)
+    if caller is not None and code.co_name in identities.COMPREHENSIONS:
+        identity = identities.of_comprehension(code, caller, called)
+    else:
+        identity = identities.of_frame(code, considered.f_locals, tuple(closure), called)
     entry = identities.of_callable(called[-1]) if called else None
-    return ProgramCall(code, identity, caller, entry)
+    return ProgramCall(code, identity, None if caller is None else caller.f_code, entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from dataclasses import replace
 from types import CodeType
 from typing import List
 
@@ -83,8 +84,11 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     if _LIMIT.search(fail_reason):
         which = _WHICH_LIMIT.search(fail_reason)
         limit = f"torch._dynamo.config.{which['name']} is {which['number']}" if which else _old_limit(reason)
-        failed = [str(failure.record()) for failure in attempt.failures] or attempt.recompile_reasons
-        kind, reason = RECOMPILE_LIMIT, "; ".join([limit, *failed])
+        if attempt.failures:
+            unmet = attempt.unmet or tuple([failure.record() for failure in attempt.failures])
+            skip = SkipRecord(RECOMPILE_LIMIT, limit, attempt.compile_id, tuple(breaks), hints, attempt.failed_at)
+            return replace(skip, failed_guards=unmet, called_from=attempt.called_from)
+        kind, reason = RECOMPILE_LIMIT, "; ".join([limit, *attempt.recompile_reasons])
     elif raised:
         kind, reason = FAILED, f"{fail_type}: {failure_reason(fail_reason)}"
     elif _IN_LOOP in fail_reason or any(_IN_LOOP in one.reason for one in breaks):

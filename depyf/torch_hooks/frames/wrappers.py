@@ -32,7 +32,17 @@ class Layer:
         if not isinstance(function, FunctionType) or function.__code__ is not code:
             return False
         own = function.__closure__ or ()
-        return len(own) == len(closure) and all(one is other for one, other in zip(own, closure))
+        return len(own) == len(closure) and all(
+            one is other or _is_alike(one, other) for one, other in zip(own, closure)
+        )
+
+
+def _is_alike(one: CellType, other: CellType) -> bool:
+    """Return whether both cells hold the same object: those of a running frame can be read, but not had."""
+    try:
+        return one.cell_contents is other.cell_contents
+    except ValueError:
+        return False
 
 
 def layers(called: Any, receiver: Any = None, attribute: str = "") -> List[Layer]:
@@ -74,6 +84,11 @@ def _inside(function: FunctionType, receiver: Any) -> Any:
     if is_module(receiver) and runs_forward(function):
         return receiver
     return wrapped_by(function.__code__, function.__closure__ or ())
+
+
+def is_signed(function: Any) -> bool:
+    """Return whether a wrapper takes what the function inside takes: `functools.wraps` means that."""
+    return isinstance(function, FunctionType) and isinstance(vars(function).get("__wrapped__"), FunctionType)
 
 
 def runs_forward(function: FunctionType) -> bool:

@@ -165,12 +165,11 @@ def _with_calls(failure: Failure, guards: Sequence[GuardRecord], values: Compile
 
 
 def _before(place: Location, calls: Tuple[Location, ...]) -> Tuple[Location, ...]:
-    """Return the calls before the first that is `place` itself; of generated code, before that of its function."""
-    for number, call in enumerate(calls):
-        is_same = call.line == place.line or (place.file.startswith("<") and call.function == place.function)
-        if is_same and call.file == place.file:
-            return calls[:number]
-    return calls
+    """Return the calls before `place`; where they lead to another line of its function, those before that."""
+    own = [(number, call) for number, call in enumerate(calls) if call.file == place.file]
+    here = [number for number, call in own if call.line == place.line]
+    there = [number for number, call in own if call.function == place.function]
+    return calls[: here[0]] if here else calls[: there[-1]] if there else calls
 
 
 def _placeholder(name: str) -> str:

@@ -123,13 +123,16 @@ def _cause(text: str, stack: str = "") -> Cause:
 
 def _runs(versions: Sequence[str]) -> str:
     """Compile ids, newest first, in few words, oldest first: `0/0 to 0/57, 0/60`."""
-    found: List[Tuple[str, str]] = []  # the first and the last of those that follow each other
+    found: List[List[str]] = []  # those that follow each other
     expected = ""
     for version in reversed(versions):
-        found[-1:] = [(found[-1][0], version)] if version == expected else [*found[-1:], (version, version)]
+        if version == expected:
+            found[-1].append(version)
+        else:
+            found.append([version])
         function, _, number = version.rpartition("/")
         expected = f"{function}/{int(number) + 1}" if number.isdecimal() else ""
-    texts = [first if first == last else f"{first} to {last}" for first, last in found]
+    texts = [f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in found]
     if len(texts) > _MOST_RUNS:
         texts[_MOST_RUNS - 2 :] = [f"{texts[_MOST_RUNS - 2]} ... {texts[-1]} ({len(versions)} versions)"]
     return ", ".join(texts)

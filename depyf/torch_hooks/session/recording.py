@@ -396,6 +396,9 @@ class Recording:
         compilation.failed_at = compilation.failed_at or place_of_failure(event.data) or place_in_backend()
         if compilation.failure is not None and not compilation.failed_calls:
             compilation.failed_calls = self._calls(compilation).calls
+        if compilation.failure is not None and compilation.failures:
+            with self.problems.shield("finding why no version fits"):
+                compilation.unmet = failed_guards(compilation.failures, self.frames.guards_of, self._values_of)
         self._save(compilation, is_over=True)
 
     def _add_backward_metrics(self, compilation: Compilation, event: TraceEvent) -> None:

@@ -262,7 +262,37 @@ def test_a_comprehension_is_called_by_the_function_that_holds_it():
         return [x + number for number in range(1)]
 
     code = next(one for one in holder.__code__.co_consts if hasattr(one, "co_name"))
-    assert identities.of_code(code).title.endswith("_that_holds_it.holder.listcomp")
+    assert identities.of_code(code).title == "test_a_comprehension_is_called_by_the_function_that_holds_it.listcomp"
+
+
+def recording(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        try:
+            kept = {name: print(end="") for name in ("a", "b")}
+        finally:
+            kept = {}
+        return function(*args, **kwargs) + len(kept)
+
+    return wrapper
+
+
+class Recorded(torch.nn.Module):
+    @recording
+    def forward(self, x):
+        return x + 6
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="a comprehension has no frame of its own there")
+def test_a_comprehension_of_a_decorator_is_called_by_the_decorator(tmp_path):
+    record = compiled(tmp_path, Recorded())
+    assert "recording.dictcomp" in [one.display_name for one in record.functions]
+    summary = (tmp_path / "summary.txt").read_text()
+    story = (tmp_path / "full_code_for_recording.dictcomp_0.py").read_text()
+    assert "not compiled: the decorator recording of Recorded.forward (" in summary
+    assert story.startswith("# What torch.compile did to the dict comprehension in recording (")
+    assert "# The original: the dict comprehension in recording   (" in story
+    assert "wrapper" not in summary
 
 
 def test_the_first_line_of_transformed_code_names_the_class(tmp_path):
@@ -293,7 +323,48 @@ def test_a_function_left_to_python_and_its_compiled_wrapper_have_titles_of_their
     summary = (tmp_path / "summary.txt").read_text()
     assert summary.count("not compiled: BreaksInALoop.forward (") == 1
     story = (tmp_path / "full_code_for_BreaksInALoop.forward_1.py").read_text()
-    assert "full_code_for_BreaksInALoop.forward_0.py: the wrapper of no_grad around BreaksInALoop.forward\n" in story
+    assert "full_code_for_BreaksInALoop.forward_0.py: the decorator no_grad of BreaksInALoop.forward\n" in story
+
+
+class Handing(torch.nn.Module):
+    def __call__(self, *args, **kwargs):
+        return super().__call__(*args, **kwargs)
+
+    def forward(self, hidden, bias=None, *, scale=1.0):
+        return hidden * scale if bias is None else hidden + bias
+
+
+def shifting(function):
+    def wrapper(*args):
+        return function(1.0, *args)
+
+    return wrapper
+
+
+@shifting
+def shifted(factor, x, y):
+    return x * factor + (0 if y is None else y)
+
+
+@preserving
+def preserved(x, y):
+    return x + (0 if y is None else y)
+
+
+@pytest.mark.parametrize(
+    ("function", "meaning"),
+    [(Handing(), "args[1] is bias"), (preserved, "args[1] is y"), (shifted, "")],
+)
+def test_items_of_args_have_the_names_of_the_function_that_gets_them(tmp_path, function, meaning):
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="eager")
+    with depyf.prepare_debug(tmp_path, include_earlier=False):
+        for second in (None, X):
+            compiled(X, second)
+    summary = (tmp_path / "summary.txt").read_text()
+    stories = "".join(path.read_text() for path in tmp_path.glob("full_code_for_*"))
+    assert "needs args[1] is None, now a tensor" in summary
+    assert (f"    {meaning}\n" in summary and f"({meaning})" in stories) if meaning else "args[1] is y" not in summary
 
 
 def test_the_manifest_has_the_title(tmp_path):

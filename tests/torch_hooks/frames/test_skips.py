@@ -194,6 +194,21 @@ def test_past_the_recompile_limit_the_dispatcher_shows_that_nothing_more_is_comp
     assert "needs a.size(0) == 3, now 4" in function.skips[0].reason
 
 
+@needs_reasons
+def test_the_recompile_limit_stands_at_the_top_of_the_story_with_the_call_that_met_it_and_what_torch_advises(seen):
+    function = seen.function("recompiled_too_often")
+    top = (seen.folder / function.full_code_file).read_text().partition("# Read it from top to bottom")[0]
+    assert (
+        f"recompiled_too_often: {SKIP_KINDS['recompile limit']}\n# (torch._dynamo.config.{RECOMPILE_LIMIT} is 2)" in top
+    )
+    assert "test_skips.py:" in top and "function(torch.ones(size))" in top
+    assert "needs a.size(0) == 3, now 4; " in top and "hint: " in top
+    summary = (seen.folder / "summary.txt").read_text()
+    assert "compiled 2 times, torch's limit: recompiled_too_often (" in summary
+    after = summary.partition("not always compiled: recompiled_too_often (")[2].partition("story: ")[0]
+    assert "in the call at " in after and "needs a.size(0) == 3, now 4; " in after and "hint: " in after
+
+
 def test_a_break_has_its_reason_the_calls_that_led_there_and_the_hints_of_torch(seen):
     (frame,) = seen.record.frames_of(seen.function("outer").key)
     (found,) = frame.graph_breaks

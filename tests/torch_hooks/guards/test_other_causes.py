@@ -258,4 +258,24 @@ def test_values_of_older_versions_stand_in_the_order_of_the_versions(run):
             scale(torch.ones(2), n)
 
     run(main, dynamic=False)
-    assert "0/3 because 0/2 needs n == 4, now 2; 0/0 to 0/1: needs 16, 8;" in run.summary
+    assert "0/3 because 0/2 needs n == 4, now 2; 0/0, 0/1: needs 16, 8;" in run.summary
+
+
+def halves(x):
+    n = x.shape[0] // 2
+    return x[:n] + x[n:]
+
+
+def calls_halves(x):
+    return halves(x * 2) + halves(x)
+
+
+def test_a_line_is_not_reached_from_another_line_of_its_own_function(run):
+    run(lambda compiled: [compiled(halves)(torch.ones(size)) for size in (4, 6)])
+    assert "n = x.shape[0] // 2\n" in run.summary and "reached from" not in run.summary + run.stories
+
+
+def test_a_line_of_a_helper_is_reached_from_the_call_of_the_helper(run):
+    run(lambda compiled: [compiled(calls_halves)(torch.ones(size)) for size in (4, 6)])
+    failed = run.frames["0/1"].failed_guards[0]
+    assert "halves" not in {call.function for call in failed.stack}, "it is where the line is"

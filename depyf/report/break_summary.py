@@ -1,0 +1,134 @@
+"""The graph breaks of a summary: each cause once, with the line that causes it and the ways to it."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, List, Sequence, Tuple
+
+from depyf.record.records import FunctionRecord, GraphBreak, Location, SessionRecord
+from depyf.report.break_paths import Owners
+from depyf.report.call_chains import has_library_path, place_of, reached_lines, ways_to
+from depyf.report.story_order import called_functions, root_of
+from depyf.report.wrapper_notes import title_apart
+
+_INDENT = "    "
+
+
+def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
+    """Return the graph breaks, those for one cause together, the one at its line first.
+
+    The frames after a break, and recompilations, report it again, and it may be reached in several ways.  An exception
+    is reported wherever a `finally`, `with` or `except` raises it once more.
+    """
+    every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
+    every.extend(record.lone_breaks)
+    found: Dict[Tuple[object, str], List[GraphBreak]] = {}
+    for one in every:
+        place = cause_of(one)
+        found.setdefault((place and (place.file, place.line), one.causes[0]), []).append(one)
+    groups = [sorted(same, key=lambda one: one.raised_before is not None) for same in found.values()]
+    return sorted(groups, key=_is_in_library)  # the program's own first
+
+
+def cause_of(graph_break: GraphBreak) -> Location | None:
+    """Return the line that causes a break: its own, or the one that raised the exception that it passes on."""
+    return graph_break.raised_before or graph_break.location
+
+
+def _is_in_library(same: Sequence[GraphBreak]) -> bool:
+    location = cause_of(same[0])
+    return location is not None and has_library_path(location.file)
+
+
+def break_blocks(record: SessionRecord, whole: bool = False) -> List[List[str]]:
+    """Return the lines on each break; `whole`: with every way to it."""
+    stories = stories_of_breaks(record)
+    breaks = distinct_breaks(record)
+    after = _following(record, breaks)
+    blocks: List[List[str]] = []
+    advised: Dict[Tuple[str, ...], int] = {}  # hints -> the number of the break that listed them
+    for number, same in enumerate(breaks, start=1):
+        first = same[0]
+        lines = [f"graph break at {place_of(cause_of(first))}", _INDENT + first.reason]
+        lines += [_INDENT + line for line in _passed_on(same)]
+        lines += [_INDENT + line for line in reached_lines(ways_to(record, _at_cause(same)), whole)]
+        lines += [_INDENT + after[number]] if number in after else []
+        if advised.setdefault(first.hints, number) == number:
+            lines += [f"{_INDENT}hint: {hint}" for hint in first.hints]
+        elif first.hints:
+            lines.append(f"{_INDENT}hints: those of graph break {advised[first.hints]} above")
+        story = best_story(same, stories)
+        blocks.append(lines + ([f"{_INDENT}story: {story}"] if story else []))
+    return blocks
+
+
+def _passed_on(same: Sequence[GraphBreak]) -> List[str]:
+    """Return the lines that raise an exception once more, each once."""
+    places = dict.fromkeys(place_of(one.location) for one in same if one.raised_before is not None)
+    return [f"raised once more at {place} (by a `finally`, `with` or `except`)" for place in places]
+
+
+def _at_cause(same: Sequence[GraphBreak]) -> Sequence[GraphBreak]:
+    """Return the breaks whose calls lead to the line that causes them, where there are such."""
+    return [one for one in same if one.raised_before is None] or same
+
+
+# ---------------------------------------------------------------- stories
+
+
+def stories_of_breaks(record: SessionRecord) -> Dict[GraphBreak, List[str]]:
+    """Return the stories that show each graph break: first that of what the program called, then by compilation."""
+    found: Dict[GraphBreak, List[str]] = {}
+    for one, function in _holders(record):
+        if function.full_code_file is not None and function.full_code_file not in found.setdefault(one, []):
+            found[one].append(function.full_code_file)
+    called = [one.full_code_file for one in called_functions(record)]
+    return {one: sorted(stories, key=lambda file: file not in called) for one, stories in found.items()}
+
+
+def best_story(same: Iterable[GraphBreak], stories: Dict[GraphBreak, List[str]]) -> str | None:
+    """Return the story to open for breaks of one cause."""
+    return next((stories[one][0] for one in same if stories.get(one)), None)
+
+
+def _holders(record: SessionRecord) -> List[Tuple[GraphBreak, FunctionRecord]]:
+    """Return each break with the function that was compiled up to it, whole."""
+    keys = [(one, frame.function) for frame in record.frames for one in frame.graph_breaks]
+    keys += [(one, function.key) for function in record.skipped for skip in function.skips for one in skip.graph_breaks]
+    found = [(one, root_of(record, key)) for one, key in keys]
+    return [(one, function) for one, function in found if function is not None]
+
+
+# ---------------------------------------------------------------- breaks that follow from others
+
+
+def _following(record: SessionRecord, breaks: Sequence[Sequence[GraphBreak]]) -> Dict[int, str]:
+    """Return, by number, a line on each break that is there only because of another one.
+
+    Tracing had gone past its line as part of a caller, and then broke: Dynamo came to the function on its own.
+    """
+    if len(breaks) < 2:
+        return {}
+    owners = Owners(record)
+    passed: Dict[str, Dict[int, int]] = {}  # key of a function -> number of a break -> the last line that led there
+    for number, same in enumerate(breaks, start=1):
+        for call in dict.fromkeys(call for one in same for call in one.stack):
+            owner = owners.of(call)
+            if owner is not None:
+                lines = passed.setdefault(owner.key, {})
+                lines[number] = max(call.line, lines.get(number, 0))
+    holders: Dict[GraphBreak, List[FunctionRecord]] = {}
+    for one, function in _holders(record):
+        holders.setdefault(one, []).append(function)
+    found: Dict[int, str] = {}
+    for number, same in enumerate(breaks, start=1):
+        held = {function.key: function for one in same for function in holders.get(one, ())}
+        places = [one.location for one in same if one.location is not None]
+        if len(held) != 1 or any(owners.of(place) is not record.function(next(iter(held))) for place in places):
+            continue
+        ((key, function),) = held.items()
+        last = max(place.line for place in places)
+        cause = next((other for other, line in passed.get(key, {}).items() if other != number and line > last), None)
+        if cause is not None:
+            title = title_apart(record, function)
+            found[number] = f"follows from graph break {cause}, after which Dynamo comes to {title} on its own"
+    return found

@@ -1,0 +1,101 @@
+"""The summary has each cause of graph breaks once, with the ways to it that a person can follow."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import depyf  # noqa: E402
+from depyf.record.records import Location  # noqa: E402
+from depyf.report.call_chains import few_calls  # noqa: E402
+
+
+def summary_of(folder, function):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(folder, include_earlier=False) as context:
+        torch.compile(function, backend="eager")(torch.ones(2))
+    assert not context.record.problems
+    return (folder / "summary.txt").read_text()
+
+
+def chain(*codes):
+    return [Location("m.py", number, "f", code) for number, code in enumerate(codes)]
+
+
+def shown(most, *codes):
+    return few_calls(chain(*codes), most, lambda call: call.code)
+
+
+def test_of_a_long_way_the_calls_of_decorators_are_left_out_first():
+    passing = ["output = func(self, *args, **kwargs)", "return function(*args, **kwargs)"]
+    assert shown(4, "main()", *passing, "self.swap()", "layer.swap()", "Linear()") == [
+        "main()", "2 more calls", "self.swap()", "layer.swap()", "Linear()",
+    ]  # fmt: skip
+    assert shown(6, "main()", *passing, "self.swap()") == ["main()", *passing, "self.swap()"], "it is short enough"
+
+
+def test_a_single_call_is_named_and_not_counted():
+    assert shown(2, "main()", "return function(*args)", "layer()") == ["main()", "return function(*args)", "layer()"]
+    assert shown(2, "a()", "b()", "c()", "d()") == ["a()", "2 more calls", "d()"]
+
+
+class Inner(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sizes = [1, 2]
+        print("later in the same function")
+
+
+class Outer(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(1):
+            Inner()
+        return x + 1
+
+
+def test_a_break_that_is_there_because_of_another_one_names_that(tmp_path):
+    summary = summary_of(tmp_path, Outer())
+    first, second = summary.split("graph break at ")[1:3]
+    assert "print(" in first.partition("\n")[0] and "super().__init__()" in second.partition("\n")[0]
+    assert "follows from graph break 1, after which Dynamo comes to Inner.__init__ on its own\n" in second
+    assert "follows from" not in first
+
+
+def twice(x):
+    print("first")
+    x = x + 1
+    print("second")
+    return x
+
+
+def calls_twice(x):
+    for _ in range(1):
+        x = twice(x)
+    return x
+
+
+def test_a_second_break_of_a_function_does_not_follow_from_the_first(tmp_path):
+    assert "follows from" not in summary_of(tmp_path, calls_twice)
+
+
+def shouting(x):
+    print("from many lines")
+    return x + 1
+
+
+def from_seven_lines(x):
+    x = shouting(x)
+    x = shouting(x)
+    x = shouting(x)
+    x = shouting(x)
+    x = shouting(x)
+    x = shouting(x)
+    return shouting(x)
+
+
+def test_the_file_has_every_way_to_a_break_and_the_story_of_what_was_called(tmp_path, capsys):
+    summary = summary_of(tmp_path, from_seven_lines)
+    assert summary.count("x = shouting(x)") + summary.count("return shouting(x)") == 7
+    assert "... and in 2 more ways" in capsys.readouterr().err
+    assert "story: full_code_for_from_seven_lines_0.py" in summary
