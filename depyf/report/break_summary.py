@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, Sequence, Tuple
+from typing import Container, Dict, Iterable, List, Sequence, Tuple
 
 from depyf.record.records import FunctionRecord, GraphBreak, Location, SessionRecord
 from depyf.report.break_paths import Owners
 from depyf.report.call_chains import has_library_path, place_of, reached_lines, ways_to
 from depyf.report.story_order import called_functions, root_of
-from depyf.report.wrapper_notes import title_apart
+from depyf.report.wrapper_notes import spoken_title, title_apart
 
 _INDENT = "    "
 
@@ -43,12 +43,15 @@ def break_blocks(record: SessionRecord, whole: bool = False) -> List[List[str]]:
     """Return the lines on each break; `whole`: with every way to it."""
     stories = stories_of_breaks(record)
     breaks = distinct_breaks(record)
-    after = _following(record, breaks)
+    owners = Owners(record)
+    called = {one.display_name for one in called_functions(record)}
+    after = _following(record, breaks, owners)
     blocks: List[List[str]] = []
     advised: Dict[Tuple[str, ...], int] = {}  # hints -> the number of the break that listed them
     for number, same in enumerate(breaks, start=1):
         first = same[0]
-        lines = [f"graph break at {place_of(cause_of(first))}", _INDENT + first.reason]
+        place = cause_of(first)
+        lines = [f"graph break at {place_of(place)}", *_function_of(place, owners, called), _INDENT + first.reason]
         lines += [_INDENT + line for line in _passed_on(same)]
         lines += [_INDENT + line for line in reached_lines(ways_to(record, _at_cause(same)), whole)]
         lines += [_INDENT + after[number]] if number in after else []
@@ -59,6 +62,13 @@ def break_blocks(record: SessionRecord, whole: bool = False) -> List[List[str]]:
         story = best_story(same, stories)
         blocks.append(lines + ([f"{_INDENT}story: {story}"] if story else []))
     return blocks
+
+
+def _function_of(place: Location | None, owners: Owners, called: Container[str]) -> List[str]:
+    """Return the function that a line is in, if it is not what the program called: no call on the way names a hook."""
+    function = None if place is None else owners.of(place)
+    is_known = function is None or function.display_name in called
+    return [] if function is None or is_known else [f"{_INDENT}in {spoken_title(function)}"]
 
 
 def _passed_on(same: Sequence[GraphBreak]) -> List[str]:
@@ -101,14 +111,13 @@ def _holders(record: SessionRecord) -> List[Tuple[GraphBreak, FunctionRecord]]:
 # ---------------------------------------------------------------- breaks that follow from others
 
 
-def _following(record: SessionRecord, breaks: Sequence[Sequence[GraphBreak]]) -> Dict[int, str]:
+def _following(record: SessionRecord, breaks: Sequence[Sequence[GraphBreak]], owners: Owners) -> Dict[int, str]:
     """Return, by number, a line on each break that is there only because of another one.
 
     Tracing had gone past its line as part of a caller, and then broke: Dynamo came to the function on its own.
     """
     if len(breaks) < 2:
         return {}
-    owners = Owners(record)
     passed: Dict[str, Dict[int, int]] = {}  # key of a function -> number of a break -> the last line that led there
     for number, same in enumerate(breaks, start=1):
         for call in dict.fromkeys(call for one in same for call in one.stack):

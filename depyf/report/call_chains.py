@@ -59,7 +59,7 @@ def calls_to(record: SessionRecord, stack: Sequence[Location], place: Location |
 
 
 def explains(failed: FailedGuard) -> bool:
-    """Return whether the line of a guard says why there is one: not where a library happens to touch a tensor first."""
+    """Return whether the line of a guard is its reason: not where a library happens to touch a tensor first."""
     place = failed.location
     if place is None or not failed.first_used or (os.path.isabs(place.file) and not has_library_path(place.file)):
         return place is not None

@@ -94,10 +94,10 @@ def skip_lines(skip: SkipRecord, function: FunctionRecord) -> list[str]:
 def limit_lines(title: str, skip: SkipRecord) -> list[str]:
     """Return that a function has reached the limit on recompiles, and what that means for calls of it."""
     lines = _wrapped(f"{title}: {SKIP_KINDS[skip.kind]}", "") + _wrapped(f"({skip.detail or skip.reason}).", "")
-    lines += _wrapped("A call that fits none of its versions runs the original. The first such call:", "", "  ")
     called = asked_by(skip.called_from)
-    lines += [f"  {called}"] if called else []
-    lines += _unmet(skip, "  ")
+    first = ([f"  {called}"] if called else []) + _unmet(skip, "  ")
+    lines.append(f"A call that fits none of its versions runs the original.{' The first such call:' * bool(first)}")
+    lines += first
     for hint in skip.hints:
         lines += _wrapped(f"hint: {hint}", "  ", "        ")
     return lines

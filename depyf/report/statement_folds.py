@@ -20,7 +20,7 @@ from depyf.text.number_shapes import number_shapes
 
 _FEWEST = 6  # lines that a fold leaves out: for fewer, the remark about them would not be worth it
 _LONGEST = 500  # lines that a repeated piece may have
-_MOST_GONE = 2  # lines of the earlier version that are shown where more are gone: they stand above
+_MOST_GONE = 3  # lines of the earlier version that are shown where more are gone: they stand above
 _MOST_CANDIDATES = 12  # earlier places that a run of lines is compared with
 _CONTINUES = re.compile(r"\s*(?:[\])}]|(?:else|elif|except|finally|case)\b)")
 

@@ -59,7 +59,7 @@ def title_apart(session: SessionRecord, function: FunctionRecord) -> str:
 
 
 def spoken_title(function: FunctionRecord) -> str:
-    """Return the title of a function as a person says it: a comprehension has no name of its own."""
+    """Return the title of a function in words: a comprehension has no name of its own."""
     holder, _, last = function.display_name.rpartition(".")
     kind = _COMPREHENSIONS.get(function.name)
     return f"the {kind} in {holder}" if kind and holder and f"<{last}>" == function.name else function.display_name

@@ -50,7 +50,7 @@ def of_code(code: CodeType) -> Identity:
     name = qualified_name(code)
     if code.co_name not in COMPREHENSIONS:
         return Identity(without_scope(name))
-    # The innermost function may be a decorator's, which says nothing: the one that is the module's own does.
+    # The innermost function may be that inside a decorator, `wrapper`: then the decorator's own name is the better one.
     holders = [one for one in scopes_of(name) if one not in COMPREHENSIONS]
     methods = [one for one in holders if "." in one]
     return _comprehension(code, (methods or holders or [""])[0 if methods else -1])
@@ -152,7 +152,7 @@ def _from(
 def _passed_on(found: Sequence[Layer], code: CodeType, first: Any) -> Tuple[str, ...]:
     """Return the name of `*args` in the code, and what its items are called by the function that gets them.
 
-    That is known where `inspect.signature` knows it, from `__wrapped__`, and of the call of a module, which runs its
+    That is certain where `inspect.signature` reads it, from `__wrapped__`, and of the call of a module, which runs its
     `forward`.
     """
     if not code.co_flags & inspect.CO_VARARGS:

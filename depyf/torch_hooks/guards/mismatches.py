@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Callable, Tuple
 
 from depyf.record.vocabulary import FITS_NOW, TORCH_WORDS
+from depyf.text.articles import with_article
 from depyf.text.lines import shortened
 from depyf.torch_hooks.guards.compiled_values import active_modes, metadata_of
 from depyf.torch_hooks.guards.frame_values import Variables
@@ -102,8 +103,24 @@ def read_mismatch(condition: str, variables: Variables) -> Mismatch:
         match = pattern.match(condition)
         if match is not None:
             found = read(match, variables)
-            return replace(found, expected=shortened(found.expected), actual=shortened(found.actual))
+            actual = shortened(_with_class(found.actual, found.expected))
+            return replace(found, expected=shortened(found.expected), actual=actual)
     return _expression(condition, variables)
+
+
+def _with_class(actual: str, expected: str) -> str:
+    """Return a number with its class where it equals the one that was expected: 1 and True, 1 and 1.0."""
+    if len(actual) > _LONGEST_NUMBER or actual == expected:
+        return actual
+    try:
+        now, then = ast.literal_eval(actual), ast.literal_eval(expected)
+    except (SyntaxError, ValueError):
+        return actual
+    is_equal = isinstance(now, (int, float)) and isinstance(then, (int, float)) and now == then
+    return f"{actual}, {with_article(type(now).__name__)}" if is_equal and type(now) is not type(then) else actual
+
+
+_LONGEST_NUMBER = 30
 
 
 # ---------------------------------------------------------------- the forms in which torch prints it

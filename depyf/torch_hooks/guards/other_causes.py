@@ -55,6 +55,9 @@ def with_other_causes(
     if not found:
         return failed, math.inf
     also, nearest = min(found, key=lambda one: len(one[0]))
+    same = [one for one in also if one.condition == failed.condition]
+    if same and not failed.now:  # the value could not be read, but the new version tests it, too
+        failed, also = replace(failed, now=same[0].now), [one for one in also if one not in same]
     shown = tuple([_scrubbed(one) for one in also[:_MOST]])
     other = nearest if nearest != failed.version else ""
     return replace(failed, also=shown, also_more=len(also) - len(shown), also_of=other), len(also)
@@ -83,6 +86,7 @@ def _known(mismatch: Mismatch) -> Set[str]:
     known = {mismatch.about, mismatch.subject, *parts, *[switch.name for switch in mismatch.switches]}
     if mismatch.aspect == LENGTH:
         known.add(f"len({mismatch.subject})")
+    known.update(f"len({part})" for part, _ in mismatch.parts if mismatch.text == f"not {part}")
     if mismatch.aspect == CONTAINS:
         known.add(mismatch.text.replace(" not in ", " in "))
     return known

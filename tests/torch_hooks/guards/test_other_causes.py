@@ -279,3 +279,54 @@ def test_a_line_of_a_helper_is_reached_from_the_call_of_the_helper(run):
     run(lambda compiled: [compiled(calls_halves)(torch.ones(size)) for size in (4, 6)])
     failed = run.frames["0/1"].failed_guards[0]
     assert "halves" not in {call.function for call in failed.stack}, "it is where the line is"
+
+
+class Deep(torch.nn.Module):
+    depth = 2
+
+    def forward(self, x):
+        for _ in range(self.depth):
+            x = x + 1
+        return x
+
+
+def test_a_value_that_only_the_new_version_tests_is_the_value_now_and_no_other_cause(run):
+    def main(compiled):
+        call = compiled(Deep())
+        call(torch.ones(2))
+        Deep.depth = 3
+        try:
+            call(torch.ones(2))
+        finally:
+            Deep.depth = 2
+
+    run(main)
+    (failed,) = run.frames["0/1"].failed_guards
+    assert str(failed) == "0/0 needs type(self).depth == 2, now 3" and not failed.also
+
+
+def emptied(x, seen):
+    return x + len(seen)
+
+
+def test_the_length_of_a_list_that_is_no_longer_empty_is_no_other_cause(run):
+    def main(compiled):
+        for seen in ([], [1]):
+            compiled(emptied)(torch.ones(2), seen)
+
+    run(main)
+    (failed,) = run.frames["0/1"].failed_guards
+    assert failed.condition == "not seen" and not failed.also
+
+
+def flagged(x, flag):
+    return x * 2 if flag else x
+
+
+def test_a_number_that_equals_the_one_before_has_its_class_beside_it(run):
+    def main(compiled):
+        for flag in (True, 1):
+            compiled(flagged)(torch.ones(2), flag)
+
+    run(main)
+    assert "0/0 needs flag == True, now 1, an int" in run.summary

@@ -229,7 +229,7 @@ def test_a_resume_function_with_many_names_is_shown_under_one(often):
     ("versions", "named"),
     [
         (("0/1", "0/0"), "0/0"),
-        (("0/9", "0/8", "0/7", "0/2"), "0/2, 0/7 to 0/8"),
+        (("0/9", "0/8", "0/7", "0/2"), "0/2, 0/7, 0/8"),
         (tuple(f"0/{number}" for number in range(40, 0, -2)), "0/2, 0/4, 0/6, 0/8, 0/10 ... 0/38 (19 versions)"),
     ],
 )
