@@ -107,7 +107,7 @@ def _parses(path: str) -> bool:
 def _data_files(folder: str) -> List[str]:
     """Return the manifest and what lies beside it as data; the times of this run are none of it."""
     paths = glob.glob(os.path.join(folder, "**", "*.json*"), recursive=True)
-    return [path for path in paths if os.path.basename(path) not in ("timings.json", "depyf_timings.json")]
+    return [path for path in paths if os.path.basename(path) not in ("timings.json", "depyf_timings.json", "times.js")]
 
 
 def _lines_before_code(story: str) -> int:

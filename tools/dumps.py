@@ -38,7 +38,7 @@ PROGRAMS = HERE / "dump_programs"
 WORK = Path(tempfile.gettempdir()) / "depyf_dumps"
 
 # Names of files that differ between two runs of one program: times, process ids.
-EXCLUDED = {"timings.json", "depyf_journal.jsonl"}
+EXCLUDED = {"timings.json", "times.js", "depyf_journal.jsonl"}
 
 # Programs that need an interpreter of their own: they start processes, or import depyf before torch.
 FRESH = {"command_line", "drop_in", "example_toy", "forked", "killed", "ranks", "readme"}
