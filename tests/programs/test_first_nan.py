@@ -95,6 +95,13 @@ def test_the_graphs_are_called_as_before_when_the_watch_is_over(tmp_path):
     assert torch.isinf(step(True))
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_autograd_and_autocast_are_as_before_after_the_error(tmp_path, backend):
+    _, step = prepared("without_gradients", PLANTED["without_gradients"], tmp_path, backend)
+    assert report_of(step, bad=True) is not None
+    assert torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
+
+
 class OneByOne(torch.fx.Interpreter):
     pass
 

@@ -219,6 +219,27 @@ def main(compile):
     a, b = compile(first), compile(second)
     return lambda bad: b(a(torch.ones(3) if bad else torch.full((3,), 3.0)))
 """,
+    "branch_of_cond": """\
+def yes(x):
+    return torch.log(x)  # planted
+def no(x):
+    return x.sin()
+def f(x):
+    return torch.cond(x.sum() > 0, yes, no, (x,))
+def main(compile):
+    c = compile(f)
+    return lambda bad: c(torch.tensor([0.0, 1.0]) if bad else torch.ones(2))
+""",
+    "without_gradients": """\
+def f(x, shift):
+    y = x * 2
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        z = y / shift  # planted
+    return z + 1
+def main(compile):
+    c = compile(f)
+    return lambda bad: c(torch.ones(3), torch.zeros(3) if bad else torch.ones(3))
+""",
     "optimizer_step": """\
 def main(compile):
     weight = torch.nn.Parameter(torch.ones(2))

@@ -1,6 +1,8 @@
 """A program for tests of debuggers: a function and a module that are compiled, run and trained under `debug()`.
 
-    python stepped_program.py FOLDER BACKEND [STEPPED_BACKEND]
+    python stepped_program.py FOLDER BACKEND [DEBUGGER [STEPPED_BACKEND [BREAKPOINT]]]
+
+With a BREAKPOINT, `debug()` sets it and does not pause.
 
 The test sets the breakpoints by the numbers of the lines that end in `# a word`.
 """
@@ -73,7 +75,7 @@ def attach():
 
 
 if __name__ == "__main__":
-    folder, backend, attach_with, stepped = [*sys.argv[1:], "", ""][:4]
+    folder, backend, attach_with, stepped, asked = [*sys.argv[1:], "", "", ""][:5]
     backend = pieces if backend == "pieces" else backend
     compiled_function = torch.compile(function, backend=backend)
     torch.manual_seed(0)
@@ -88,7 +90,7 @@ if __name__ == "__main__":
     with depyf.prepare_debug(folder):
         expected = once()
     attach()
-    with depyf.debug(backend=stepped or None):
+    with depyf.debug(pause=not asked, backend=stepped or None, breakpoints=[asked] if asked else []):
         for phase in range(2):
             marker(phase)
             found = once()

@@ -41,8 +41,8 @@ def debug(
     stop_on_nan: stop at the first operation, forward or backward, whose output holds a NaN or Inf though its inputs
     do not: a debugger that is attached pauses there, and without one this raises `depyf.NumericError`.
     backend: "eager" or "aot_eager" runs the captured graphs in the place of kernels that cannot be stepped through.
-    breakpoints: lines at which pdb stops: "FILE:LINE" of your source or of a dumped file, a function, its name, or
-    (function, line). UserError where nothing can stop there, with what would.
+    breakpoints: lines at which the debugger stops, that of an editor or else pdb: "FILE:LINE" of your source or of a
+    dumped file, a function, its name, or (function, line). UserError where nothing can stop there, with what would.
     """
     _refuse_inside_prepare_debug()
     with _attend(backend) as attendance, _run_only(), _substitute(backend), _watch(stop_on_nan, pause, attendance):
@@ -73,10 +73,8 @@ def _set_breakpoints(breakpoints: Sequence[Any], backend: str | None, attendance
     if isinstance(breakpoints, str) or not isinstance(breakpoints, Sequence):
         raise UserError(f"debug(breakpoints={breakpoints!r}): expected a list")
     places = asked_places(breakpoints, _newest_folder(), backend)
-    if places and not (answers_breakpoint() and can_pause()):
-        _print("debug(): breakpoints are set for pdb, and nothing reads commands for it: they are left out.")
-    elif places:
-        attendance.set_breakpoints(places)
+    if places and not attendance.set_breakpoints(places):
+        _print("debug(): no terminal and no debugger to stop in: the breakpoints are left out.")
 
 
 def _stepping_pdb(attendance: Attendance) -> bdb.Bdb | None:

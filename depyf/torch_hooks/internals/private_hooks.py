@@ -401,6 +401,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "the program's dispatch modes see how `debug(stop_on_nan=True)` reads values",
     ),
     PrivateHook(
+        "higher_order_operators",
+        "torch._ops",
+        "_higher_order_ops",
+        "to give operators such as `cond` a rule for depyf's dispatch mode, where the mode is not asked",
+        "2.0 and newer (2.13 checked)",
+        "`debug(stop_on_nan=True)` fails in graphs with `cond` and the like before torch 2.9",
+    ),
+    PrivateHook(
         "current_autograd_node",
         "torch._C",
         "_current_autograd_node",

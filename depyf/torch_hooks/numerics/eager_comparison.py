@@ -75,7 +75,8 @@ class Comparison:
     def __str__(self) -> str:
         if not self.graphs:
             return "no graph was compiled, and so nothing was compared"
-        head = f"{self.graphs} graphs compiled by {self.backend} and run eagerly, with eager's random numbers"
+        graphs = "1 graph" if self.graphs == 1 else f"{self.graphs} graphs"
+        head = f"{graphs} compiled by {self.backend} and run eagerly, with eager's random numbers"
         return f"{head}: " + ("no difference" if self.difference is None else f"\n{self.difference}")
 
     def save(self, folder: str | Path) -> str:

@@ -98,6 +98,13 @@ def summary_of(tensor: Any) -> TensorSummary:
         return TensorSummary(dtype, shape, values.numel(), nans, odd, *ends)
 
 
+def is_recording() -> bool:
+    """Return whether a CUDA graph is recorded now: nothing can be read then, and each operation becomes part of it."""
+    import torch
+
+    return bool(torch.cuda.is_available() and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
+
+
 def unwatched() -> ContextManager[Any]:
     """Return a context in which no dispatch mode, of ours or the program's, sees what is computed."""
     disabled = private_hooks.find("disabled_modes")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from depyf.torch_hooks.numerics.finite_values import unwatched
+from depyf.torch_hooks.numerics.higher_order import interpreter_class
 from depyf.torch_hooks.numerics.operator_watch import Found, OperatorWatch
 
 
@@ -60,7 +60,7 @@ def replay(module: Any, graph: str, kept: KeptInputs, gradients: Sequence[Any] |
     args = copy_inputs(kept.args)
     try:
         with unwatched(), _random_state(kept.random_states), torch.set_grad_enabled(kept.has_gradients), watch.mode():
-            outputs = _interpreter_class()(module, watch).run(*args)
+            outputs = interpreter_class()(module, watch).run(*args)
             if gradients is not None:
                 run_backward(outputs, gradients)
     except FoundInReplay as stopped:
@@ -86,25 +86,6 @@ def run_backward(outputs: Any, gradients: Sequence[Any]) -> None:
             pairs.append((output, fitting))
     if pairs:
         torch.autograd.backward([output for output, _ in pairs], [gradient for _, gradient in pairs])
-
-
-@functools.lru_cache(maxsize=None)
-def _interpreter_class() -> Any:
-    import torch
-
-    class NodeByNode(torch.fx.Interpreter):  # type: ignore[misc]
-        def __init__(self, module: Any, watch: OperatorWatch) -> None:
-            super().__init__(module)
-            self.watch = watch
-
-        def run_node(self, node: Any) -> Any:
-            self.watch.node = node
-            try:
-                return super().run_node(node)
-            finally:
-                self.watch.node = None
-
-    return NodeByNode
 
 
 def random_states() -> Tuple[Any, ...]:

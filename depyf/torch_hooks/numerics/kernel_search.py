@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, Dict, Tuple
 
 from depyf.record.records import Location
-from depyf.torch_hooks.numerics.finite_values import is_finite, unwatched
+from depyf.torch_hooks.numerics.finite_values import is_finite, is_recording, unwatched
 
 _BUFFER = re.compile(r"\b(?:buf|arg|primals_|tangents_)\w*")
 _MARK = "assert_size_stride"  # a global of each module of Inductor's (it deletes `async_compile`)
@@ -54,7 +54,7 @@ class KernelSearch:
 
     def _look(self, frame: FrameType, file: str, line: int) -> None:
         code = linecache.getline(file, line, frame.f_globals).strip()
-        if _WRITES_NOTHING.match(code) or "(" not in code:
+        if _WRITES_NOTHING.match(code) or "(" not in code or is_recording():
             return
         values = [frame.f_locals.get(name) for name in _BUFFER.findall(code)]
         with unwatched():

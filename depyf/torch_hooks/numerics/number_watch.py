@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, ContextManager, Iterator
 
 from depyf.record.records import Location
 from depyf.torch_hooks.numerics.finite_values import kind_of, summary_of, unwatched
@@ -14,6 +15,7 @@ from depyf.torch_hooks.numerics.numeric_report import BACKWARD, NumericReport
 from depyf.torch_hooks.numerics.operation_sites import Site, SiteLines
 from depyf.torch_hooks.numerics.operator_watch import Found, OperatorWatch
 
+_DEVICES = ("cpu", "cuda")  # for which programs switch autocast on
 Receive = Callable[[NumericReport, "Site | None"], None]
 
 
@@ -24,8 +26,27 @@ def watched_numbers(folder: str | None, receive: Receive) -> Iterator[None]:
     `folder` holds the newest files, in which lines of graphs are looked up; None where there are none.
     """
     watcher = _Watcher(folder, receive)
-    with watched_graphs(watcher.on_graph), watcher.operators.mode():
+    with _kept_modes(), watched_graphs(watcher.on_graph), watcher.operators.mode():
         yield
+
+
+@contextmanager
+def _kept_modes() -> Iterator[None]:
+    """Put autograd's mode and autocast's back where an error leaves the context.
+
+    A captured graph sets them by calls, and what follows the operation that an error comes from does not run.
+    """
+    import torch
+
+    has_gradients = torch.is_grad_enabled()
+    casts = {device: torch.is_autocast_enabled(device) for device in _DEVICES}
+    try:
+        yield
+    except BaseException:
+        torch.set_grad_enabled(has_gradients)
+        for device, is_on in casts.items():
+            torch.set_autocast_enabled(device, is_on)
+        raise
 
 
 class _Watcher:
@@ -72,11 +93,11 @@ class _Watcher:
         )
 
     def _report_of_kernel(self, call: GraphCall) -> NumericReport:
-        kernel = _kernel_of(call)
-        user = None if kernel is None else self._lines.of_kernel(kernel.file, kernel.line)
-        with unwatched():
+        with unwatched():  # before one more run, which may write to the memory of the outputs
             outputs = tuple(map(summary_of, call.outputs))
             kind = kind_of(call.outputs[0])
+        kernel = _kernel_of(call)
+        user = None if kernel is None else self._lines.of_kernel(kernel.file, kernel.line)
         is_known = call.module is not None
         return NumericReport(kind, call.direction, "", user, None, (), outputs, kernel, is_known)
 
@@ -86,9 +107,21 @@ def _kernel_of(call: GraphCall) -> Location | None:
     import torch
 
     args: Any = copy_inputs(call.kept.args)
-    with unwatched(), torch.set_grad_enabled(call.kept.has_gradients), KernelSearch() as search:
+    search = KernelSearch()
+    with unwatched(), _without_cuda_graphs(), torch.set_grad_enabled(call.kept.has_gradients), search:
         outputs = call.entry(*args)
         if call.direction == BACKWARD and call.gradients is not None:
             search.found = None
             run_backward(outputs, call.gradients)
     return search.found
+
+
+def _without_cuda_graphs() -> ContextManager[Any]:
+    """Return a context in which Inductor runs its Python where else it replays or records a CUDA graph."""
+    import torch
+
+    config: Any = getattr(getattr(torch, "_inductor", None), "config", None)  # None: Inductor has compiled nothing
+    if not hasattr(getattr(config, "triton", None), "force_cudagraphs_warmup"):
+        return contextlib.nullcontext()
+    context: ContextManager[Any] = config.patch({"triton.force_cudagraphs_warmup": True})
+    return context

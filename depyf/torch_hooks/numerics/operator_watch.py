@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, ContextManager, Dict, List, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, leaves_in, tensors_in
+from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, is_recording, leaves_in, tensors_in
+from depyf.torch_hooks.numerics.higher_order import accept_higher_order, is_higher_order, run_branch
 from depyf.torch_hooks.numerics.numeric_report import BACKWARD, FORWARD
 from depyf.torch_hooks.numerics.operation_sites import Site, current_site
 
@@ -48,17 +49,19 @@ class OperatorWatch:
     def mode(self) -> ContextManager[Any]:
         """Return the dispatch mode, to be entered."""
         self.first_number = _next_number()
-        context: ContextManager[Any] = _mode_class()(self)
+        mode_class = _mode_class()
+        accept_higher_order(mode_class, mode_class.run_operator)
+        context: ContextManager[Any] = mode_class(self)
         return context
 
     def run(self, operator: Any, args: Any, kwargs: Any) -> Any:
         """Run an operator, and check what it made."""
-        if self.is_off or getattr(operator, "is_view", False):
+        if self.is_off or getattr(operator, "is_view", False) or is_recording():
             return operator(*args, **kwargs)
         site = self._note_site()
-        inputs = _before(args, kwargs) if operator._schema.is_mutable else (args, kwargs)
+        inputs = _before(args, kwargs) if _is_mutable(operator) else (args, kwargs)
         result = operator(*args, **kwargs)
-        if operator._schema.name.rpartition("::")[2] in _UNWRITTEN:
+        if not is_higher_order(operator) and operator._schema.name.rpartition("::")[2] in _UNWRITTEN:
             return result
         outputs = {id(output): output for output in (*tensors_in(result), *_written(operator, args, kwargs))}
         odd = tuple([output for output in outputs.values() if not is_finite(output)])
@@ -97,8 +100,14 @@ def _before(args: Any, kwargs: Any) -> List[Any]:
     return [value.detach().clone() if hasattr(value, "detach") else value for value in leaves_in((args, kwargs))]
 
 
+def _is_mutable(operator: Any) -> bool:
+    return is_higher_order(operator) or bool(operator._schema.is_mutable)
+
+
 def _written(operator: Any, args: Any, kwargs: Any) -> List[Any]:
-    """Return the arguments that an operator writes to."""
+    """Return the arguments that an operator writes to, or may."""
+    if is_higher_order(operator):
+        return list(tensors_in((args, kwargs)))
     if not operator._schema.is_mutable:
         return []
     found: List[Any] = []
@@ -124,6 +133,9 @@ def _mode_class() -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Mode(TorchDispatchMode):  # type: ignore[misc]
+        if hasattr(TorchDispatchMode, "supports_higher_order_operators"):
+            supports_higher_order_operators = True
+
         def __init__(self, watch: OperatorWatch) -> None:
             super().__init__()
             self.watch = watch
@@ -133,6 +145,13 @@ def _mode_class() -> Any:
             return True
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return self.watch.run(func, args, kwargs or {})
+            return self.run_operator(func, args, kwargs or {})
+
+        def run_operator(self, operator: Any, args: Any, kwargs: Any) -> Any:
+            if is_higher_order(operator) and not self.watch.is_off and not is_recording():
+                result = run_branch(self.watch, self, operator, args)
+                if result is not NotImplemented:
+                    return result
+            return self.watch.run(operator, args, kwargs)
 
     return Mode

@@ -17,6 +17,7 @@ from typing import Any, Iterator, List, Sequence, Tuple
 
 from depyf.errors import UserError
 from depyf.line_table.folders import FolderTable, read_tables
+from depyf.torch_hooks.stepping.recorded_lines import WHY_NOT, RecordedLines
 from depyf.torch_hooks.stepping.user_breakpoints import LineCarrier, Place, normal
 
 _FORMS = "FILE:LINE, a function, its name, or (function, line)"
@@ -35,6 +36,8 @@ def places_of(asked: Any, tables: Sequence[FolderTable], carrier: LineCarrier) -
     """Return the lines that stop for what was asked; UserError, with what would do, where there is none."""
     file, line = _dumped(asked, tables) or _of_user(asked, tables)
     if any(normal(file) == normal(os.path.join(one.path, name)) for one in tables for name in one.record.files):
+        if RecordedLines(tables).has(file, line):
+            raise UserError(f"debug(breakpoints=...): {os.path.basename(file)}:{line}: {WHY_NOT}")
         return ((file, _with_code(file, line)),)
     carried = carrier.carry(file, line)
     if carried is None:

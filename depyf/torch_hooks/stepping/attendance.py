@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bdb
+import functools
 import sys
 from contextlib import ExitStack
 from types import CodeType, FrameType, TracebackType
@@ -10,8 +11,9 @@ from typing import Any, Callable, List, Sequence, Tuple
 
 from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
 from depyf.torch_hooks.stepping.pauses import can_pause, mark_as_ours
+from depyf.torch_hooks.stepping.pdb_backends import lines_to_stop_at_changed, running_pdb, start_trace
 from depyf.torch_hooks.stepping.pdb_breakpoints import PdbBreakpoints
-from depyf.torch_hooks.stepping.pdb_steps import PdbSteps, answers_breakpoint, pdb_for_pause, running_pdb
+from depyf.torch_hooks.stepping.pdb_steps import PdbSteps, answers_breakpoint, pdb_for_pause
 from depyf.torch_hooks.stepping.pydevd_breakpoints import PydevdBreakpoints, running_pydevd
 from depyf.torch_hooks.stepping.skipped_frames import is_skipped
 from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarriedLine, LineCarrier, Place
@@ -66,6 +68,7 @@ class Attendance:
         self.attend_running()
         if self._pdb is not None:
             self._pdb.carry_anew()
+            lines_to_stop_at_changed(self._pdb.debugger)
         if self._pydevd is not None:
             self._pydevd.carry_anew()
 
@@ -73,7 +76,8 @@ class Attendance:
         """Have `breakpoint()` prompt at the very line that calls it, where pdb would answer."""
         if not answers_breakpoint():
             return
-        before, hook = sys.breakpointhook, with_dynamo_disabled(self._on_breakpoint_call)
+        before = sys.breakpointhook
+        hook = functools.partial(with_dynamo_disabled(self._on_breakpoint_call))  # which can be marked, unlike a method
         mark_as_ours(hook)
         sys.breakpointhook = hook
         self._open.callback(lambda: _put_back_hook(hook, before))
@@ -95,12 +99,24 @@ class Attendance:
         if self._pdb is not None:
             self._pdb.remove()
 
-    def set_breakpoints(self, places: Sequence[Place]) -> None:
-        """Have pdb stop at lines, without a pause before; they are removed when the context is left."""
+    def set_breakpoints(self, places: Sequence[Place]) -> bool:
+        """Have a debugger stop at lines, without a pause before; they are removed when the context is left.
+
+        Return whether there is one: an editor that controls the program, or somebody who can answer pdb.
+        """
+        if self._pydevd is not None:
+            self._pydevd.set_places(places)
+        elif answers_breakpoint() and can_pause():
+            self._set_in_pdb(places)
+        else:
+            return False
+        return True
+
+    def _set_in_pdb(self, places: Sequence[Place]) -> None:
         debugger: Any = running_pdb()
         if debugger is None:
             debugger = pdb_for_pause()
-            self._trace_from(debugger, sys._getframe(1))
+            self._trace_from(debugger, sys._getframe(2))
         self.attend(debugger)
         first = len(bdb.Breakpoint.bpbynumber)
         for file, line in places:
@@ -108,7 +124,7 @@ class Attendance:
         for number in range(first, len(bdb.Breakpoint.bpbynumber)):
             self._open.callback(debugger.clear_bpbynumber, number)
         debugger.set_continue()
-        sys.settrace(debugger.trace_dispatch)
+        start_trace(debugger)
 
     @staticmethod
     def _trace_from(debugger: Any, frame: FrameType | None) -> None:
@@ -128,7 +144,7 @@ class Attendance:
         if debugger.quitting:
             raise bdb.BdbQuit
         if debugger.breaks or debugger.stoplineno != -1:  # unless the command was to continue
-            sys.settrace(debugger.trace_dispatch)
+            start_trace(debugger)
 
     def _carry_line(self, file: str, line: int) -> CarriedLine | None:
         if self._carrier is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import bdb
 import os
 import stat
 import struct
 import sys
+
+from depyf.torch_hooks.stepping.pdb_backends import running_pdb
 
 try:
     import fcntl
@@ -56,7 +57,7 @@ def _debugger_attached() -> bool:
 
     A trace function alone does not show it: coverage sets one, too.
     """
-    if isinstance(getattr(sys.gettrace(), "__self__", None), bdb.Bdb):
+    if running_pdb() is not None:
         return True
     debugpy = sys.modules.get("debugpy")
     if debugpy is not None and getattr(debugpy, "is_client_connected", bool)():

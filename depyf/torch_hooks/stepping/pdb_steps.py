@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bdb
 import os
-import sys
 from types import CodeType, FrameType
 from typing import Any, Callable, Dict
 
@@ -19,12 +18,6 @@ from depyf.torch_hooks.stepping.skipped_frames import is_skipped, trace_outer_fr
 _STOPS = ("user_line", "user_call", "user_return", "user_exception")  # what bdb calls where it stops
 _NO_STOP = -1  # bdb's stoplineno after `continue`
 _MISSING = object()
-
-
-def running_pdb() -> bdb.Bdb | None:
-    """Return the debugger of bdb's kind that traces this thread, if one does."""
-    debugger = getattr(sys.gettrace(), "__self__", None)
-    return debugger if isinstance(debugger, bdb.Bdb) else None
 
 
 def answers_breakpoint() -> bool:

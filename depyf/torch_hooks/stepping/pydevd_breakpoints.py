@@ -2,19 +2,21 @@
 
 debugpy (VS Code) and PyCharm both run pydevd inside the program. It has one debugger object, which holds the
 breakpoints by file and calls `on_breakpoints_changed` when the editor has changed them. While the context is open an
-attribute of that object shadows the method, so that a breakpoint is carried over whenever it is set. A breakpoint is
-copied, not made: the arguments of its class differ between debugpy and PyCharm.
+attribute of that object shadows the method, so that a breakpoint is carried over whenever it is set. The arguments of
+a breakpoint's class differ between debugpy and PyCharm: one that is carried over is copied, and one that the program
+asks for is made by the names of the arguments.
 """
 
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 import threading
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
 
-from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarryLine, Place
+from depyf.torch_hooks.stepping.user_breakpoints import Announcer, CarriedLine, CarryLine, Place
 
 _CHANGED = "on_breakpoints_changed"
 _ANY_FUNCTION = "None"  # pydevd's way to spell that a breakpoint is bound to no function
@@ -44,6 +46,7 @@ class PydevdBreakpoints:
         self._ids = _FIRST_ID
         self._carried: Dict[_Key, List[Tuple[str, int]]] = {}  # the editor's -> file and id of those set for it
         self._targets: Dict[_Key, Tuple[Place, ...]] = {}
+        self._asked: Dict[_Key, Any] = {}  # that the program asks for, at lines that run
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -67,6 +70,7 @@ class PydevdBreakpoints:
         """Set what the breakpoints in the user's files ask for, and remove what none asks for any more."""
         with self._lock:
             wanted = {_key(file, point): point for file, point in self._points() if not self._is_ours(point)}
+            wanted.update(self._asked)
             stale = [key for key in self._carried if key not in wanted or self._is_lost(key)]
             added = [key for key in wanted if key not in self._carried or key in stale]
             files = {file for key in stale for file, _ in self._take(key)}
@@ -74,11 +78,18 @@ class PydevdBreakpoints:
                 files.update(self._add(key, wanted[key]))
             self._update(files)
 
+    def set_places(self, places: Sequence[Place]) -> None:
+        """Set breakpoints at lines that run, for the program; they are removed with the others."""
+        for file, line in places:
+            point = _new_point(line)
+            self._asked[_key(file, point)] = point
+        self.carry()
+
     def carry_anew(self) -> None:
         """Carry all over again: the files that run have changed."""
         with self._lock:
             for key in list(self._carried):
-                found = self._carry_line(key[0], key[1])
+                found = self._found_for(key)
                 if found is None or found.targets != self._targets[key]:
                     self._update({file for file, _ in self._take(key)})
             self.carry()
@@ -86,6 +97,7 @@ class PydevdBreakpoints:
     def remove(self) -> None:
         """Remove all that were set."""
         with self._lock:
+            self._asked.clear()
             self._update({file for key in list(self._carried) for file, _ in self._take(key)})
 
     def _points(self) -> Iterator[Tuple[str, Any]]:
@@ -102,11 +114,15 @@ class PydevdBreakpoints:
         by_file = self._debugger.file_to_id_to_line_breakpoint
         return any(number not in by_file.get(file, {}) for file, number in self._carried[key])
 
+    def _found_for(self, key: _Key) -> CarriedLine | None:
+        return CarriedLine((key[:2],), "") if key in self._asked else self._carry_line(key[0], key[1])
+
     def _add(self, key: _Key, point: Any) -> List[str]:
-        found = self._carry_line(key[0], key[1])
+        found = self._found_for(key)
         if found is None:
             return []
-        self._announcer.announce(found.text)
+        if found.text:
+            self._announcer.announce(found.text)
         added = []
         for file, line in found.targets:
             self._ids -= 1
@@ -138,6 +154,15 @@ class PydevdBreakpoints:
 def _key(file: str, point: Any) -> _Key:
     more = [getattr(point, name, None) for name in ("condition", "hit_condition", "expression")]
     return (file, point.line, *more)
+
+
+def _new_point(line: int) -> Any:
+    """Return a breakpoint that stops whenever a line runs."""
+    LineBreakpoint: Any = sys.modules["_pydevd_bundle.pydevd_breakpoints"].LineBreakpoint
+    values = {"breakpoint_id": _FIRST_ID - 1, "line": line, "func_name": _ANY_FUNCTION}
+    names = inspect.signature(LineBreakpoint).parameters.values()
+    required = {one.name: None for one in names if one.default is one.empty}
+    return LineBreakpoint(**{**required, **{name: values[name] for name in values if name in required}})
 
 
 def _canonical(file: str) -> str:

@@ -17,6 +17,7 @@ from depyf.line_table.questions import FromUser, NoAnswer, SourceChanged, ask
 from depyf.line_table.rows import Row
 from depyf.record.records import SessionRecord
 from depyf.record.vocabulary import BY_GRAPH_CALL, CAPTURED_GRAPH
+from depyf.torch_hooks.stepping.recorded_lines import WHY_NOT, RecordedLines
 
 Place = Tuple[str, int]  # file and line
 _EAGER, _AOT_EAGER = "eager", "aot_eager"  # what `debug(backend=...)` runs in the place of kernels
@@ -39,6 +40,7 @@ class LineCarrier:
     def __init__(self, tables: Sequence[FolderTable], backend: str | None = None) -> None:
         self._tables = tables
         self._backend = backend
+        self._recorded = RecordedLines(tables)
         self._lines: Dict[str, Set[int]] = {}  # file of the user's -> lines that something stems from
         for row in [row for one in tables for row in one.table.rows]:
             for place in row.calls:
@@ -56,8 +58,10 @@ class LineCarrier:
         except NoAnswer:
             return self._carry_to_next(file, line, here)
         assert isinstance(answer, FromUser)
-        targets = tuple(dict.fromkeys(self._targets(answer)))
-        return CarriedLine(targets, f"{here} -> {_shown(targets)}" if targets else f"{here}: {self._why_not()}")
+        running = tuple(dict.fromkeys(self._targets(answer)))
+        targets = tuple([place for place in running if not self._recorded.has(*place)])
+        why_not = WHY_NOT if running else self._why_not()
+        return CarriedLine(targets, f"{here} -> {_shown(targets)}" if targets else f"{here}: {why_not}")
 
     def _carry_to_next(self, file: str, line: int, here: str) -> CarriedLine | None:
         """Carry a line that nothing stems from to the next line of its function that something does."""
@@ -71,7 +75,8 @@ class LineCarrier:
             return CarriedLine((), f"{gone}, nor from the lines after it in its function")
         found = self.carry(file, following)
         if found is None or not found.targets:
-            return CarriedLine((), f"{gone}; of the next, line {following}: {self._why_not()}")
+            why_not = self._why_not() if found is None else found.text.partition(": ")[2]
+            return CarriedLine((), f"{gone}; of the next, line {following}: {why_not}")
         return CarriedLine(found.targets, f"{gone}; the next is line {following} -> {_shown(found.targets)}")
 
     def _why_not(self) -> str:

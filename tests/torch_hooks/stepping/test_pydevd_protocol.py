@@ -12,7 +12,7 @@ pytest.importorskip("pydevd")
 import stepped_program
 from debug_adapter_client import Program
 from pydevd_client import RESUME, STEP_INTO_MY_CODE, STEP_OVER_MY_CODE, PydevdClient
-from torch_probes import AOT_EAGER_INTERPRETS
+from torch_probes import AOT_EAGER_INTERPRETS, COPIES_POSITIONS, needs
 
 PROGRAM = Path(stepped_program.__file__)
 STAGES = {"eager": "Captured_Graph", "aot_eager": "Forward_graph", "inductor": "kernel_0"}
@@ -28,6 +28,7 @@ def line_of(word: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {word}"))
 
 
+@needs(COPIES_POSITIONS, "positions in copied instructions")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_pycharm_stops_in_the_code_that_runs_and_steps_to_it(tmp_path, backend):
     """Breakpoints in a dumped file and in the user's own, steps into the graph, values of locals."""
