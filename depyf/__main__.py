@@ -141,10 +141,12 @@ def run_show(options: argparse.Namespace) -> int:
 
 
 def run_report(options: argparse.Namespace) -> int:
-    """Make the page of a folder, and print where it is."""
-    from depyf.commands import page_report
+    """Make the page of a folder, and print where it is; or print its findings."""
+    from depyf.commands import page_report, sarif_report
 
     try:
+        if options.sarif:
+            return _print(sarif_report.report(options.folder))
         paths = page_report.report(options.folder)
     except UserError as error:
         return _fail(error, 2)
@@ -210,6 +212,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
     )
     report.add_argument("folder", help="the folder that prepare_debug was given")
     report.add_argument("--open", action="store_true", help="open it in the browser")
+    report.add_argument(
+        "--sarif",
+        action="store_true",
+        help="print graph breaks and recompiles for editors and code review (SARIF 2.1.0) and make no page",
+    )
     report.set_defaults(run=run_report)
     where = commands.add_parser(
         "where", help="print what became of a line: transformed code, nodes of graphs, kernels; or where one stems from"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 from dataclasses import dataclass
-from typing import List, Tuple
+from typing import Callable, List, Sequence, Tuple
 
 from depyf.errors import UserError
 from depyf.line_table.table import LineTable, build
@@ -31,10 +31,17 @@ def read_tables(folder: str) -> Tuple[FolderTable, ...]:
     return tuple([table_of(path, record) for path, record in read_records(folder)])
 
 
-def read_records(folder: str) -> List[Tuple[str, SessionRecord]]:
-    """Return the folder and those of the program's processes below it, each with its record."""
+def folders_of_processes(record: SessionRecord) -> List[str]:
+    """Return the names of the folders of all processes of a program."""
+    return [one.folder for one in record.processes]
+
+
+def read_records(
+    folder: str, chosen: Callable[[SessionRecord], Sequence[str]] = folders_of_processes
+) -> List[Tuple[str, SessionRecord]]:
+    """Return the folder and those of the program's processes below it that are `chosen`, each with its record."""
     top = _read_record(folder)
-    paths = [os.path.join(folder, one.folder) for one in top.processes if _is_inside(folder, one.folder)]
+    paths = [os.path.join(folder, name) for name in chosen(top) if _is_inside(folder, name)]
     return [(folder, top), *[(path, _read_record(path)) for path in paths if os.path.isdir(path)]]
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from typing import Dict, Iterable, List, Mapping, Sequence, Tuple, TypeVar
+from typing import Dict, Iterable, Iterator, List, Mapping, Sequence, Tuple, TypeVar
 
 from depyf.record.records import (
     FrameRecord,
@@ -48,7 +48,7 @@ def compare(
     records: Mapping[int, SessionRecord], texts: GraphTexts, world_size: int | None = None
 ) -> Tuple[RankDifference, ...]:
     """Return what the ranks did not do alike; `records` has one record for each rank that left one."""
-    ranks = {rank: _Rank(records[rank], texts.get(rank, {})) for rank in sorted(records)}
+    ranks = dict(zip(sorted(records), _ranks(records, texts)))
     found: List[RankDifference] = list(_ends(records, world_size))
     if len(ranks) > 1:
         every = list(dict.fromkeys(identity for rank in ranks.values() for identity in rank.functions))
@@ -58,6 +58,18 @@ def compare(
             found += _breaks(ranks, identity)
         found += _order(ranks)
     return tuple(sorted(found, key=lambda one: (KINDS.index(one.kind), has_library_path(one.place))))
+
+
+def _ranks(records: Mapping[int, SessionRecord], texts: GraphTexts) -> Iterator[_Rank]:
+    """Yield what `compare` needs of each rank, in order; ranks that share their record and texts share it, too."""
+    known: Dict[Tuple[int, int, int], _Rank] = {}
+    nothing: Dict[str, str] = {}
+    for rank in sorted(records):
+        record, own = records[rank], texts.get(rank, nothing)
+        key = (id(record.functions), id(record.frames), id(own))
+        if key not in known:
+            known[key] = _Rank(record, own)
+        yield known[key]
 
 
 class _Rank:
@@ -78,6 +90,7 @@ class _Rank:
             self._identities[function.key] = identity
         self.order: List[Tuple[Identity, int]] = []  # (function, version) as they were compiled
         self._frames: Dict[Identity, List[FrameRecord]] = {}
+        self._lines: Dict[int, Tuple[str, ...]] = {}  # of the graphs of a frame, by its id
         for frame in record.frames:
             versions = self._frames.setdefault(self._identities[frame.function], [])
             self.order.append((self._identities[frame.function], len(versions)))
@@ -88,6 +101,11 @@ class _Rank:
 
     def graph(self, frame: FrameRecord) -> Tuple[str, ...]:
         """Return the lines of the graphs that the frame runs, as Dynamo captured them; comments and devices apart."""
+        if id(frame) not in self._lines:
+            self._lines[id(frame)] = self._graph_lines(frame)
+        return self._lines[id(frame)]
+
+    def _graph_lines(self, frame: FrameRecord) -> Tuple[str, ...]:
         lines: List[str] = []
         for name in frame.graphs:
             stages = self._graphs[name].stages if name in self._graphs else ()
@@ -243,12 +261,17 @@ def _times(count: int) -> str:
 
 
 def _names(ranks: Sequence[int]) -> str:
-    """Spell ranks: `rank 1`, `ranks 0, 2 and 3`, `ranks 0-62`."""
+    """Spell ranks: `rank 1`, `ranks 0, 2 and 3`, `ranks 0-62`, `ranks 0-8 and 10-63`."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
-    if len(ranks) > 2 and list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
-        return f"ranks {ranks[0]}-{ranks[-1]}"
-    return "ranks " + ", ".join(map(str, ranks[:-1])) + f" and {ranks[-1]}"
+    runs: List[List[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    parts = [part for run in runs for part in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run))]
+    return "ranks " + (", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0])
 
 
 # ---------------------------------------------------------------- for people

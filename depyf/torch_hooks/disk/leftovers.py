@@ -9,7 +9,7 @@ import json
 import os
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 from depyf.page.page_folder import remove_parts
 from depyf.record.journal import file_names, header_of, replay
@@ -138,9 +138,10 @@ def active_runs_below(folder: str) -> Set[str]:
     return {read_leftover(path).run for path in folders_below(folder) if is_claimed(path)}
 
 
-def remove_stale_below(folder: str, run: str, before: float) -> None:
-    """Remove folders of other runs whose processes ended before the time `before`."""
+def remove_stale_below(folder: str, run: str, before: float, check: Callable[[], object] = bool) -> None:
+    """Remove folders of other runs whose processes ended before the time `before`; `check` may raise between two."""
     for path in reversed(folders_below(folder)):  # the deepest first
+        check()
         left = read_leftover(path)
         if not left.exists or left.run == run or is_claimed(path) or left.last_seen >= before:
             continue

@@ -17,7 +17,6 @@ from typing import Dict, List, Tuple
 from depyf.page.page_folder import index_name
 from depyf.record.records import ProcessRecord, SessionRecord
 from depyf.record.saved_form import from_json, to_json
-from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report import closing_summary, program_summary
 from depyf.report import rank_differences as report
 from depyf.report.break_summary import distinct_breaks
@@ -34,13 +33,17 @@ from depyf.torch_hooks.disk.foreign_files import (
     names_for,
     read_manifest,
 )
-from depyf.torch_hooks.disk.leftovers import Leftover, folders_below, read_leftover, remove_stale_below, write_file
+from depyf.torch_hooks.disk.leftovers import folders_below, read_leftover, remove_stale_below, write_file
+from depyf.torch_hooks.disk.process_records import NEVER, Deadline, Member, by_rank, member_of, members_below
 
 _MOST_ROUNDS = 5
 
 
-def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
-    """Merge, if this process is the last of its run to leave and not the only one; return the merged record."""
+def merge_at_exit(top: str, run: str, started: float, deadline: Deadline = NEVER) -> SessionRecord | None:
+    """Merge, if this process is the last of its run to leave and not the only one; return the merged record.
+
+    TooLong, and nothing is merged, where that is not done by the deadline.
+    """
     merged = None
     for _ in range(_MOST_ROUNDS):
         if is_claimed(top) or any(is_claimed(path) and read_leftover(path).run == run for path in folders_below(top)):
@@ -52,10 +55,10 @@ def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
         if claim is None:
             return merged
         try:
-            if merged is None and _is_merged(top, run):
+            if merged is None and _is_merged(top, run, deadline):
                 return None  # two left at once, and the other one has merged both
-            remove_stale_below(top, run, started)
-            merged = merge(top, run)
+            remove_stale_below(top, run, started, deadline.check)
+            merged = merge(top, run, deadline)
         finally:
             claim.release(keep_journal=True)
         if _state(top) == seen or merged is None:
@@ -63,9 +66,8 @@ def merge_at_exit(top: str, run: str, started: float) -> SessionRecord | None:
     return merged
 
 
-def _is_merged(top: str, run: str) -> bool:
+def _is_merged(top: str, run: str, deadline: Deadline) -> bool:
     """Return whether the manifest at the top already has every process of the run as complete."""
-    members = [left for left in map(read_leftover, folders_below(top)) if left.exists and left.run == run]
     manifest, name = read_manifest(top)
     try:
         written = os.stat(os.path.join(top, name)).st_mtime
@@ -74,32 +76,38 @@ def _is_merged(top: str, run: str) -> bool:
         return False
     ends = {os.path.relpath(path, top).replace(os.sep, "/"): time for path, time in _state(top)}
     is_complete = {process.folder: process.complete for process in processes if process.folder != "."}
-    names = [os.path.relpath(left.folder, top).replace(os.sep, "/") for left in members]
-    return all(is_complete.get(name, False) and ends.get(name, written + 1) <= written for name in names)
+    for path in folders_below(top):
+        deadline.check()
+        left = read_leftover(path)
+        name = os.path.relpath(path, top).replace(os.sep, "/")
+        is_member = left.exists and left.run == run
+        if is_member and not (is_complete.get(name, False) and ends.get(name, written + 1) <= written):
+            return False
+    return True
 
 
-def merge(top: str, run: str) -> SessionRecord | None:
+def merge(top: str, run: str, deadline: Deadline = NEVER) -> SessionRecord | None:
     """Write the merged manifest for the processes of a run; None when there are none below `top`."""
     own = read_leftover(top)
-    below = [left for left in map(read_leftover, folders_below(top)) if left.exists and left.run == run]
+    below = list(members_below(top, run, deadline))
     if not below:
         return None
     own_record = own.record() if own.run == run else SessionRecord()
-    members = [(_name(top, left), left, left.record()) for left in below]
-    others = [Process(name, record, left.alike) for name, left, record in members]
-    if own_record.frames or own_record.skipped:
-        members.insert(0, (".", own, own_record))
-    records, texts, world_size = _ranked(members)
+    others = [Process(one.name, one.record, one.alike) for one in below]
+    is_member = bool(own_record.frames or own_record.skipped)
+    members = [dataclasses.replace(member_of(top, own), name="."), *below] if is_member else below
+    records, texts, world_size = by_rank(members)
     differences = report.compare(records, texts, world_size)
+    deadline.check()
     ranks, timings, summary = (name_to_write(top, name, own.file_names()) for name in (RANKS, TIMINGS, SUMMARY))
     manifest = name_to_write(top, MANIFEST, ())
-    has_page = any(name in record.files for _, _, record in members for name in names_for(INDEX))
+    has_page = any(name in one.record.files for one in members for name in names_for(INDEX))
     index = [index_name(top)] if has_page else []
     merged = dataclasses.replace(
         own_record,
-        versions=members[0][2].versions,
+        versions=members[0].record.versions,
         files=tuple(sorted({*own_record.files, timings, summary, *([ranks] if records else []), *index})),
-        processes=tuple(_process(name, left, record) for name, left, record in members),
+        processes=tuple(map(_process, members)),
         differences=differences,
     )
     told = _summary(own_record, others, merged, records)
@@ -110,7 +118,7 @@ def merge(top: str, run: str) -> SessionRecord | None:
         log_kept(top, RANKS, ranks)
         write_file(top, ranks, report.render(merged.processes, differences))
     if own.run != run or not own.identity:
-        identity = {"run": run, "started": min(left.started for left in below), "ended": time.time()}
+        identity = {"run": run, "started": min(one.started for one in below), "ended": time.time()}
         log_kept(top, TIMINGS, timings)
         write_file(top, timings, json.dumps(identity, indent=1) + "\n")
     if has_page:
@@ -124,12 +132,7 @@ def merge(top: str, run: str) -> SessionRecord | None:
 
 def other_processes(top: str, run: str) -> List[Process]:
     """Return what the other processes of a run have recorded below the folder given, also those that still run."""
-    below = [left for left in map(read_leftover, folders_below(top)) if left.exists and left.run == run]
-    return [Process(_name(top, left), left.record(), left.alike) for left in below]
-
-
-def _name(top: str, left: Leftover) -> str:
-    return os.path.relpath(left.folder, top).replace(os.sep, "/")
+    return [Process(one.name, one.record, one.alike) for one in members_below(top, run)]
 
 
 def _summary(
@@ -146,35 +149,10 @@ def _summary(
     return "\n".join([*lines, report.summary(merged.processes, merged.differences, ".", merged.files)])
 
 
-def _ranked(
-    members: List[Tuple[str, Leftover, SessionRecord]],
-) -> Tuple[Dict[int, SessionRecord], Dict[int, Dict[str, str]], int | None]:
-    """Return the records and graph texts by rank, of the first process of each rank; others are its helpers."""
-    records: Dict[int, SessionRecord] = {}
-    texts: Dict[int, Dict[str, str]] = {}
-    for _, left, record in members:
-        if record.rank is not None and record.rank not in records:
-            records[record.rank] = record
-            texts[record.rank] = _captured_graphs(left.folder, record)
-    sizes = [record.world_size for record in records.values() if record.world_size is not None]
-    return records, texts, max(sizes, default=None)
-
-
-def _captured_graphs(folder: str, record: SessionRecord) -> Dict[str, str]:
-    files = [part.file for graph in record.graphs for part in graph.stages if part.stage == CAPTURED_GRAPH]
-    texts = {}
-    for name in files:
-        try:
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
-                texts[name] = stream.read()
-        except OSError:
-            pass
-    return texts
-
-
-def _process(name: str, left: Leftover, record: SessionRecord) -> ProcessRecord:
+def _process(member: Member) -> ProcessRecord:
+    record = member.record
     return ProcessRecord(
-        folder=name,
+        folder=member.name,
         rank=record.rank,
         complete=record.complete,
         functions=len(record.functions),
@@ -183,7 +161,7 @@ def _process(name: str, left: Leftover, record: SessionRecord) -> ProcessRecord:
         graph_breaks=len(distinct_breaks(record)),
         problems=len(record.problem_lines),
         compiling=record.compiling,
-        alike=left.alike,
+        alike=member.alike,
     )
 
 

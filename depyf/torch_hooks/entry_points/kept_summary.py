@@ -27,9 +27,14 @@ def summary_of(folder: str) -> str:
 
 def data_of(folder: str) -> str:
     """Return what the summary is made of as JSON, for each process of the program; UserError without a record."""
+    return json.dumps(processes_of(folder), indent=1) + "\n"
+
+
+def processes_of(folder: str) -> List[summary_data.Data]:
+    """Return what the summary is made of for each process, that of the folder first; UserError without a record."""
     left, others = _read(folder)
     processes = [("", left.record()), *[(one.folder, one.record) for one in others]]
-    return json.dumps([summary_data.data_of(name, record) for name, record in processes], indent=1) + "\n"
+    return [summary_data.data_of(name, record) for name, record in processes]
 
 
 def _read(folder: str) -> Tuple[Leftover, List[Process]]:

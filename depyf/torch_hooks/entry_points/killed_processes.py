@@ -52,7 +52,7 @@ class Finished:
 def finish(folder: str) -> Finished:
     """Complete what killed processes left in a folder and below it.  UserError when no process ever wrote there."""
     top = os.path.abspath(folder)
-    leftovers = [left for left in map(read_leftover, [top, *folders_below(top)]) if left.exists]
+    leftovers = [_without_text(left) for left in map(read_leftover, [top, *folders_below(top)]) if left.exists]
     if not leftovers:
         raise UserError(f"{folder!r} is no folder that depyf.prepare_debug wrote to")
     running = tuple(left.folder for left in leftovers if is_claimed(left.folder))
@@ -62,6 +62,11 @@ def finish(folder: str) -> Finished:
             completed.append((left.folder, _complete(left)))
     newest = max(leftovers, key=lambda left: left.started)
     return Finished(tuple(completed), running, _merge(top, newest.run) if top not in running else None)
+
+
+def _without_text(left: Leftover) -> Leftover:
+    """Return what is kept of a folder while others are read: of a process that has ended, not the manifest."""
+    return left if left.journal else dataclasses.replace(left, manifest="")
 
 
 def _merge(top: str, run: str) -> SessionRecord | None:

@@ -52,7 +52,7 @@ def _rule(operator: Any, run: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.lru_cache(maxsize=None)
 def interpreter_class() -> Any:
-    """Return the interpreter of graphs that has a watch know the node which it runs."""
+    """Return the interpreter of graphs that gives a watch the node which it runs."""
     import torch
 
     class NodeByNode(torch.fx.Interpreter):  # type: ignore[misc]

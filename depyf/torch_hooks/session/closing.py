@@ -18,7 +18,10 @@ from depyf.torch_hooks.disk import alike_folders, known_manifests, merging
 from depyf.torch_hooks.disk.file_names import full_code_template
 from depyf.torch_hooks.disk.folder import INDEX, MANIFEST, SUMMARY, TIMINGS, OutputFolder
 from depyf.torch_hooks.disk.foreign_files import read_text
+from depyf.torch_hooks.disk.process_records import Deadline, TooLong
 from depyf.torch_hooks.session.recording import Recording
+
+_LONGEST_MERGE = 4.0  # seconds that the end of a program waits for
 
 
 def close(recording: Recording) -> SessionRecord:
@@ -172,7 +175,10 @@ def leave_out_if_alike(folder: OutputFolder) -> None:
 def merge_processes(folder: OutputFolder) -> None:
     """Merge the folders of all processes of the run, if this is the last one to leave, and print how ranks differ."""
     try:
-        merged = merging.merge_at_exit(folder.top, folder.run, folder.started)
+        merged = merging.merge_at_exit(folder.top, folder.run, folder.started, Deadline.after(_LONGEST_MERGE))
+    except TooLong:
+        _print_on_stderr(f"depyf: the processes are not compared yet, it would take long: depyf report {folder.top}")
+        return
     except OSError as error:
         raise folder.problems.cannot_write(folder.top, error) from error
     ranks = {process.rank for process in merged.processes} - {None} if merged is not None else set()
