@@ -152,7 +152,7 @@ def visit(folder: Path) -> None:
         for _ in range(3):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto((folder / "index.html").as_uri())
-            page.wait_for_function("document.documentElement.dataset.shown === '#/'")
+            page.wait_for_function("() => document.documentElement.dataset.shown === '#/'")
             opened.append(page.evaluate("performance.now()"))
         print(f"usable after opening     {statistics.median(opened):8.0f} ms (three times: {_list(opened)})")
         for name, action in INTERACTIONS.items():
@@ -162,7 +162,9 @@ def visit(folder: Path) -> None:
             print(f"{name:32} {statistics.median(took):6.0f} ms, slowest {max(took):6.0f} ms")
         begin = time.perf_counter()
         page.evaluate("location.hash = '#/search/node_1999'")
-        page.wait_for_function("/lines? of text in/.test(document.getElementById('search-state')?.textContent || '')")
+        page.wait_for_function(
+            "() => /lines? of text in/.test(document.getElementById('search-state')?.textContent || '')"
+        )
         print(f"search the text of all files    {1000 * (time.perf_counter() - begin):6.0f} ms, all side files loaded")
         browser.close()
 
