@@ -36,7 +36,7 @@ T = TypeVar("T")
 # Most dangerous first; a graph break comes before the versions and graphs that differ because of it.
 KINDS = ("collectives", "ended", "graph breaks", "versions", "graph", "order")
 
-_RESUME = re.compile(r"torch_dynamo_resume_in_(?P<name>.+)_at_(?P<line>\d+)$")
+_RESUME = re.compile(r"torch_dynamo_resume_in_(?P<code>.+)_at_(?P<at>\d+)$|(?P<name>.+) resumed at line (?P<line>\d+)$")
 _COLLECTIVE = re.compile(r"\b_?c10d_functional(?:_autograd)?\.(?P<name>\w+)")
 _DEVICE = re.compile(r"\b(cuda|xpu|hpu|npu|mps):\d+|index=\d+")
 _NUMBERS = ("not once", "once", "twice")
@@ -82,8 +82,7 @@ class _Rank:
         self._identities: Dict[str, Identity] = {}
         seen: Counter[Tuple[str, str, int]] = Counter()
         for function in record.functions:
-            name = function.name if _RESUME.match(function.name) else function.display_name
-            place = (name, function.file, function.first_line)
+            place = (function.display_name, function.file, function.first_line)
             identity = (*place, seen[place])
             seen[place] += 1
             self.functions[identity] = function
@@ -244,7 +243,9 @@ def _collectives(lines: Iterable[str]) -> Iterable[str]:
 
 def _label(identity: Identity) -> str:
     match = _RESUME.match(identity[0])
-    return identity[0] if match is None else f"the rest of {match['name']} after line {match['line']}"
+    if match is None:
+        return identity[0]
+    return f"the rest of {match['name'] or match['code']} after line {match['line'] or match['at']}"
 
 
 def _place(identity: Identity) -> str:

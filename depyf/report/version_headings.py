@@ -161,12 +161,13 @@ _EXECUTION = {
     NATIVE: "runs without Python",
     NOT_KNOWN: "what a call runs",
 }
+_PASSES = {"forward": "forward pass", "backward": "backward pass"}
 _TRIED = {AUTOTUNING: "what autotuning tried"}
 
 
 def _remark(part: StageRecord) -> str:
     words = [] if part.piece is None else [f"piece {part.piece}"]
-    words += [part.made_for] * bool(part.made_for)
+    words += [_PASSES.get(part.made_for, part.made_for)] * bool(part.made_for)
     if part.runs or part.execution:
         words.append(_EXECUTION.get(part.execution, "runs"))
     return f"   ({', '.join(words)})" if words else ""

@@ -66,6 +66,13 @@ def test_a_rank_that_recompiles_is_reported_with_the_failed_guard():
     assert one.text == ("Rank 3 compiled f twice; ranks 0-2: once. Why, on rank 3: 0/0: this failed: x.size()[0] == 4")
 
 
+def test_the_rest_of_a_method_is_named_with_its_class():
+    rest = "Net.forward resumed at line 25"
+    again = session(1, (rest, "y = x + 1", "", 0), (rest, "y = x + 1", "0/0: size", 0))
+    (one,) = differences(session(0, (rest, "y = x + 1", "", 0)), again)
+    assert one.text.startswith("Rank 1 compiled the rest of Net.forward after line 25 twice; rank 0: once.")
+
+
 def test_differing_collectives_come_first_with_what_each_rank_runs():
     one = session(0, ("g", "y = x", "", 7), ("f", "y = torch.ops._c10d_functional.all_reduce(x, 'sum', '0')", "", 0))
     other = session(1, ("g", "y = x", "", 0), ("f", "y = torch.ops._c10d_functional.all_gather_into_tensor(x)", "", 0))
