@@ -6,7 +6,7 @@ import capture_tools as tools
 import pytest
 import torch
 from capture_tools import dump, first_line, same, session, stages
-from torch_probes import AOT_EAGER_INTERPRETS, HAS_REGIONS, TORCH, needs
+from torch_probes import AOT_EAGER_INTERPRETS, COMPILED_AUTOGRAD_HAS_IDS, HAS_REGIONS, TORCH, needs
 
 import depyf
 
@@ -88,7 +88,7 @@ def test_a_backward_that_is_not_compiled_yet_is_not_reported_as_running(tmp_path
     record = session(tmp_path, lambda: torch.compile(lambda x: x.sin() * 2, backend="aot_eager")(x))
     (graph,) = record.graphs
     assert {part.stage: part.runs for part in graph.stages if part.stage in ("Forward_graph", "Backward_graph")} == {
-        "Forward_graph": True,
+        "Forward_graph": not AOT_EAGER_INTERPRETS,
         "Backward_graph": False,
     }
     (backward,) = [part for part in graph.stages if part.stage == "Backward_graph"]
@@ -115,9 +115,10 @@ def test_modules_compiled_one_by_one_share_a_full_code_file_with_a_version_per_k
     record = session(tmp_path, program)
     assert len([function for function in record.functions if function.full_code_file]) == 1
     assert 1 <= len(record.frames) < len(blocks)
-    assert all(graph.running_files for graph in record.graphs)
+    assert all(graph.running_files for graph in record.graphs) or AOT_EAGER_INTERPRETS
 
 
+@needs(not AOT_EAGER_INTERPRETS, "call of the graphs of aot_eager")
 def test_a_compiled_function_inside_another_keeps_its_own_graph_and_backend(tmp_path):
     inner = torch.compile(lambda x: x.sin(), backend="aot_eager")
 
@@ -210,6 +211,7 @@ def test_a_backward_compiled_in_the_session_is_filed_with_its_earlier_forward(tm
     assert post_grad.made_for == "backward" and post_grad.instead == (graph.kernels[1].file,)
 
 
+@needs(COMPILED_AUTOGRAD_HAS_IDS, "compile id of compiled autograd")
 def test_compiled_autograd_has_its_own_graph_beside_the_one_that_dynamo_captured(tmp_path):
     linear = torch.nn.Linear(4, 4)
     x = torch.ones(2, 4, requires_grad=True)

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import BREAKS_AT_EXCEPTIONS, EXPLAINS_BREAKS, needs  # noqa: E402
+from torch_probes import EXPLAINS_BREAKS, NAMES_FIRST_BREAK, needs  # noqa: E402
 
 import depyf  # noqa: E402
 
@@ -114,7 +114,7 @@ class Blocks(torch.nn.Module):
         return self.blocks(x + 1) * 2
 
 
-@needs(EXPLAINS_BREAKS, "event of a graph break in a called function")
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
 def test_a_broken_call_names_the_story_that_has_the_work(tmp_path):
     found = stories(tmp_path, Blocks())
     assert "of what it calls" in found["Blocks.forward_0"]
@@ -156,7 +156,7 @@ def test_wrappers_have_titles_of_their_own_and_no_story_counts_them_as_compiled(
     assert "Dynamo compiled it" not in wrapper and "What Dynamo compiled" not in wrapper
 
 
-@needs(EXPLAINS_BREAKS, "event of a graph break in a called function")
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
 def test_the_reason_why_dynamo_cannot_resume_is_the_block_around_the_line(tmp_path):
     wrapper = stories(tmp_path, Kept())["Kept.forward_0"]
     place = line_of("# in the wrapper")
@@ -205,7 +205,7 @@ def with_own_error(x):
         steps.pop()
 
 
-@needs(BREAKS_AT_EXCEPTIONS, "graph break where the program raises")
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
 @pytest.mark.parametrize(("function", "again"), [(with_finally, "finally"), (with_exit, "with")])
 def test_an_exception_that_is_raised_once_more_names_the_line_that_raised_it_first(tmp_path, function, again):
     story = stories(tmp_path, function)[f"{function.__name__}_0"]
@@ -219,6 +219,7 @@ def test_an_exception_that_is_raised_once_more_names_the_line_that_raised_it_fir
     assert f"raised once more at {__file__}:{line_of(f'# once more in the {again}').rpartition(':')[2]}: " in summary
 
 
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
 def test_an_exception_whose_line_is_that_of_the_break_is_named_once(tmp_path):
     story = stories(tmp_path, with_own_error)["with_own_error_0"]
     assert f"at {line_of('# raises an error of its own')}" in story and "raised at" not in story

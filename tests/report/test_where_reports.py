@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import BREAKS_AT_EXCEPTIONS, EXPLAINS_BREAKS, needs  # noqa: E402
+from torch_probes import EXPLAINS_BREAKS, NAMES_FIRST_BREAK, needs  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.__main__ import main  # noqa: E402
@@ -97,7 +97,7 @@ def test_the_line_that_asked_for_a_guard_names_the_recompile(tmp_path, capsys):
     assert "\n  story: dump/full_code_for_scaled_0.py\n" in found
 
 
-@needs(BREAKS_AT_EXCEPTIONS, "graph break where the program raises")
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
 def test_the_line_that_raised_an_exception_and_the_one_that_passed_it_on_name_each_other(tmp_path, capsys):
     recorded(tmp_path, closing)
     first, again = asked(tmp_path, capsys, "raised first"), asked(tmp_path, capsys, "raised again")

@@ -75,12 +75,12 @@ RUNS_UNDER_MODES = hasattr(torch._C._dynamo.guards, "set_is_in_mode_without_igno
 REPORTS_SKIPS = private_hooks.find("skip_reasons") is not None
 # torch 2.7: torch.compiler.disable(reason=...)
 DISABLE_HAS_REASON = "reason" in inspect.signature(torch._dynamo.disable).parameters
-# torch 2.7: an exception of the program while Dynamo traces it is a graph break; before, the program gets it
-BREAKS_AT_EXCEPTIONS = EXPLAINS_BREAKS
 # torch 2.7: the time before a graph is measured in each frame, and values of a frame are kept in locals of Dynamo's
 TIMES_FRAMES = "record_pregraph_bytecode_enter" in source_of("torch._dynamo.utils")
 # every private name of torch that depyf uses is there: nothing is in `not_offered`
 IS_WHOLE = not private_hooks.not_offered()
+# torch 2.7: a run of compiled autograd has a number, which is part of the compile ids inside it
+COMPILED_AUTOGRAD_HAS_IDS = "compiled_autograd_id" in source_of("torch._guards")
 # torch 2.8: torch.compiler.nested_compile_region
 HAS_REGIONS = hasattr(torch.compiler, "nested_compile_region")
 # torch 2.7 renamed the option

@@ -7,12 +7,15 @@ import sys
 import sysconfig
 from typing import Tuple
 
+from depyf.torch_hooks.internals import private_hooks
+
 
 def import_folders() -> Tuple[str, ...]:
     """Return the folder of the program, then the folders that Python imports from."""
     main = os.path.abspath(getattr(sys.modules.get("__main__"), "__file__", None) or "<none>")
     program = os.getcwd() if is_outside_program(main) else os.path.dirname(main)
-    others = [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str)]
+    templates = private_hooks.find_loaded("template_folder")  # has another name in every run
+    others = [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str) and folder != templates]
     return tuple(dict.fromkeys([program, *(folder for folder in others if not folder.endswith(".zip"))]))
 
 

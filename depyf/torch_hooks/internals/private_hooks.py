@@ -82,7 +82,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._C._dynamo.guards",
         "RelationalGuard",
         "read guard trees without having torch print them: guards on several values hang on each of them",
-        "2.4 and newer (2.13 checked)",
+        "2.7 and newer (2.8, 2.13 checked)",
         "torch prints them, which takes several times as long",
     ),
     PrivateHook(
@@ -520,6 +520,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "2.1 and newer (2.2 checked; newer torch has the trace)",
         "no kernels",
     ),
+    PrivateHook(
+        "template_folder",
+        "torch.distributed.nn.jit.instantiator",
+        "INSTANTIATED_TEMPLATE_DIR_PATH",
+        "leave out of the folders that Python imports from the temporary one that torch adds",
+        "2.2 to 2.8",
+        "newer torch adds none",
+    ),
 )
 
 # Events of the structured trace that torch has renamed: old name -> new name.  The graph after the post-grad passes:
@@ -542,6 +550,7 @@ _ONLY_TIME = frozenset(
         "raise_aot_event",
         "raise_inductor_event",
         "relational_guards",
+        "template_folder",
         "resume_prefix",
         "on_compile_start",
         "on_compile_end",

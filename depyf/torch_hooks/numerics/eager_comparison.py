@@ -9,6 +9,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Callable, Iterator, List, Tuple
 
 from depyf.errors import UserError
@@ -192,15 +193,24 @@ def unwrapped(function: Any) -> Tuple[Any, Any]:
     if plain is None:
         return function, None
     for cell in getattr(function, "__closure__", None) or ():
-        if hasattr(cell.cell_contents, "_torchdynamo_orig_backend"):
+        if _inner_backend(cell.cell_contents) is not None:
             return plain, _innermost_backend(cell.cell_contents)
     return plain, None
 
 
 def _innermost_backend(callback: Any) -> Any:
-    while hasattr(callback, "_torchdynamo_orig_backend"):
-        callback = callback._torchdynamo_orig_backend
+    inner = _inner_backend(callback)
+    while inner is not None:
+        callback, inner = inner, _inner_backend(inner)
     return callback
+
+
+def _inner_backend(callback: Any) -> Any:
+    """Return the backend inside a callback of Dynamo's; None for anything else. 2.8 and older: under another name."""
+    if isinstance(callback, FunctionType):
+        return None
+    older = getattr(callback, "_torchdynamo_orig_callable", None)
+    return getattr(callback, "_torchdynamo_orig_backend", older)
 
 
 def _name_of(backend: Any) -> str:

@@ -96,7 +96,7 @@ def _named(asked: str, tables: Sequence[FolderTable]) -> Place:
 
 
 def _in_function(code: CodeType, line: int) -> Place:
-    lines = sorted(_lines_of(code))
+    lines = sorted({code.co_firstlineno, *_lines_of(code)})  # before 3.11 no instruction has the first
     after = [one for one in lines if one > code.co_firstlineno]
     if not line:
         return code.co_filename, (after or lines)[0]

@@ -6,6 +6,7 @@ import dis
 import logging
 import re
 import traceback
+import types
 import warnings
 
 import pytest
@@ -242,6 +243,7 @@ def test_what_dynamo_made_up_has_no_comment(program, tmp_path):
     assert made_up and not any("#" in line for line in made_up)
 
 
+@needs(COPIES_POSITIONS, "positions of copied instructions")
 def test_statements_that_do_nothing_observable_have_their_line(tmp_path):
     text = """\
         import torch
@@ -269,6 +271,7 @@ def test_statements_that_do_nothing_observable_have_their_line(tmp_path):
     assert links["v = x.sum().item()  # silent.py:7: v = x.sum().item()"].found_by == BY_PROOF
 
 
+@pytest.mark.skipif(not hasattr(types.CodeType, "co_positions"), reason="this Python has no columns")
 def test_code_without_columns_is_linked_where_its_line_changes():
     def made_of(code, table):
         return code.replace(co_linetable=bytes(table))

@@ -31,7 +31,7 @@ def spelled(tree: ast.Module) -> list[tuple[int, str]]:
         for field in ("value", "attr", "name"):  # a string, an attribute, an import or a definition
             name = getattr(node, field, None)
             if isinstance(name, str) and name in NAMES and id(node) not in rows and not _is_of_python(node):
-                found.append((node.lineno, name))
+                found.append((getattr(node, "lineno", 1), name))  # names in an import have none before 3.10
     return found
 
 
