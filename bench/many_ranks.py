@@ -111,7 +111,7 @@ def copy_rank(source: str, target: str, rank: int, identity: Dict[str, object]) 
     """Copy the folder of a rank for another one, as a process of the same run."""
     os.makedirs(target)
     for name in os.listdir(source):
-        if name not in ("manifest.json", "timings.json"):
+        if name not in ("manifest.json", "timings.json") and os.path.isfile(os.path.join(source, name)):
             os.link(os.path.join(source, name), os.path.join(target, name))
     record = json.loads(_read(os.path.join(source, "manifest.json")))
     record["rank"] = rank
