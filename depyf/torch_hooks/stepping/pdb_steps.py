@@ -6,6 +6,7 @@ debugger's class, and of other debuggers, nothing is changed.
 
 from __future__ import annotations
 
+import atexit
 import bdb
 import os
 from types import CodeType, FrameType
@@ -29,8 +30,20 @@ def pdb_for_pause() -> bdb.Bdb:
     """Return the debugger that `breakpoint()` would use: a new one, or on newer Python the one that was used last."""
     import pdb
 
+    atexit.unregister(_end_tracing)  # once, however often it is asked for
+    atexit.register(_end_tracing)
     last: bdb.Bdb | None = getattr(pdb.Pdb, "_last_pdb_instance", None)  # CPython 3.13 and newer
     return pdb.Pdb() if last is None else last
+
+
+def _end_tracing() -> None:
+    """End the tracing of pdb's at the end of the program.
+
+    What Python calls after that, when the globals of pdb's own modules may be gone already, would fail in it: torch has
+    callbacks for code objects that are freed.
+    """
+    if running_pdb() is not None:
+        sys.settrace(None)
 
 
 class PdbSteps:

@@ -75,6 +75,18 @@ class Terminal:
         os.write(self.ours, (command + "\n").encode())
         return self.read_until(r"\(Pdb\) ")
 
+    def rest(self) -> str:
+        """Return what is shown until the program has ended."""
+        while select.select([self.ours], [], [], 60)[0]:
+            try:
+                more = os.read(self.ours, 65536).decode("utf-8", "replace")
+            except OSError:
+                break
+            if not more:
+                break
+            self.seen += more.replace("\r\n", "\n")
+        return self.seen
+
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
@@ -373,5 +385,36 @@ def test_one_run_is_enough_where_what_is_compiled_can_be_stepped_through_at_once
         assert "RESULT [4.0, 4.0]" in terminal.read_until(r"RESULT .*\n")
         frames = [path.name for path in (tmp_path / "dump").glob("__transformed_code_*")]
         assert len(frames) == 2, frames  # Dynamo compiled nothing of the debugger's
+    finally:
+        terminal.close()
+
+
+DECORATED_PROGRAM = """
+import sys, torch, depyf
+
+@torch.compile(backend="eager")
+def f(a, b):
+    x = a / (torch.abs(a) + 1)
+    if b.sum() < 0:
+        b = b * -1
+    return x * b
+
+with depyf.prepare_debug(sys.argv[1]):
+    f(torch.ones(2), torch.ones(2))
+with depyf.debug():
+    f(torch.ones(2), torch.ones(2))
+"""
+
+
+def test_a_breakpoint_that_is_left_set_makes_no_noise_at_the_end_of_the_program(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(DECORATED_PROGRAM)
+    terminal = Terminal([sys.executable, str(program), str(tmp_path / "dump")])
+    try:
+        terminal.read_until(r"\(Pdb\) ")
+        terminal.type(f"b {program}:6")
+        assert "torch.abs(" in terminal.type("c")
+        os.write(terminal.ours, b"c\n")
+        assert terminal.rest().strip() == "c"
     finally:
         terminal.close()
