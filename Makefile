@@ -8,6 +8,7 @@ JOBS ?= 2
 
 DEMO := .venv-demo
 TEST := .venv-test
+DOCS := .venv-docs
 
 # Versions that decide what is an error are pinned. What the tests need is in tests/requirements.txt;
 # those of debuggers are skipped without tests/debuggers.txt.
@@ -21,7 +22,7 @@ ROOMS := $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.py tests/*
 # The tests that are done within a minute: what the decompiler does without torch, and the way of one frame through torch.
 QUICK := tests/decompiler tests/text tests/record tests/report tests/torch_hooks/session
 
-.PHONY: help demo test quick plain lint coverage pair clean
+.PHONY: help demo test quick plain lint coverage docs pair clean
 
 help:  ## this list
 	@awk -F ' *## ' '/^[a-z]+:.*## / {sub(/:.*/, "", $$1); printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,16 +61,25 @@ coverage: $(TEST)/ready  ## branch coverage by the tests, on every CPython that 
 	$(TEST)/bin/python -m coverage combine --quiet
 	$(TEST)/bin/python -m coverage report
 
+docs: $(TEST)/ready $(DOCS)/ready  ## run every program of the docs, compare what it prints, and build the site in docs/_build
+	$(TEST)/bin/python tools/executed_blocks.py
+	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
+
 pair:  ## the tests that use torch, on another pair:  make pair PYTHON=3.12 TORCH=2.9.1
 	$(shell command -v python3 || command -v python) tools/pair.py --python $(PYTHON) --torch $(TORCH) --venvs $(VENVS) --jobs $(JOBS)
 
 clean:  ## remove the environments and what the demo wrote
-	rm -rf $(DEMO) $(TEST) .venv-pairs .venv-python3.* .venv-sid depyf_output
+	rm -rf $(DEMO) $(TEST) $(DOCS) docs/_build .venv-pairs .venv-python3.* .venv-sid depyf_output
 
 $(DEMO)/ready: Makefile pyproject.toml
 	$(PYTHON) -m venv $(DEMO)
 	$(DEMO)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy
 	$(DEMO)/bin/python -m pip install --quiet --editable .
+	touch $@
+
+$(DOCS)/ready: docs/requirements.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet -r docs/requirements.txt
 	touch $@
 
 $(TEST)/ready: Makefile pyproject.toml tests/requirements.txt tests/debuggers.txt

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -46,14 +45,11 @@ def test_ci_calls_the_test_command_and_nothing_else():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
-def is_torch_of_the_readme() -> bool:
-    import torch
-
-    (version,) = re.findall(r"^TORCH \?= torch==([\d.]+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    return torch.__version__.split("+")[0] == version
+def test_the_readme_is_short_enough_to_be_read():
+    assert len(README.splitlines()) < 200
 
 
-@pytest.mark.parametrize("block", re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL))
+@pytest.mark.parametrize("block", re.findall(r"^```python(?: file=\S+)?\n(.*?)^```", README, re.MULTILINE | re.DOTALL))
 def test_python_in_the_readme_parses(block):
     ast.parse(block)
 
@@ -97,42 +93,13 @@ def test_everything_in_the_folder_of_the_demo_parses(demo):
         compile(file.read_bytes(), file.name, "exec", dont_inherit=True)
 
 
-@newest_torch
-def test_the_guards_in_the_readme_are_those_of_the_demo(demo):
-    _, folder = demo
-    (block,) = [text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "def __guard" in text]
-    threads = r"get_num_threads\(\) == \d+"  # varies with the machine
-    story = (folder / "full_code_for_toy_example_0.py").read_text()
-    if not is_torch_of_the_readme():  # another torch adds other guards after those of the program
-        block = block[: block.index("        # Dynamo itself:")]
-    assert re.sub(threads, "", block) in re.sub(threads, "", story)
-
-
-@newest_torch
-def test_the_entry_frame_in_the_readme_is_that_of_the_demo(demo):
-    _, folder = demo
-    start = README.index("    def toy_example(a, b):\n        pregraph")
-    shown = textwrap.dedent(README[start : README.index("\n\n", start)])
-    frame = (folder / "__transformed_code_0_for_toy_example.py").read_text()
-    place = r"(?<=__resume_at_)\d+"  # a bytecode offset, which differs between Pythons
-    shown, frame = re.sub(place, "", shown), re.sub(place, "", frame)
-    if is_torch_of_the_readme():
-        assert frame.startswith(shown)
-    else:  # the prologue before the graph call differs between torch versions
-        assert frame.startswith("def toy_example(a, b):\n") and shown[shown.index("    graph_out_0 = ") :] in frame
-
-
-def test_the_readme_explains_the_name_of_every_graph_that_no_frame_calls():
+def test_the_docs_explain_the_name_of_every_graph_that_no_frame_calls():
     from depyf.torch_hooks.graphs.orphan_graphs import Origin
 
-    (row,) = [line for line in README.splitlines() if line.startswith("| `__compiled_fn_<word>_<n>.")]
+    folder = (ROOT / "docs" / "folder.md").read_text()
+    (row,) = [line for line in folder.splitlines() if line.startswith("| `__compiled_fn_<word>_<n>.")]
     words = {origin.name.lower() for origin in Origin}
     assert words == set(re.findall(r"`([a-z]+)`", row))
-
-
-def test_the_line_where_the_debugger_pauses_in_the_readme_is_one_of_ours():
-    ((file, line),) = re.findall(r"> /home/ada/depyf/(depyf/\S+\.py)\(\d+\)\w+\(\)\n +-> (.+)", README)
-    assert line in [text.strip() for text in (ROOT / file).read_text().splitlines()]
 
 
 @newest_torch

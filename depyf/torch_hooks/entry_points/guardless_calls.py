@@ -18,7 +18,7 @@ from depyf.torch_hooks.internals import private_hooks
 
 
 class TorchCompileWrapperWithCustomDispatcher:
-    """Base class for a callable whose `forward` is compiled and whose `__call__` decides what runs.
+    """Base class for a callable whose `forward` is compiled and whose `__call__` decides what runs::
 
         class Model(TorchCompileWrapperWithCustomDispatcher):
             def __init__(self):

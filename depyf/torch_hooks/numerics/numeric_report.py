@@ -42,6 +42,8 @@ class NumericReport:
 class NumericError(DepyfError, ArithmeticError):
     """A NaN or Inf came of finite inputs; `report` has the details."""
 
+    __module__ = "depyf"  # where programs catch it; tracebacks print this name
+
     def __init__(self, report: NumericReport) -> None:
         super().__init__(str(report))
         self.report = report
