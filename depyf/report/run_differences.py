@@ -74,7 +74,7 @@ def render(differences: Sequence[RunDifference]) -> str:
     if not differences:
         return "no difference\n"
     lines: List[str] = []
-    for difference in differences:
+    for difference in dict.fromkeys(differences):  # the rests of a function after its branches may be alike
         heading = f"{difference.function} ({difference.place})"
         if heading not in lines:
             lines.append(heading)
@@ -114,7 +114,7 @@ def _of_function(first: Run, second: Run, one: FunctionRecord, other: FunctionRe
         yield _difference(one, "source", *changed)
     ours, theirs = first.record.frames_of(one.key), second.record.frames_of(other.key)
     if len(ours) != len(theirs):
-        yield _difference(one, "versions", f"compiled {len(ours)} times", f"compiled {len(theirs)} times")
+        yield _difference(one, "versions", _compiled(len(ours)), _compiled(len(theirs)))
     for left, right in zip(ours, theirs):
         for kind, was, now in _of_frame(first, second, left, right):
             yield _difference(one, kind, was, now)
@@ -122,6 +122,10 @@ def _of_function(first: Run, second: Run, one: FunctionRecord, other: FunctionRe
         yield _difference(one, kind, was, now)
     for kind, was, now in _of_sets("recompile", _recompiles(ours), _recompiles(theirs)):
         yield _difference(one, kind, was, now)
+
+
+def _compiled(times: int) -> str:
+    return {0: "not compiled", 1: "compiled once"}.get(times, f"compiled {times} times")
 
 
 def _source(function: FunctionRecord) -> str:
@@ -203,7 +207,7 @@ def _of_kernel(left: StageRecord, right: StageRecord, one: str, other: str) -> I
 def _breaks(function: FunctionRecord, frames: Sequence[FrameRecord]) -> List[str]:
     every: List[GraphBreak] = [one for frame in frames for one in frame.graph_breaks]
     every += [one for skip in function.skips for one in skip.graph_breaks]
-    return [f"{one.location.code + ': ' if one.location else ''}{_masked(one.reason)}" for one in every]
+    return [f"{_masked(one.reason)}{f', at `{one.location.code}`' if one.location else ''}" for one in every]
 
 
 def _recompiles(frames: Sequence[FrameRecord]) -> List[str]:

@@ -82,12 +82,13 @@ def test_a_break_and_a_version_more_are_named(run, capsys):
     folder = run("a", PROGRAM)
     status, out = told(capsys, folder, run("b", fewer))
     assert status == 1
-    assert "break\n    - torch._dynamo.graph_break(): " in out
+    assert ", at `torch._dynamo.graph_break()`\n" in out.partition("  break\n    - ")[2]
     status, out = told(capsys, folder, run("c", more), "--json")
     rows = json.loads(out)
     assert status == 1
     assert {row["kind"] for row in rows} == {"versions", "recompile"}
     assert any("needs x.size(0) == 2, now 4" in row["second"] for row in rows)
+    assert ("compiled once", "compiled 2 times") in {(row["first"], row["second"]) for row in rows}
 
 
 def test_nothing_outside_the_folders_is_read(run, capsys, tmp_path):
