@@ -35,6 +35,7 @@ import select
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from pathlib import Path
@@ -102,11 +103,13 @@ class Page:
 
     def plain(self, text: str) -> str:
         """Replace what differs from machine to machine."""
-        site = os.path.dirname(os.path.dirname(_site_packages()))
+        paths = sysconfig.get_paths()
+        site = os.path.dirname(os.path.dirname(paths["purelib"]))
         for path, name in (
             (str(self.folder), f"/home/ada/{self.name}"),
             (site, "/home/ada/venv/lib"),
             (str(ROOT), "/home/ada/depyf"),
+            (os.path.dirname(paths["stdlib"]), "/usr/lib"),
         ):
             text = text.replace(path, name)
         text = re.sub(r"(?<=/home/ada/depyf/)(\S+\.py)\(\d+\)", r"\1(1)", text)
@@ -223,12 +226,6 @@ def commands_of(text: str) -> Iterator[Tuple[str, List[str]]]:
             shown.append(line)
     if command is not None:
         yield command, shown
-
-
-def _site_packages() -> str:
-    import sysconfig
-
-    return sysconfig.get_paths()["purelib"]
 
 
 def environment_of(folder: Path) -> Dict[str, str]:
