@@ -40,3 +40,16 @@ def start_trace(debugger: Any) -> None:
 def lines_to_stop_at_changed(debugger: Any) -> None:
     """Have a debugger receive events again that it has switched off, since nothing could stop there."""
     getattr(debugger, "restart_events", lambda: None)()  # CPython 3.14 and newer
+
+
+def stop_trace_at_exit() -> None:
+    """End the events of the debugger that traces this thread, when the program has ended.
+
+    What Python calls after that, when the globals of pdb's own modules may be gone already, would fail in it: torch has
+    callbacks for code objects that are freed.
+    """
+    debugger: Any = running_pdb()
+    if hasattr(debugger, "stop_trace"):  # CPython 3.14 and newer
+        debugger.stop_trace()
+    elif debugger is not None:
+        sys.settrace(None)

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict
 
 from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo, with_dynamo_disabled
 from depyf.torch_hooks.stepping.pauses import is_pythons_hook
+from depyf.torch_hooks.stepping.pdb_backends import stop_trace_at_exit
 from depyf.torch_hooks.stepping.skipped_frames import is_skipped, trace_outer_frames, untrace_skipped_frames
 
 _STOPS = ("user_line", "user_call", "user_return", "user_exception")  # what bdb calls where it stops
@@ -30,20 +31,10 @@ def pdb_for_pause() -> bdb.Bdb:
     """Return the debugger that `breakpoint()` would use: a new one, or on newer Python the one that was used last."""
     import pdb
 
-    atexit.unregister(_end_tracing)  # once, however often it is asked for
-    atexit.register(_end_tracing)
+    atexit.unregister(stop_trace_at_exit)  # once, however often it is asked for
+    atexit.register(stop_trace_at_exit)
     last: bdb.Bdb | None = getattr(pdb.Pdb, "_last_pdb_instance", None)  # CPython 3.13 and newer
     return pdb.Pdb() if last is None else last
-
-
-def _end_tracing() -> None:
-    """End the tracing of pdb's at the end of the program.
-
-    What Python calls after that, when the globals of pdb's own modules may be gone already, would fail in it: torch has
-    callbacks for code objects that are freed.
-    """
-    if running_pdb() is not None:
-        sys.settrace(None)
 
 
 class PdbSteps:
