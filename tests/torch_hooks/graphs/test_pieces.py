@@ -81,4 +81,4 @@ def test_each_piece_of_a_graph_that_ddp_splits_has_its_own_linked_files(tmp_path
     forward = next(part for part in graph.stages if part.stage == "Forward_graph" and part.piece == 1)
     assert first_line(tmp_path, forward).startswith(f"# {graph.name}, Forward_graph of piece 1: ")
     stories = "".join(path.read_text() for path in tmp_path.glob("full_code_for_*.forward_*.py"))
-    assert f"{graph.name}.kernel_2.py   (piece 1, backward, runs)" in stories
+    assert f"{graph.name}.kernel_2.py   (piece 1, backward pass, runs)" in stories
