@@ -202,27 +202,30 @@ DIFFUSERS: Dict[str, Dict[str, Any]] = {
 
 def _of_diffusers(name: str) -> Tuple[Any, Callable[[int], Arguments]]:
     import diffusers
+
+    return getattr(diffusers, name)(**DIFFUSERS[name]), lambda batch: diffusers_inputs(name, batch)
+
+
+def diffusers_inputs(name: str, batch: int) -> Arguments:
+    """Return the arguments of a call of a model of that class."""
     import torch
 
-    def inputs(batch: int) -> Arguments:
-        step = torch.full((batch,), 7)
-        text = {"encoder_hidden_states": torch.randn(batch, 6, 16), "timestep": step}
-        if name in ("AutoencoderKL", "VQModel"):
-            return {"sample": torch.randn(batch, 3, 16, 16)}
-        if name == "UNet2DModel":
-            return {"sample": torch.randn(batch, 3, 16, 16), "timestep": step}
-        if name == "UNet2DConditionModel":
-            return {"sample": torch.randn(batch, 4, 16, 16), **text}
-        if name == "DiTTransformer2DModel":
-            labels = torch.zeros(batch, dtype=torch.long)
-            return {"hidden_states": torch.randn(batch, 4, 8, 8), "timestep": step, "class_labels": labels}
-        if name == "PixArtTransformer2DModel":
-            no_conditions = {"added_cond_kwargs": {"resolution": None, "aspect_ratio": None}}
-            return {"hidden_states": torch.randn(batch, 4, 8, 8), **text, **no_conditions}
-        text["pooled_projections"] = torch.randn(batch, 16)
-        if name == "SD3Transformer2DModel":
-            return {"hidden_states": torch.randn(batch, 4, 8, 8), **text}
-        places = {"img_ids": torch.randn(16, 3), "txt_ids": torch.randn(6, 3)}
-        return {"hidden_states": torch.randn(batch, 16, 4), **text, **places}
-
-    return getattr(diffusers, name)(**DIFFUSERS[name]), inputs
+    step = torch.full((batch,), 7)
+    text = {"encoder_hidden_states": torch.randn(batch, 6, 16), "timestep": step}
+    if name in ("AutoencoderKL", "VQModel"):
+        return {"sample": torch.randn(batch, 3, 16, 16)}
+    if name == "UNet2DModel":
+        return {"sample": torch.randn(batch, 3, 16, 16), "timestep": step}
+    if name == "UNet2DConditionModel":
+        return {"sample": torch.randn(batch, 4, 16, 16), **text}
+    if name == "DiTTransformer2DModel":
+        labels = torch.zeros(batch, dtype=torch.long)
+        return {"hidden_states": torch.randn(batch, 4, 8, 8), "timestep": step, "class_labels": labels}
+    if name == "PixArtTransformer2DModel":
+        no_conditions = {"added_cond_kwargs": {"resolution": None, "aspect_ratio": None}}
+        return {"hidden_states": torch.randn(batch, 4, 8, 8), **text, **no_conditions}
+    text["pooled_projections"] = torch.randn(batch, 16)
+    if name == "SD3Transformer2DModel":
+        return {"hidden_states": torch.randn(batch, 4, 8, 8), **text}
+    places = {"img_ids": torch.randn(16, 3), "txt_ids": torch.randn(6, 3)}
+    return {"hidden_states": torch.randn(batch, 16, 4), **text, **places}

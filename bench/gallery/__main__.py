@@ -1,0 +1,101 @@
+"""The command line of the gallery; see the docstring of the package."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pathlib
+import sys
+import time
+from typing import List
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
+
+from bench.gallery import catalogue, children, results
+from bench.gallery.index_page import write_index
+from bench.gallery.trial import DEPYF, GOOD
+
+INDEX_EVERY = 30.0  # seconds: the index can be read while the gallery is made
+
+
+def parsed() -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(prog="python -m bench.gallery", description="Compile models under depyf.")
+    parser.add_argument("-o", "--out", required=True, help="folder of the results and of the index")
+    parser.add_argument("--only", default="", help="comma-separated: families, models, patterns such as timm/*vit*")
+    parser.add_argument("--variants", default=",".join(catalogue.VARIANTS), help="comma-separated (default: all)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds of one trial")
+    parser.add_argument("--again", action="store_true", help="repeat trials that have a result")
+    parser.add_argument("--retry", action="store_true", help="repeat trials whose result is not good")
+    parser.add_argument("--index", action="store_true", help="run nothing, write the index anew")
+    options = parser.parse_args()
+    options.out = os.path.abspath(options.out)
+    options.only = [one for one in options.only.split(",") if one]
+    options.variants = options.variants.split(",")
+    for variant in options.variants:
+        if variant not in catalogue.VARIANTS:
+            parser.error(f"{variant} is no variant; there are {', '.join(catalogue.VARIANTS)}")
+    return options
+
+
+def import_once(exhibits: List[catalogue.Exhibit]) -> None:
+    """Import what the children need before they are forked: it takes longer than most models."""
+    for variable in ("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"):
+        os.environ[variable] = "1"  # a child cannot use the threads of its parent
+    os.environ.update(TRANSFORMERS_VERBOSITY="error", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+    libraries = {catalogue.FAMILIES[exhibit.family][1] for exhibit in exhibits}
+    if any(exhibit.variant == "inductor" for exhibit in exhibits):
+        libraries.add("torch._inductor.compile_fx")
+    for name in ["torch._dynamo.convert_frame", *sorted(libraries)]:
+        importlib.import_module(name)
+
+
+def is_due(options: argparse.Namespace, exhibit: catalogue.Exhibit) -> bool:
+    """Return whether an exhibit is to be tried: it has no result, or the options ask for it again."""
+    result = results.read(options.out, exhibit)
+    return result is None or options.again or (options.retry and result["status"] != GOOD)
+
+
+def make(options: argparse.Namespace, exhibits: List[catalogue.Exhibit]) -> None:
+    """Try what is due, show how far it is, and keep each result."""
+    due = [exhibit for exhibit in exhibits if is_due(options, exhibit)]
+    if not due:
+        return
+    import_once(due)
+    begun = written = time.monotonic()
+    for number, result in enumerate(children.run_all(due, options.out, options.jobs, options.limit), 1):
+        results.write(options.out, result)
+        left = (time.monotonic() - begun) / number * (len(due) - number)
+        print(f"[{number}/{len(due)}, {left / 60:.0f} min left] {results.row(result)}", flush=True)
+        if time.monotonic() - written > INDEX_EVERY:
+            write_index(options.out, found(options, exhibits))
+            written = time.monotonic()
+
+
+def found(options: argparse.Namespace, exhibits: List[catalogue.Exhibit]) -> List[results.Result]:
+    """Return the results of the exhibits, as far as there are any."""
+    read = (results.read(options.out, exhibit) for exhibit in exhibits)
+    return [result for result in read if result is not None]
+
+
+def main() -> int:
+    """Make the gallery; return 1 if a failure is depyf's."""
+    options = parsed()
+    os.makedirs(options.out, exist_ok=True)
+    missing = catalogue.missing_libraries()
+    if missing:
+        print(f"not installed, so their models are left out: {', '.join(missing)}", file=sys.stderr)
+    exhibits = list(catalogue.exhibits(options.only, options.variants))
+    if not options.index:
+        make(options, exhibits)
+    everything = found(options, exhibits)
+    index = write_index(options.out, everything)
+    print("\n".join(results.totals(everything)))
+    print(index)
+    return 1 if any(result["status"] == DEPYF for result in everything) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""The gallery compiles models, shows them and fails where depyf does, or the largest regression test would be blind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from repository import ROOT
+
+pytest.importorskip("torch")
+sys.path.insert(0, str(ROOT))
+
+import torch  # noqa: E402
+
+from bench.gallery import catalogue, measures, trial  # noqa: E402
+from bench.gallery.index_page import page  # noqa: E402
+
+MODELS = "torch/mlp,torch/lstm,torch/attention,loops/classifier_sgd"
+VARIANTS = "forward,training-breaks"
+
+
+def make(folder, *options):
+    command = [sys.executable, "-m", "bench.gallery", "-o", str(folder), "--only", MODELS, "--variants", VARIANTS]
+    return subprocess.run(
+        [*command, *options],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+        timeout=600,
+    )
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gallery")
+    done = make(folder, "--jobs", "2")
+    assert done.returncode == 0, done.stdout
+    assert "7 trials of 4 models: 7 good, 0 failures of depyf" in done.stdout
+    return folder
+
+
+def test_the_index_leads_to_a_page_for_each_trial(gallery):
+    index = (gallery / "index.html").read_text()
+    links = re.findall(r'href="([^"]+)"', index)
+    assert len(links) == 7
+    assert [link for link in links if not (gallery / link).exists()] == []
+
+
+def test_a_run_that_was_stopped_continues_where_it_stopped(gallery, tmp_path):
+    shutil.copytree(gallery, tmp_path / "g")
+    (tmp_path / "g" / "torch" / "mlp" / "forward.json").unlink()
+    done = make(tmp_path / "g", "--jobs", "1")
+    assert [line for line in done.stdout.splitlines() if line.startswith("[")] == [
+        line for line in done.stdout.splitlines() if line.startswith("[1/1, ")
+    ]
+    assert "7 trials of 4 models" in done.stdout
+
+
+def test_a_failure_of_depyf_fails_the_command(gallery, tmp_path):
+    shutil.copytree(gallery, tmp_path / "g")
+    path = tmp_path / "g" / "torch" / "mlp" / "forward.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "status": trial.DEPYF, "why": "outputs differ"}))
+    done = make(tmp_path / "g", "--index")
+    assert done.returncode == 1
+    assert "1 failures of depyf" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "damage, expected",
+    [
+        (('"installed": "replaced"', '"installed": "untouched"'), "is untouched"),
+        (('"grade": "PROVED_UNDER"', '"grade": "UNPROVED"'), "is UNPROVED"),
+    ],
+)
+def test_a_frame_that_is_not_replaced_or_not_proved_is_a_failure(gallery, tmp_path, damage, expected):
+    shutil.copytree(gallery / "torch" / "mlp" / "training-breaks", tmp_path / "dump")
+    frames = json.loads((gallery / "torch" / "mlp" / "training-breaks.json").read_text())["frames"]
+    assert list(measures.complaints(str(tmp_path / "dump"), frames)) == []
+    manifest = tmp_path / "dump" / "manifest.json"
+    text = manifest.read_text()
+    assert damage[0] in text
+    manifest.write_text(text.replace(*damage))
+    assert any(expected in line for line in measures.complaints(str(tmp_path / "dump"), frames))
+
+
+def test_a_frame_that_the_record_lacks_is_a_failure(gallery):
+    folder = gallery / "torch" / "mlp" / "forward"
+    assert list(measures.complaints(str(folder), 9)) == ["Dynamo compiled 9 frames, the manifest has 2"]
+
+
+def test_a_page_that_lacks_a_graph_is_a_failure(gallery, tmp_path):
+    shutil.copytree(gallery / "torch" / "mlp" / "forward", tmp_path / "dump")
+    (tmp_path / "dump" / "page" / "graph_1.js").unlink()
+    assert list(measures.complaints(str(tmp_path / "dump"), 2)) == ["the page shows 1 of 2 graphs"]
+
+
+def test_outputs_are_compared_by_name_value_and_type():
+    forward = catalogue.VARIANTS["forward"]
+    wanted = {"x": torch.ones(2), "y": torch.tensor(float("nan"))}
+    assert trial.differing(wanted, {name: tensor.clone() for name, tensor in wanted.items()}, forward) == ""
+    assert trial.differing(wanted, {**wanted, "x": torch.ones(2) + 1e-3}, forward).startswith("x: Tensor-likes")
+    assert "dtype" in trial.differing(wanted, {**wanted, "x": torch.ones(2, dtype=torch.float64)}, forward)
+    assert trial.differing(wanted, {"x": torch.ones(2)}, forward) == "other outputs: ['y']"
+
+
+def test_reasons_are_shown_as_text():
+    result = {"model": "torch/a", "variant": "forward", "seconds": 1.0, "status": trial.TORCH, "why": "<b> & co"}
+    assert "&lt;b&gt; &amp; co" in page([result])
+
+
+def test_there_are_more_than_150_architectures():
+    models = {exhibit.model for exhibit in catalogue.exhibits([], ["training"])}
+    assert len(models) > 400
