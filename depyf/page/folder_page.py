@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from depyf.line_table.folders import read_file
+from depyf.line_table.folders import read_file, read_records
 from depyf.page.compile_times import times_data
 from depyf.page.page_data import page_data
 from depyf.page.page_folder import side_name, write_page
@@ -21,3 +21,9 @@ def write_folder_page(folder: str, record: SessionRecord) -> str:
     times = times_data(read_file(folder, timings)) if timings else {}
     data = page_data(record, lambda name: read_file(folder, name))
     return write_page(folder, page_files(data, times, side_name(folder)))
+
+
+def make_page_again(folder: str) -> str:
+    """Make the page of a folder from what it holds; UserError where it has no record."""
+    (path, record), *_ = read_records(folder, lambda record: ())
+    return write_folder_page(path, record)

@@ -19,6 +19,7 @@ from depyf.torch_hooks.disk.file_names import full_code_template
 from depyf.torch_hooks.disk.folder import INDEX, MANIFEST, SUMMARY, TIMINGS, OutputFolder
 from depyf.torch_hooks.disk.foreign_files import read_text
 from depyf.torch_hooks.disk.process_records import Deadline, TooLong
+from depyf.torch_hooks.session import late_pages
 from depyf.torch_hooks.session.recording import Recording
 
 _LONGEST_MERGE = 4.0  # seconds that the end of a program waits for
@@ -34,7 +35,7 @@ def close(recording: Recording) -> SessionRecord:
         timings = {**folder.identity(), "ended": time.time(), **recording.timings()}
         with recording.problems.shield("writing timings.json"):
             folder.write(TIMINGS, _in_lines(timings))
-        if recording.writes_page:
+        if recording.writes_page and late_pages.is_due(folder.known_path, len(recording.record().frames)):
             with recording.problems.shield("writing index.html"):
                 _write_page(recording, timings)
         with recording.problems.shield("writing summary.txt"):
