@@ -93,7 +93,7 @@ def run_program(options: argparse.Namespace) -> int:
 
     program = [options.script, *options.arguments]
     try:
-        return run.run(program, options.is_module, options.output, options.provenance, options.open)
+        return run.run(program, options.is_module, options.output, options.provenance, options.open, options.timeline)
     except UserError as error:
         return _fail(error, 2)
 
@@ -147,7 +147,7 @@ def run_report(options: argparse.Namespace) -> int:
     try:
         if options.sarif:
             return _print(sarif_report.report(options.folder))
-        paths = page_report.report(options.folder)
+        paths = page_report.report(options.folder, options.output or "")
     except UserError as error:
         return _fail(error, 2)
     if options.open:
@@ -206,11 +206,13 @@ def main(arguments: Optional[List[str]] = None) -> int:
     show.set_defaults(run=run_show)
     report = commands.add_parser(
         "report",
-        help="make the page of a folder: index.html, to open in a browser",
+        help="make the page of a folder or of a TORCH_TRACE log: index.html, to open in a browser",
         description="Make index.html and the folder page/ beside it, from the files of a folder alone, and print the "
-        "path. Each of several processes gets a page of its own, which the first one links to.",
+        "path. Each of several processes gets a page of its own, which the first one links to. A log that TORCH_TRACE "
+        "wrote (.log, .gz, or a folder of them) gets the same page in a folder of its own, less what such logs lack.",
     )
-    report.add_argument("folder", help="the folder that prepare_debug was given")
+    report.add_argument("folder", help="the folder that prepare_debug was given, or a log of TORCH_TRACE")
+    report.add_argument("-o", "--output", metavar="DIR", help="of a log: where to write (depyf_report)")
     report.add_argument("--open", action="store_true", help="open it in the browser")
     report.add_argument(
         "--sarif",
@@ -244,7 +246,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser.parse_args(own)
     if options.command == "run":
         options.arguments = of_program
-    return int(options.run(options))
+        return int(options.run(options))
+    try:
+        return int(options.run(options))
+    except (MemoryError, RecursionError) as error:  # of a folder, log or file that asks for too much
+        return _fail(f"{options.command} needs more memory or deeper calls than there are ({type(error).__name__})", 2)
 
 
 def split_program(arguments: List[str]) -> Tuple[List[str], List[str]]:
@@ -265,13 +271,18 @@ def _add_run(commands: Any) -> None:
         description="Run a script, or a module with -m, as python does, and write what torch.compile makes of it to a "
         "folder. The program is not changed, and its exit status is the status. With several ranks: "
         "torchrun ... -m depyf run script.py ...",
-        usage="depyf run [-o DIR] [--provenance] [--open] (SCRIPT | -m MODULE) [argument ...]",
+        usage="depyf run [-o DIR] [--provenance] [--timeline] [--open] (SCRIPT | -m MODULE) [argument ...]",
     )
     parser.add_argument("-o", "--output", metavar="DIR", default="depyf_output", help="the folder (%(default)s)")
     parser.add_argument(
         "--provenance",
         action="store_true",
         help="have torch record which lines each kernel implements; it compiles anew for it, as its caches differ",
+    )
+    parser.add_argument(
+        "--timeline",
+        action="store_true",
+        help="record torch's own timers, too: the timeline of the page shows the phases inside each compilation",
     )
     parser.add_argument("--open", action="store_true", help="open the page of the run in the browser when it has ended")
     parser.add_argument("-m", dest="is_module", action="store_true", help="what follows is the name of a module")

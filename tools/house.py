@@ -127,6 +127,17 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.torch_hooks.graphs",
         "depyf.torch_hooks.frames",
     ),
+    # Reads a log as if it were a program that runs now: the modules that read torch's events are the same.
+    "depyf.torch_hooks.trace_logs": (
+        *_BOTTOM,
+        *_DATA,
+        "depyf.line_table",
+        "depyf.page",
+        *_FILES,
+        "depyf.torch_hooks.guards",
+        "depyf.torch_hooks.graphs",
+        "depyf.torch_hooks.frames",
+    ),
     "depyf.torch_hooks.stepping": (
         "depyf.errors",
         "depyf.record",
@@ -158,6 +169,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.page",
         "depyf.decompiler.*",
         "depyf.torch_hooks.internals",
+        "depyf.torch_hooks.trace_logs",
         "depyf.torch_hooks.entry_points",
     ),
     "depyf.__main__": (

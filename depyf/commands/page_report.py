@@ -1,4 +1,4 @@
-"""`depyf report`: make the page of a folder again, from its record and its files alone."""
+"""`depyf report`: make the page of a folder again, from its record and its files alone, or of a trace log."""
 
 from __future__ import annotations
 
@@ -10,25 +10,50 @@ from typing import List
 from depyf.errors import UserError
 from depyf.line_table.folders import folders_of_processes, read_records
 from depyf.page.folder_page import write_folder_page
+from depyf.page.page_folder import index_name
 from depyf.record.records import SessionRecord
 from depyf.torch_hooks.entry_points.killed_processes import finish
+from depyf.torch_hooks.trace_logs.log_folder import logs_in, write_log_folder
 
 _MOST_PAGES = 32
 _MOST_ALIKE = 3  # ranks of one group
+LOG_OUTPUT = "depyf_report"  # the folder that the files of a log are written to
+_OWN = ("manifest.json", "depyf_manifest.json", "depyf_journal.jsonl")
 _PROCESS = re.compile(r"(?:rank|process)_\d+")
 
 
-def report(folder: str) -> List[str]:
+def report(folder: str, output: str = "") -> List[str]:
     """Write the page of a folder, and of processes below it; return the paths, that of the folder first.
+
+    A trace log, or a folder of them, becomes a folder of its own first: `output`.
 
     Processes that the program did not compare when it ended are compared first. Of many processes those get a page that
     stand for others or differ from them. UserError where the folder has no record, or cannot be written.
     """
+    logs = _logs(folder)
+    if logs:
+        folder = output or LOG_OUTPUT
+        write_log_folder(logs, folder)
+        return [os.path.join(folder, index_name(folder))]
+    if output:
+        raise UserError(f"{folder} is no trace log: its page is written there, and -o is for the page of a log")
     _compare_processes(folder)
     try:
         return [write_folder_page(path, record) for path, record in read_records(folder, processes_with_pages)]
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
+
+
+def _logs(path: str) -> List[str]:
+    """Return the trace logs that a path names; none for a folder that a program wrote under depyf."""
+    if not os.path.isdir(path):
+        return [path] if os.path.isfile(path) else []
+    try:
+        names = os.listdir(path)
+        is_dump = any(name in _OWN or _PROCESS.fullmatch(name) for name in names)
+        return [] if is_dump else logs_in(path)
+    except OSError:
+        return []  # which reading the record reports
 
 
 def _compare_processes(folder: str) -> None:

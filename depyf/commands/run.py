@@ -18,7 +18,14 @@ from depyf.errors import UserError
 from depyf.page.page_folder import index_name
 
 
-def run(program: List[str], is_module: bool, folder: str, provenance: bool, opens_page: bool = False) -> int:
+def run(
+    program: List[str],
+    is_module: bool,
+    folder: str,
+    provenance: bool,
+    opens_page: bool = False,
+    timeline: bool = False,
+) -> int:
     """Run the program: a script or the name of a module, then its arguments; return 0 if it ends by itself."""
     folder = os.path.abspath(folder)  # the program may change its folder
     try:
@@ -27,7 +34,7 @@ def run(program: List[str], is_module: bool, folder: str, provenance: bool, open
         raise UserError(f"{folder} cannot be written: {error.strerror or error}; -o names another folder") from error
     if provenance:
         os.environ["INDUCTOR_PROVENANCE"] = "1"  # for the processes that the program starts, too
-    watch = _Watch(folder, opens_page)
+    watch = _Watch(folder, opens_page, timeline)
     atexit.register(watch.end)
     when_torch_compiles(watch.begin)
     try:
@@ -41,8 +48,9 @@ def run(program: List[str], is_module: bool, folder: str, provenance: bool, open
 class _Watch:
     """The context around the program, once there is something to see."""
 
-    def __init__(self, folder: str, opens_page: bool) -> None:
+    def __init__(self, folder: str, opens_page: bool, timeline: bool) -> None:
         self._folder = folder
+        self._timeline = timeline
         self._opens_page = opens_page
         self._process = os.getpid()
         self._is_begun = False
@@ -53,7 +61,7 @@ class _Watch:
         try:
             from depyf.torch_hooks.entry_points.prepare_debug import prepare_debug
 
-            context = prepare_debug(self._folder)
+            context = prepare_debug(self._folder, timeline=self._timeline)
             context.gives_way = True
             context.__enter__()
             live_line.attach(sys.stderr, context.numbers)

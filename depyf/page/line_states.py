@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, Location, SessionRecord
-from depyf.record.vocabulary import BY_RESUME, FROM_FILE
+from depyf.record.vocabulary import BY_RESUME, FROM_FILE, FROM_LOG
 
 
 class ShownSource(NamedTuple):
@@ -24,7 +24,7 @@ class ShownSource(NamedTuple):
     @property
     def lines(self) -> range:
         """The lines of the file that it is; none where the text is not from a file."""
-        if self.origin != FROM_FILE or not self.text.strip():
+        if self.origin not in (FROM_FILE, FROM_LOG) or not self.text.strip():
             return range(0)
         return range(self.first_line, self.first_line + len(self.text.rstrip("\n").split("\n")))
 

@@ -98,6 +98,7 @@ def _session(record: SessionRecord) -> Data:
         "world_size": record.world_size,
         "problems": list(record.problem_lines),
         "not_offered": list(record.not_offered),
+        "from_log": record.from_log,
         "counts": {
             "functions": sum(function.resume_of is None for function in record.functions),
             "versions": len(frames),

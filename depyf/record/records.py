@@ -476,6 +476,7 @@ class SessionRecord:
     recorded_elsewhere: int = 0  # versions compiled before that the folders of earlier contexts hold, and not this one
     not_offered: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what this torch cannot give, one line each
     summary: Tuple[str, ...] = field(default=(), metadata=PROSE)  # the lines of summary.txt
+    from_log: bool = False  # made of a trace log: `not_offered` is what such a log lacks
 
     def function(self, key: str) -> FunctionRecord:
         """Return the function with that key; KeyError when there is none."""

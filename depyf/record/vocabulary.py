@@ -13,10 +13,11 @@ UNTOUCHED: Final = "untouched"  # Dynamo's own, not linked to the file
 
 # -- FunctionRecord.source_origin: where the text of a function comes from
 
-SourceOrigin = Literal["file", "decompiled", "disassembly", "missing"]
+SourceOrigin = Literal["file", "decompiled", "disassembly", "trace log", "missing"]
 FROM_FILE: Final = "file"
 DECOMPILED: Final = "decompiled"
 LISTED: Final = "disassembly"  # a listing of the instructions, in comments
+FROM_LOG: Final = "trace log"  # the lines that a trace log shows, each without its indentation; others are comments
 MISSING: Final = "missing"
 
 # -- FrameRecord.grade: what the prover found out, by the name of `depyf.decompiler.prove.Grade`

@@ -98,7 +98,7 @@ def render(
         versions = _count(record.recorded_elsewhere, "version")
         lines.append(f"  {versions} compiled earlier: in the folders of the contexts before this one")
     lines += [f"  {line}" for line in not_offered(record, kept.get("manifest.json", "manifest.json"), whole)]
-    paths = (os.path.join(folder, name) for name in stories_by_worth(record))
+    paths = (os.path.join(folder, name) for name in (() if record.from_log else stories_by_worth(record)))
     first = next((path for path in paths if is_there(path)), None)
     if first is not None:
         lines.append(f"  open first: {first}")
@@ -134,7 +134,7 @@ def numbers(record: SessionRecord) -> str:
     proved = sum(frame.grade in PROVED_GRADES for frame in record.frames)
     cached = sum(frame.from_cache for frame in record.frames)
     before = f", {cached} compiled before" if cached else ""
-    proofs = f" ({proved} proved{before})" if record.frames else ""
+    proofs = f" ({proved} proved{before})" if record.frames and not record.from_log else ""
     frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
     return f"{frames}{proofs}, {graphs}, {_count(len(distinct_breaks(record)), 'graph break')}"
 
@@ -144,6 +144,8 @@ def not_offered(record: SessionRecord, manifest: str, whole: bool) -> List[str]:
     if not record.not_offered:
         return []
     number = _count(len(record.not_offered), "thing")
+    if record.from_log:
+        return ["made of a trace log, which lacks:", *[f"{_INDENT}{line}" for line in record.not_offered]]
     if not whole:
         return [f"torch {record.versions.torch} does not give {number} that newer ones do: see summary.txt"]
     return [

@@ -36,7 +36,7 @@ def test_a_word_of_the_record_is_spelled_in_one_module(name):
 
 def test_the_types_of_a_record_hold_exactly_the_words_of_their_set():
     assert set(get_args(vocabulary.Installed)) == {WORDS[name] for name in ("REPLACED", "RELABELLED", "UNTOUCHED")}
-    origins = {WORDS[name] for name in ("FROM_FILE", "DECOMPILED", "LISTED", "MISSING")}
+    origins = {WORDS[name] for name in ("FROM_FILE", "DECOMPILED", "LISTED", "FROM_LOG", "MISSING")}
     assert set(get_args(vocabulary.SourceOrigin)) == origins
 
 

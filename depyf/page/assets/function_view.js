@@ -1,6 +1,6 @@
 /* The view of a function: what the user wrote, beside what runs; why each version was compiled; its guards. */
 
-const ORIGINS = { decompiled: "decompiled: its source is not here", disassembly: "instructions: its source is not here", missing: "its source is not here" };
+const ORIGINS = { decompiled: "decompiled: its source is not here", disassembly: "instructions: its source is not here", "trace log": "the lines that the log shows", missing: "its source is not here" };
 
 function showFunction(main, key, query) {
   const row = functionOf(key);
@@ -13,7 +13,7 @@ function drawFunction(main, row, part, query) {
   put(main, 
     el("div", { class: "crumbs" }, link("#/", "Overview"), " / function"),
     el("div", { class: "title" }, el("h1", {}, el("code", {}, row.name)),
-      chosen ? gradeTag(chosen.grade) : null,
+      chosen && !DATA.from_log ? gradeTag(chosen.grade) : null,
       row.breaks.length ? tag("bad", count(row.breaks.length, "graph break")) : null,
       row.recompiles ? tag("warn", count(row.recompiles, "recompile")) : null,
       row.from_cache ? tag("accent", `${row.from_cache} compiled before`) : null),
@@ -59,7 +59,7 @@ function versionChips(row, part, chosen) {
 
 function functionPanes(part, chosen, box) {
   const source = part.source;
-  const fromFile = source.origin === "file";
+  const fromFile = source.origin === "file" || source.origin === "trace log";
   const graphs = chosen ? [...new Set(chosen.all_graphs)] : [];
   const colorOf = new Map(graphs.map((name, number) => [name, graphColor(number)]));
   const states = new Map(Object.entries((chosen && chosen.states) || {}).map(([line, state]) => [Number(line), state]));
@@ -77,7 +77,7 @@ function functionPanes(part, chosen, box) {
   let pinned = null;
   const back = () => pinned ? pinned() : show(new Map(), new Map());
   const left = new CodePane({
-    title: "Your source", sub: fromFile ? fileOf(source.file).path : ORIGINS[source.origin] || source.origin, text: source.text || "# no source text was recorded",
+    title: "Your source", sub: source.origin === "file" ? fileOf(source.file).path : ORIGINS[source.origin] || source.origin, text: source.text || "# no source text was recorded",
     first: fromFile ? source.line : 1,
     marks: (at) => sourceMark(fromFile ? states.get(at + source.line) : null, chosen, colorOf, part),
     over: (at) => fromSource(at + source.line, "lit"), out: back,
@@ -153,7 +153,7 @@ function functionTabs(row, part, chosen, query) {
   const member = part.members[chosen.member];
   const tabs = [["why", part.versions.length > 1 ? "Versions and recompiles" : "Why it was compiled"], ["guards", `Guards (${chosen.guards.length})`]];
   if (row.breaks.length) tabs.push(["breaks", `Graph breaks (${row.breaks.length})`]);
-  tabs.push(["proof", "Proof"]);
+  if (!DATA.from_log) tabs.push(["proof", "Proof"]);
   const body = el("div", { class: "tab-body", style: "padding-top:14px" });
   const bar = el("div", { class: "tabs", role: "tablist" });
   const open = (name) => {

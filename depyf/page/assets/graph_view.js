@@ -214,7 +214,7 @@ function sourceOf(part, story) {
   for (const place of part.places) put(place[0], place[1], place[2] || "", place[3]);
   const linked = new Set(part.places.map(placeKey));
   let whole = 0;
-  if (story && story.source.origin === "file" && [...files.keys()].includes(story.source.file)) {
+  if (story && ["file", "trace log"].includes(story.source.origin) && [...files.keys()].includes(story.source.file)) {
     const texts = story.source.text.replace(/\n$/, "").split("\n");
     whole = texts.length;
     texts.forEach((text, number) => { const line = number + story.source.line; put(story.source.file, line, text, (files.get(story.source.file).get(line) || {}).name); });

@@ -6,6 +6,7 @@ function showOverview(main) {
   put(main, 
     el("h1", {}, headline()),
     el("div", { class: "dim" }, calledText()),
+    DATA.from_log ? el("div", { class: "note plain" }, "Made of a trace log. What such a log lacks is listed ", el("a", { href: "#/", onclick: (event) => { event.preventDefault(); document.querySelector("#problems").scrollIntoView(); } }, "at the end"), ".") : null,
     DATA.complete ? null : el("div", { class: "note bad" }, `Not complete: the process was killed, or still ran${DATA.compiling.length ? `, while compiling ${DATA.compiling.join(", ")}` : ""}.`),
     el("div", { class: "tiles" },
       tile("#functions", counts.functions, counts.functions === 1 ? "function" : "functions"),
@@ -14,7 +15,7 @@ function showOverview(main) {
       tile("#breaks", broken, broken === 1 ? "graph break" : "graph breaks", broken ? "bad" : "good"),
       tile("#recompiles", counts.recompiles, counts.recompiles === 1 ? "recompile" : "recompiles", counts.recompiles ? "warn" : "good"),
       tile("#skipped", skippedFunctions().length, "left to Python", skippedFunctions().length ? "warn" : "good"),
-      tile("#functions", `${counts.proved}/${counts.versions}`, "versions proved", counts.proved === counts.versions ? "good" : "warn", "the decompiled text is proved to be the program that runs"),
+      DATA.from_log ? null : tile("#functions", `${counts.proved}/${counts.versions}`, "versions proved", counts.proved === counts.versions ? "good" : "warn", "the decompiled text is proved to be the program that runs"),
       timeTile(), cacheTile()),
     processesNote(),
     ...[breaksSection(), recompilesSection(), timeSection(), functionsSection(), graphsSection(), skippedSection(), librariesSection(), problemsSection()].filter(Boolean));
@@ -121,12 +122,12 @@ function functionsSection() {
   if (!DATA.functions.length) return null;
   const compiled = DATA.functions.filter((one) => one.frames);
   return section("functions", "Functions", "resume functions belong to the function that they continue",
-    el("div", { class: "card scroll" }, table(["Function", "File", "#Versions", "#Graphs", "#Breaks", "#Recompiles", "Proof", "#Compile time"], compiled, (one) => [
+    el("div", { class: "card scroll" }, table(["Function", "File", "#Versions", "#Graphs", "#Breaks", "#Recompiles", DATA.from_log ? "" : "Proof", "#Compile time"], compiled, (one) => [
       link(functionHash(one.key), el("code", {}, one.name)),
       el("span", { class: "dim mono small" }, `${fileOf(one.file).short}:${one.line}`),
       [one.versions, one.frames > one.versions ? el("span", { class: "faint" }, ` + ${one.frames - one.versions}`) : ""],
       one.graphs.length, number(one.breaks.length, "bad"), number(one.recompiles, "warn"),
-      one.proved === one.frames ? tag("good", "proved") : tag("warn", `${one.proved} of ${one.frames}`),
+      DATA.from_log ? "" : one.proved === one.frames ? tag("good", "proved") : tag("warn", `${one.proved} of ${one.frames}`),
       el("span", { "data-time": one.compile_ids.join(" ") }, "")])));
 }
 
@@ -159,9 +160,9 @@ function librariesSection() {
 }
 
 function problemsSection() {
-  const lines = [...DATA.problems, ...DATA.not_offered.map((line) => `torch ${DATA.versions.torch} does not give: ${line}`)];
+  const lines = [...DATA.problems, ...DATA.not_offered.map((line) => DATA.from_log ? line : `torch ${DATA.versions.torch} does not give: ${line}`)];
   if (!lines.length) return null;
-  return section("problems", "What is missing", "inside depyf, or in this torch", el("div", { class: "card" }, lines.map((line) => el("div", { class: "item" }, line))));
+  return section("problems", "What is missing", DATA.from_log ? "a trace log has less than a run under depyf" : "inside depyf, or in this torch", el("div", { class: "card" }, lines.map((line) => el("div", { class: "item" }, line))));
 }
 
 function number(value, kind) { return value ? el("b", { style: `color:var(--${kind})` }, value) : el("span", { class: "faint" }, "0"); }

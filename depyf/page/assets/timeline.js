@@ -23,8 +23,29 @@ function timeRow(row, end, owner) {
   const bar = el("div", { class: "bar", style: `left:${row.start / end * 100}%;width:${row.took / end * 100}%` },
     PHASES.filter(([name]) => row.phases[name]).map(([name, text, color]) => el("i", { title: `${text}: ${seconds(row.phases[name])}`, style: `width:${row.phases[name] / row.took * 100}%;--c:var(${color})` })));
   const hits = Object.entries(row.caches).filter(([, pair]) => pair[0]).map(([name, pair]) => `${pair[0]} of ${name}`);
-  return el("div", { class: "row" },
+  if (row.spans && row.spans.length) return el("details", { class: "spans" }, el("summary", { class: "row" }, timeCells(row, owner, bar, hits)), spanRows(row, end));
+  return el("div", { class: "row" }, timeCells(row, owner, bar, hits));
+}
+
+function timeCells(row, owner, bar, hits) {
+  return [
     el("span", { class: "name", title: owner ? owner.name : "" }, el("b", {}, row.id), row.kind === "backward" ? " backward" : "", owner ? [" ", link(functionHash(owner.key, { v: row.id }), owner.name)] : ""),
     el("div", { class: "track" }, bar),
-    el("span", { class: "small dim", style: "text-align:right", title: hits.length ? `cache hits: ${hits.join(", ")}` : "" }, seconds(row.took)));
+    el("span", { class: "small dim", style: "text-align:right", title: hits.length ? `cache hits: ${hits.join(", ")}` : "" }, seconds(row.took))];
+}
+
+/* Torch's own timers inside a compilation, each below the one that it is part of; drawn when somebody opens them. */
+function spanRows(row, end) {
+  const box = el("div", {});
+  const draw = () => {
+    if (box.children.length) return;
+    for (const [name, start, took, depth] of row.spans.slice(0, 1000)) {
+      put(box, el("div", { class: "row span" }, el("span", { class: "name", title: name, style: `padding-left:${16 + 10 * Math.min(depth, 12)}px` }, name),
+        el("div", { class: "track" }, el("div", { class: "bar", style: `left:${start / end * 100}%;width:${took / end * 100}%` }, el("i", { style: `width:100%;--c:var(--g${depth % 8})` }))),
+        el("span", { class: "small dim", style: "text-align:right" }, seconds(took))));
+    }
+    if (row.spans.length > 1000) put(box, el("div", { class: "row faint small" }, `and ${row.spans.length - 1000} more`));
+  };
+  setTimeout(() => box.parentElement && box.parentElement.addEventListener("toggle", draw));
+  return box;
 }

@@ -29,19 +29,22 @@ class OutputFolder:
     Which one may be known only when the first file is written (see `processes`).
     """
 
-    def __init__(self, top: str, problems: Problems, forked_from: str | None = None) -> None:
+    def __init__(self, top: str, problems: Problems, forked_from: str | None = None, home: Home | None = None) -> None:
         self.top = os.path.abspath(top)
         self.problems = problems
         self.files: Set[str] = set()
         self.kept: Dict[str, str] = {}  # name of a file that is someone else's and stays -> the name that ours took
         self.started = time.time()
         self._forked_from = forked_from
-        self._home: Home | None = None
+        self._home: Home | None = home  # given where another process's files are written, which has a rank of its own
+        self._is_given = home is not None
         self._closed = False
         self._next: Dict[str, int] = {}
         self._taken: Set[str] = set()  # names as `same_file` folds them: some file systems take `A` and `a` for one
         self._manifest: Tuple[str, Tuple[int, ...]] = ("", ())  # its name, and the state of the file as it was written
         self._lock = threading.RLock()
+        if home is not None:
+            self.append(header=self.identity())
 
     # -- its place
 
@@ -80,7 +83,8 @@ class OutputFolder:
     @property
     def rank(self) -> process_folders.Rank | None:
         """The rank of this process, as far as it is known now."""
-        return process_folders.current_rank() or (None if self._home is None else self._home.rank)
+        own = None if self._home is None else self._home.rank
+        return own if self._is_given else process_folders.current_rank() or own
 
     @property
     def run(self) -> str:

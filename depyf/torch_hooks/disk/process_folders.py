@@ -137,6 +137,16 @@ def choose_home(top: str, forked_from: str | None = None) -> Home:
     return home
 
 
+def home_at(path: str, run: str, rank: Rank | None) -> Home | None:
+    """Claim this very folder, in the place of whatever run has files there; None where a process writes in it now."""
+    claim = None if _is_taken(path) else _make_and_take(path)
+    if claim is None:
+        return None
+    remove_files(read_leftover(path))
+    claim.empty()
+    return Home(path, run, claim, rank)
+
+
 def _claim_below(base: str, run: str, rank: Rank | None) -> Home:
     for number in range(1, _MOST_PROCESSES):
         home = _claim(os.path.join(base, f"process_{number}"), run, rank)

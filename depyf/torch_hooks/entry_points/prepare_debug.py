@@ -19,6 +19,7 @@ from depyf.torch_hooks.disk.claims import is_claimed
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.entry_points.prepare_debug_arguments import read_arguments
 from depyf.torch_hooks.graphs.loose_fx import LooseFx
+from depyf.torch_hooks.internals.compile_phases import CompilePhases
 from depyf.torch_hooks.internals.hook_order import calling_module
 from depyf.torch_hooks.session import closing
 from depyf.torch_hooks.session.capture import Capture
@@ -58,6 +59,7 @@ class prepare_debug:
     statement, and steps of pdb stay out of torch.
 
     page: on leaving, write index.html, the page of this run, which opens in a browser from disk.
+    timeline: also record torch's own timers, so that the page's timeline shows the phases inside each compilation.
 
     Ranks of a distributed job write in rank_<r> below the folder, and other processes that share it in
     process_<n>: no two processes ever write one file.  `folder` is the one of this process.
@@ -75,6 +77,7 @@ class prepare_debug:
         self.include_earlier = arguments.include_earlier
         self.debug = arguments.debug
         self.page = arguments.page
+        self.timeline = arguments.timeline
         self._attendance: Any = None  # to debuggers, where that was asked for
         self.record: SessionRecord | None = None  # of the last time the context was left
         self.gives_way = False  # whether it is left when the program enters another
@@ -107,6 +110,7 @@ class prepare_debug:
             recording = Recording(folder, earlier, self.log_bytecode, loose_fx)
             recording.includes_earlier = self.include_earlier
             recording.writes_page = self.page
+            recording.phases = CompilePhases() if self.timeline else None
             self._capture = Capture(recording)
             self._folder = folder
             self._process = os.getpid()

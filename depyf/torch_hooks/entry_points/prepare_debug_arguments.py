@@ -10,7 +10,7 @@ from depyf.errors import UserError
 
 _FORM = (
     "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False, include_earlier=True, "
-    "debug=False, page=True)"
+    "debug=False, page=True, timeline=False)"
 )
 
 
@@ -28,6 +28,7 @@ class Arguments:
     include_earlier: bool = True
     debug: bool = False
     page: bool = True
+    timeline: bool = False
 
 
 def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
@@ -43,6 +44,7 @@ def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
         include_earlier: Any = True,
         debug: Any = False,
         page: Any = True,
+        timeline: Any = False,
     ) -> Arguments:
         return Arguments(
             os.fsdecode(dump_src_dir),
@@ -51,6 +53,7 @@ def read_arguments(*args: Any, **kwargs: Any) -> Arguments:
             _flag("include_earlier", include_earlier),
             _flag("debug", debug),
             _flag("page", page),
+            _flag("timeline", timeline),
         )
 
     kwargs.pop("func", None)

@@ -48,7 +48,12 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     depend on which guards failed how often (torch moves those to the front).  Text in an unknown form yields
     what of it could be read.
     """
-    reader = _Reader(code)
+    return describe_guards_of(guard_manager, code.co_filename, code.co_varnames + code.co_freevars + code.co_cellvars)
+
+
+def describe_guards_of(guard_manager: object, file: str, names: tuple[str, ...]) -> tuple[GuardRecord, ...]:
+    """Return the guards of one version of a function in `file` whose variables have these names, in their order."""
+    reader = _Reader(file, names)
     for guard, marks in _merged(with_types(printed_guards(guard_manager))):
         reader.add(guard, marks)
     return reader.in_order()
@@ -57,9 +62,9 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
 class _Reader:
     """Reads the guards of one version: those that torch prints alike for many values are read once."""
 
-    def __init__(self, code: CodeType) -> None:
-        self._file = code.co_filename
-        self._names = code.co_varnames + code.co_freevars + code.co_cellvars
+    def __init__(self, file: str, names: tuple[str, ...]) -> None:
+        self._file = file
+        self._names = names
         self._records: list[tuple[_Order, int, GuardRecord]] = []
         self._origins: dict[str, tuple[Origin, ...]] = {}  # many guards have few comments
         # kind, text before and after the value, type -> what such guards test, and who asked for them

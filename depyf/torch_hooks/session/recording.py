@@ -58,6 +58,7 @@ from depyf.torch_hooks.guards.other_causes import GuardedVersion
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import import_folders
+from depyf.torch_hooks.internals.compile_phases import PHASE_EVENT, CompilePhases
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, RESUME_FUNCTION
 from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
 from depyf.torch_hooks.session.journal_writer import Journal
@@ -81,6 +82,7 @@ class Recording:
         self.is_forked = False  # the parent records what was compiled before the fork
         self.includes_earlier = True  # whether what was compiled before the session is added
         self.writes_page = True  # whether index.html is written at the end
+        self.phases: CompilePhases | None = None  # torch's own timers, where they were asked for
         self.recorded_elsewhere = 0  # versions that are in the folders of earlier contexts, and not in this one
         self.functions = Functions(self.problems, earlier.functions)
         self.frames = Frames(folder, self.functions, self.problems, log_bytecode, earlier.frames)
@@ -114,12 +116,13 @@ class Recording:
         child = Recording(self.folder.for_child(), SessionRecord(), self._log_bytecode, self.loose_fx)
         child.is_forked = True
         child.writes_page = self.writes_page
+        child.phases = None if self.phases is None else CompilePhases()
         return child
 
     @property
     def read_kinds(self) -> FrozenSet[str]:
         """The kinds of events that are read; torch need not format others."""
-        return frozenset((START_EVENT, *self._handlers))
+        return frozenset((START_EVENT, *self._handlers, *([PHASE_EVENT] if self.phases is not None else [])))
 
     @property
     def is_empty(self) -> bool:
@@ -339,6 +342,10 @@ class Recording:
 
     def add_event(self, event: TraceEvent) -> None:
         """Record an event that carries a compile id."""
+        if event.kind == PHASE_EVENT:
+            if self.phases is not None:
+                self.phases.add(event.compile_id, event.payload)
+            return
         if event.kind == START_EVENT:
             self._start(event)
             return
@@ -484,6 +491,9 @@ class Recording:
             {"compile_id": compilation.compile_id, **compilation.timings, **_autotuning_times(compilation)}
             for compilation in self.compilations.all
         ]
+        if self.phases is not None:
+            spans = {one: self.phases.of(one) for one in self.phases.compile_ids}
+            compilations = [{**one, "phases": spans.pop(one["compile_id"], [])} for one in compilations]
         return {"compilations": compilations, "depyf_seconds": self.seconds}
 
 

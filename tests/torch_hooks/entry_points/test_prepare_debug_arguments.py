@@ -41,5 +41,5 @@ def test_a_wrong_call_is_answered_with_the_right_form(args, kwargs, what):
     with pytest.raises(TypeError) as caught:
         read_arguments(*args, **kwargs)
     assert isinstance(caught.value, UserError)
-    form = "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False, include_earlier=True, debug=False, page=True)"
+    form = "expected prepare_debug(dump_src_dir, clean_wild_fx_code=True, log_bytecode=False, include_earlier=True, debug=False, page=True, timeline=False)"
     assert str(caught.value) == f"{what}; {form}"
