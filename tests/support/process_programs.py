@@ -133,6 +133,31 @@ def spawn(folder):
         mp.spawn(_late_rank, (folder, port), nprocs=2)
 
 
+def _rank_during_a_merge(folder):
+    """Leave a context while another rank, which has left already, merges the folders."""
+    from depyf.torch_hooks.disk.claims import Claim
+    from depyf.torch_hooks.session import closing
+
+    close = closing.close
+
+    def close_and_let_merge(recording):
+        record = close(recording)
+        assert Claim.take(folder) is not None
+        return record
+
+    closing.close = close_and_let_merge
+    os.environ.update(RANK="0", WORLD_SIZE="2")
+    with depyf.prepare_debug(folder):
+        torch.compile(other, backend="eager")(torch.ones(2))
+
+
+def merged(folder):
+    child = multiprocessing.get_context("spawn").Process(target=_rank_during_a_merge, args=(folder,))
+    child.start()
+    child.join()
+    sys.exit(child.exitcode)
+
+
 def workers(folder):
     """Start both kinds of Inductor's worker pools inside the context; they end with the program."""
     from torch._inductor import config

@@ -149,9 +149,10 @@ class prepare_debug:
             return
         with recording.problems.shield("writing the files at the end of the session"):
             capture.end()
+            is_below = _is_below_an_open_context(folder)
             self.record = closing.close(recording)
             _last_folder = folder.known_path
-            is_worker = self._is_inherited() or _is_child_of_open_context(folder)
+            is_worker = self._is_inherited() or (is_below and folder.known_path != folder.top)
             closing.print_summary(self.record, folder, is_worker)
         with recording.problems.shield("merging the folders of the processes"):
             if self._is_inherited():
@@ -192,9 +193,13 @@ def _end_with_child(context: prepare_debug) -> None:
     multiprocessing.util.Finalize(None, context._at_exit, exitpriority=0)
 
 
-def _is_child_of_open_context(folder: OutputFolder) -> bool:
-    """Return whether this is a child of multiprocessing, and another process has the folder given open."""
-    return multiprocessing.parent_process() is not None and folder.known_path != folder.top and is_claimed(folder.top)
+def _is_below_an_open_context(folder: OutputFolder) -> bool:
+    """Return whether this is a child of multiprocessing, and a process has the folder given open: this one, or another.
+
+    To be asked before this process gives up its own folder: as soon as no rank has its own open, a rank that merges the
+    folders claims the one given, too.
+    """
+    return multiprocessing.parent_process() is not None and is_claimed(folder.top)
 
 
 def _leave_what_gives_way() -> None:

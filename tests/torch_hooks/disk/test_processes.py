@@ -160,6 +160,11 @@ class TestRanks:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_the_first_rank_prints_its_summary_also_while_another_one_merges_the_folders(tmp_path):
+    _, err = run(sys.executable, PROGRAMS, "merged", tmp_path / "dump")
+    assert "depyf: 1 frame (1 proved), 1 graph" in err
+
+
 def test_worker_processes_of_inductor_leave_no_folders_and_do_not_keep_the_program_running(tmp_path):
     out, err = run(sys.executable, PROGRAMS, "workers", tmp_path)
     assert out == "ended\n" and "Traceback" not in err
