@@ -53,6 +53,7 @@ _HOMES = {
     "NumericError": "depyf.torch_hooks.numerics.numeric_report",
     "install": "depyf.torch_hooks.entry_points.bytecode_log",
     "uninstall": "depyf.torch_hooks.entry_points.bytecode_log",
+    "load_ipython_extension": "depyf.torch_hooks.entry_points.notebook",
 }
 
 # submodules that `import depyf` alone makes reachable, as it always did

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, Dict
+
 from depyf.line_table.folders import read_file, read_records
 from depyf.page.compile_times import times_data
+from depyf.page.embedded import address_of, embedded_page
 from depyf.page.page_data import page_data
 from depyf.page.page_folder import side_name, write_page
 from depyf.page.page_text import page_files
@@ -12,15 +15,24 @@ from depyf.record.records import SessionRecord
 _TIMINGS = ("timings.json", "depyf_timings.json")
 
 
+def embedded_folder_page(folder: str, record: SessionRecord) -> str:
+    """Return the page of a record whose files are in a folder as an element for the output of a notebook's cell."""
+    data = page_data(record, lambda name: read_file(folder, name))
+    return embedded_page(data, _times(folder, record), address_of(data))
+
+
+def _times(folder: str, record: SessionRecord) -> Dict[str, Any]:
+    timings = next((name for name in _TIMINGS if name in record.files), "")
+    return times_data(read_file(folder, timings)) if timings else {}
+
+
 def write_folder_page(folder: str, record: SessionRecord) -> str:
     """Write the page of a record whose files are in a folder; return the path of its index.html.
 
     Nothing outside of the folder is read, whatever the record names.  OSError where the page cannot be written.
     """
-    timings = next((name for name in _TIMINGS if name in record.files), "")
-    times = times_data(read_file(folder, timings)) if timings else {}
     data = page_data(record, lambda name: read_file(folder, name))
-    return write_page(folder, page_files(data, times, side_name(folder)))
+    return write_page(folder, page_files(data, _times(folder, record), side_name(folder)))
 
 
 def make_page_again(folder: str) -> str:

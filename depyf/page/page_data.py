@@ -37,7 +37,7 @@ class PageData:
 
 def page_data(record: SessionRecord, read_text: ReadText) -> PageData:
     """Return the data of the page of one process; nothing but the record and `read_text` is read."""
-    places = PlaceTable(record.import_folders)
+    places = PlaceTable(record.import_folders, {one.file: one.label for one in record.user_files if one.label})
     rows = RowsByFile(build(record, read_text, known_lines(record)))
     roots = _roots(record)
     groups = _ranked(record, distinct_breaks(record))

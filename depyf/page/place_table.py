@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from depyf.record.records import Location
 from depyf.text.short_paths import ShortPaths
@@ -13,8 +13,9 @@ Data = Dict[str, Any]
 class PlaceTable:
     """Numbers the files of the user's program in the order in which they are first named."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
+    def __init__(self, folders: Sequence[str], labels: Mapping[str, str] = {}) -> None:
         self._short = ShortPaths(folders)
+        self._labels = labels  # what a reader calls files that are none: cells of notebooks
         self._numbers: Dict[str, int] = {}
 
     def file(self, path: str) -> int:
@@ -36,6 +37,10 @@ class PlaceTable:
     def files(self) -> List[Data]:
         """Return the files that were named so far, by number."""
         return [
-            {"path": path, "short": self._short.of(path), "own": self._short.is_of_program(path)}
+            {
+                "path": self._labels.get(path) or path,
+                "short": self._labels.get(path) or self._short.of(path),
+                "own": path in self._labels or self._short.is_of_program(path),
+            }
             for path in self._numbers
         ]

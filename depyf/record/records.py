@@ -46,6 +46,7 @@ class UserFile:
 
     file: str
     digest: str  # of its text when it was compiled
+    label: str = ""  # what a reader calls it, where that is not its name: a cell of a notebook is "In [3]"
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,8 @@ def test_search_finds_names_and_text_of_all_files(visit):
     page = visit()
     page.page.keyboard.press("/")
     page.page.keyboard.type("threshold_backward")
+    page.page.get_by_text("“threshold_backward”").wait_for(timeout=10_000)  # the page draws while one types
+    page.page.get_by_text("of text in").wait_for(timeout=10_000)
     page.page.get_by_text("kernel_1.py").first.wait_for(timeout=3000)
     page.page.locator("#found-text a").first.click()
     page.page.locator(".ln.pin").first.wait_for(timeout=3000)

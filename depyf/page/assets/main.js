@@ -23,7 +23,7 @@ function start() {
 }
 
 function route() {
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [path, query] = PLACE.hash.replace(/^#\/?/, "").split("?");
   const parts = path.split("/").map(decoded);
   const options = Object.fromEntries((query || "").split("&").filter(Boolean).map((one) => one.split("=")).map(([key, value]) => [key, decoded(value || "")]));
   const main = document.querySelector(".main");
@@ -47,7 +47,7 @@ function route() {
   const about = parts[0] === "f" ? (functionOf(name) || { name }).name : parts[0] === "g" ? name : VIEWS[parts[0]] || "Overview";
   document.title = `${about} · depyf`;
   if (parts[0] !== "search") document.getElementById("search").value = "";
-  Promise.resolve(shown).then(() => { document.documentElement.dataset.view = parts[0] || "overview"; document.documentElement.dataset.shown = location.hash || "#/"; });
+  Promise.resolve(shown).then(() => { document.documentElement.dataset.view = parts[0] || "overview"; document.documentElement.dataset.shown = PLACE.hash || "#/"; });
 }
 
 function decoded(text) { try { return decodeURIComponent(text); } catch (error) { return text; } }
@@ -84,7 +84,7 @@ function drawSide(parts) {
 /* The list gives way to code that stands side by side, unless the user wants it. */
 function setSide(isWide) {
   const wanted = remembered(isWide ? "side-wide" : "side");
-  document.documentElement.dataset.side = wanted || (isWide && innerWidth < 1900 ? "off" : "on");
+  document.documentElement.dataset.side = wanted || (DATA.inline || (isWide && innerWidth < 1900) ? "off" : "on");
 }
 function toggleSide() {
   const isWide = document.querySelector(".main").classList.contains("wide");
@@ -122,7 +122,7 @@ function pressed(event) {
   if (event.key === "Escape") {
     const box = document.querySelector(".dialog");
     if (box) { box.remove(); return; }
-    if (typing) { event.target.blur(); if (location.hash.startsWith("#/search")) history.back(); return; }
+    if (typing) { event.target.blur(); if (PLACE.hash.startsWith("#/search")) DATA.inline ? PLACE.hash = "#/" : history.back(); return; }
     route();
     return;
   }
@@ -131,21 +131,21 @@ function pressed(event) {
   else if (event.key === "t") toggleTheme();
   else if (event.key === "s") toggleSide();
   else if (event.key === "?") showKeys();
-  else if (event.key === "o") location.hash = "#/";
+  else if (event.key === "o") PLACE.hash = "#/";
   else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
   else if (event.key === "[" || event.key === "]") stepVersion(event.key === "]" ? 1 : -1);
   else if (event.key === "p") { const chip = document.getElementById("picture-chip"); chip && chip.click(); }
 }
 
 function step(by) {
-  const [kind, name] = location.hash.replace(/^#\/?/, "").split("?")[0].split("/").map(decoded);
+  const [kind, name] = PLACE.hash.replace(/^#\/?/, "").split("?")[0].split("/").map(decoded);
   const names = kind === "g" ? DATA.graphs.map((one) => one.name) : DATA.functions.map((one) => one.key);
   const next = names[kind === "g" || kind === "f" ? names.indexOf(name) + by : 0];
-  if (next !== undefined) location.hash = kind === "g" ? graphHash(next) : functionHash(next);
+  if (next !== undefined) PLACE.hash = kind === "g" ? graphHash(next) : functionHash(next);
 }
 
 function stepVersion(by) {
-  if (location.hash.startsWith("#/g/")) { step(by); return; }
+  if (PLACE.hash.startsWith("#/g/")) { step(by); return; }
   const chips = [...document.querySelectorAll(".chip.version")];
   const next = chips[chips.findIndex((one) => one.getAttribute("aria-pressed") === "true") + by];
   if (next) next.click();

@@ -4,8 +4,25 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const FUNCTIONS = new Map(DATA.functions.map((one) => [wellFormed(one.key), one]));
 const GRAPHS = new Map(DATA.graphs.map((one) => [one.name, one]));
 const functionOf = (key) => FUNCTIONS.get(wellFormed(key || ""));
-const PARTS = new Map();
+const PARTS = new Map(Object.entries(DATA.inline || {}));
 const WAITING = new Map();
+
+/* The address. A page inside another one has none of its own: links would lead to the page around it. */
+const PLACE = DATA.inline ? innerPlace(DATA.start) : location;
+function innerPlace(start) {
+  let hash = start;
+  window.addEventListener("click", (event) => {
+    const to = event.target.closest && event.target.closest("a[href^='#']");
+    if (to && !event.defaultPrevented) { event.preventDefault(); place.hash = to.getAttribute("href"); }
+  });
+  const place = { get hash() { return hash; }, set hash(to) { hash = to; window.dispatchEvent(new Event("hashchange")); } };
+  return place;
+}
+function setAddress(hash, isNew) {
+  if (DATA.inline) PLACE.hash = hash;
+  else if (isNew) history.pushState(null, "", hash);
+  else history.replaceState(null, "", hash);
+}
 
 window.depyfPart = (name, value) => { PARTS.set(name, value); };
 

@@ -5,7 +5,7 @@ function typed(text) {
   clearTimeout(typing);
   typing = setTimeout(() => {
     const hash = text.trim() ? `#/search/${encodeURIComponent(text.trim())}` : "#/";
-    if (location.hash.startsWith("#/search") || hash === "#/") history.replaceState(null, "", hash); else history.pushState(null, "", hash);
+    setAddress(hash, !(PLACE.hash.startsWith("#/search") || hash === "#/"));
     route();
     document.getElementById("search").value = text;
   }, 90);

@@ -24,8 +24,10 @@ from depyf.torch_hooks.frames import cache_entries
 from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.frames.functions import Functions
 from depyf.torch_hooks.frames.transformed_code import Frames
+from depyf.torch_hooks.frames.user_files import UserFiles
 from depyf.torch_hooks.graphs.first_lines import without_file
 from depyf.torch_hooks.graphs.graph_files import Graphs
+from depyf.torch_hooks.internals.code_owners import import_folders
 from depyf.torch_hooks.session.software_versions import versions
 
 _EVERYTHING: Any = object()
@@ -45,6 +47,13 @@ class Inspection(SessionRecord):
 
     def __str__(self) -> str:
         return inspection_overview.whole_story(self, {name: without_file(text) for name, text in self.texts.items()})
+
+    def _repr_html_(self) -> str:
+        """Return the view of the function on the page, which notebooks show."""
+        from depyf.page import embedded, page_data  # which nobody else pays for
+
+        data = page_data.page_data(self, lambda name: self.texts.get(name, ""))
+        return embedded.embedded_page(data, {}, embedded.address_of(data))
 
     def story(self) -> str:
         """Return the whole story without the graphs and kernels: the text of `full_code_for_*.py`."""
@@ -94,6 +103,8 @@ def inspect(target: Any = _EVERYTHING) -> Inspection:
             shown = _not_compiled(codes)
             functions.key_of(shown, names.get(id(shown)))
     graphs.finish()
+    files = UserFiles()
+    files.add(function.shown_file for function in functions.records)
     return Inspection(
         versions=versions(),
         functions=functions.records,
@@ -101,6 +112,8 @@ def inspect(target: Any = _EVERYTHING) -> Inspection:
         graphs=graphs.records,
         files=tuple(sorted(folder.files)),
         problems=tuple(problems.lines),
+        user_files=files.records,
+        import_folders=import_folders(),
         texts={name: folder.texts[name] for name in sorted(folder.texts)},
     )
 

@@ -94,6 +94,17 @@ class prepare_debug:
         """Return how much was compiled so far: "3 frames, 2 graphs, 1 break, 0 recompiles"."""
         return "" if self._capture is None else self._capture.recording.numbers()
 
+    def __repr__(self) -> str:
+        return f"prepare_debug({self.dump_src_dir!r})"
+
+    def _repr_html_(self) -> str | None:
+        """Return the page of the run, which notebooks show; None while there is none."""
+        if self.record is None:
+            return None
+        from depyf.page.folder_page import embedded_folder_page  # which nobody else pays for
+
+        return embedded_folder_page(self.folder, self.record)
+
     def __enter__(self) -> prepare_debug:
         global _active
         _require_torch()

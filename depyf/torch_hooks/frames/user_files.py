@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Dict, Iterable, Sequence, Tuple
 
 from depyf.record.records import UserFile
@@ -24,4 +25,12 @@ class UserFiles:
     def records(self) -> Tuple[UserFile, ...]:
         """Return the files in the order of their names, those of an earlier session in this folder included."""
         digests = {**self._earlier, **self._digests}
-        return tuple([UserFile(file, digest) for file, digest in sorted(digests.items()) if digest])
+        return tuple([UserFile(file, digest, _label(file)) for file, digest in sorted(digests.items()) if digest])
+
+
+def _label(file: str) -> str:
+    """Return "In [3]" for the text of a notebook's third cell; empty for a file."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    numbers = getattr(getattr(shell, "compile", None), "_filename_map", None)
+    number = numbers.get(file) if isinstance(numbers, dict) else None
+    return f"In [{number}]" if isinstance(number, int) else ""
