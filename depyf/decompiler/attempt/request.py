@@ -9,6 +9,8 @@ from typing import Any, Mapping, Optional, Tuple
 
 from depyf.code_generator import COMPILER, CodeGenerator
 from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS
+from depyf.decompiler.bytecode.code_objects import facts_of
+from depyf.decompiler.bytecode.nested_code import with_nested
 from depyf.decompiler.recompile import Compiler, running_compiler
 
 
@@ -37,6 +39,20 @@ class Request:
         """Whether the text begins with `from __future__ import annotations`: code that it compiles inherits that."""
         is_module = self.code.co_name == "<module>"  # which has the statement itself
         return self.stands_alone and not is_module and bool(self.code.co_flags & CO_FUTURE_ANNOTATIONS)
+
+    @functools.cached_property
+    def annotations_are_strings(self) -> bool:
+        """Whether annotations of the text become strings by the flag of `from __future__ import annotations`.
+
+        Without it the text spells them as strings. Where other annotations are deferred, strings of a class's variables
+        would be, too: only with the flag they are stored when the class is made.
+        """
+        if not self.code.co_flags & CO_FUTURE_ANNOTATIONS:
+            return False
+        if self.stands_alone or self.code.co_name == "<module>":
+            return True
+        is_deferred = facts_of(self.code).annotations_are_deferred
+        return is_deferred and any("__annotations__" in one.co_names for one in with_nested(self.code))
 
     @functools.cached_property
     def own_locals(self) -> Tuple[str, ...]:

@@ -173,7 +173,7 @@ class Attempt:
             names=self.names_back(),
             print_width=WIDTH,
             shown=printed.text if not notes and not future else None,
-            annotations_are_strings=bool(future),
+            annotations_are_strings=self.request.annotations_are_strings,
             has_scope=scope is not None,
             kept=self.listings,
             is_generated=self.request.is_generated,

@@ -17,8 +17,7 @@ from depyf.decompiler.build import (
     standalone_comprehension,
     temporaries,
 )
-from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_OPTIMIZED
-from depyf.decompiler.bytecode.code_objects import facts_of
+from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.microops import Program
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.structure import Sequence
@@ -40,9 +39,8 @@ def syntax_tree(
     # Only interactive code prints what expressions give.
     mode = "single" if "PRINT_EXPR" in op_kinds(program) else "exec"
     is_module = code.co_name == "<module>"
-    settings.imports_annotations = settings.annotations_are_strings = request.imports_annotations
-    if is_module or facts_of(code).annotations_are_deferred:  # else the text spells string annotations as strings
-        settings.annotations_are_strings = bool(code.co_flags & CO_FUTURE_ANNOTATIONS)
+    settings.imports_annotations = request.imports_annotations
+    settings.annotations_are_strings = request.annotations_are_strings
     placeholders = settings.placeholders.values
     if code.co_name in COMPREHENSIONS and code.co_varnames[:1] == (".0",):
         try:

@@ -17,6 +17,7 @@ from depyf.decompiler.build.container_displays import (
     op_set_update,
 )
 from depyf.decompiler.build.effects import emit, event, silent, take
+from depyf.decompiler.build.expression_forms import iterable_of
 from depyf.decompiler.build.function_bodies import mentions, rebinds, uncaptured_cells
 from depyf.decompiler.build.provisional_nodes import resolve, spell_assertion_errors
 from depyf.decompiler.build.rebinding import before_rebinding
@@ -26,6 +27,7 @@ from depyf.decompiler.build.symbolic_frame import Frame, Tables, open_comprehens
 from depyf.decompiler.build.symbolic_values import FunctionValue, Marker, Slot, Value
 from depyf.decompiler.build.unpacking import store_target
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.microops import Op, Program
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.clean_graph import Comprehension
@@ -40,7 +42,7 @@ def call_comprehension(frame: Frame, function: FunctionValue, arguments: List[Va
         return False
     _, source = take(frame, function, arguments[0])
     if isinstance(source, (IterOf, AiterOf)):
-        source = source.value
+        source = iterable_of(source, facts_of(frame.scope.code))
     settings = frame.scope.settings
     program, tree = settings.structure(code)
     node = comprehension_of(program, tree, settings, frame.tables, source)
@@ -59,7 +61,10 @@ def op_comprehension(frame: Frame, op: Op) -> None:
     inner.output.names, inner.scope.declared = frame.output.names, scope.declared
     inner.stack.push(Marker("collection"))
     inner.stack.push(Value(source))
-    over = source.value if isinstance(source, (IterOf, AiterOf)) else source
+    over = source
+    if isinstance(source, (IterOf, AiterOf)):
+        facts = facts_of(scope.code)
+        over = source.value if facts.comprehensions_iterate_late else iterable_of(source, facts)
     uncaptured = [spelled(name) for name in found.uncaptured]
     body = collecting_loops(inner, found.tree)
     unset = [spelled(name) for name in found.unset if name.isidentifier()]

@@ -8,10 +8,12 @@ from typing import Any, List
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.boolean_tests import operand, test_node
 from depyf.decompiler.build.effects import emit, flush, take
+from depyf.decompiler.build.expression_forms import iterable_of
 from depyf.decompiler.build.region_walk import build_part, check_unchanged, join
 from depyf.decompiler.build.symbolic_frame import Frame, Steps, run_ops
 from depyf.decompiler.build.symbolic_values import Marker, Pattern, Slot, Value, fork
 from depyf.decompiler.build.tidying import bodies
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.structure import IfNode, Leave, LoopNode, TryNode, WithNode
@@ -57,7 +59,7 @@ def for_loop(frame: Frame, item: LoopNode) -> Steps:
     (node,) = take(frame, value, final=True)
     is_async = item.kind == "async for"
     if isinstance(node, AiterOf if is_async else IterOf):
-        node = node.value
+        node = iterable_of(node, facts_of(frame.scope.code))
     flush(frame)
     pattern = Pattern(1, -1, "for")
     make = s.AsyncFor if is_async else s.For

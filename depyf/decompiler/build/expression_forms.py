@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import keyword
 import re
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, List, Optional, Sequence, Union
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.constant_nodes import spellable
 from depyf.decompiler.build.symbolic_values import Slot, Value
 from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.literals import iterated_elements, spelled_elements
-from depyf.decompiler.syntax.provisional import Flipped
+from depyf.decompiler.syntax.provisional import AiterOf, Flipped, IterOf
 
 _OPPOSITES = {"is": "is not", "is not": "is", "in": "not in", "not in": "in"}
 WILDCARD = s.MatchAs()  # the `case _` that is dropped if its body is empty
 
 
-def unfolded_display(node: s.Expression, folds_lists: bool) -> s.Expression:
+def iterable_of(source: Union[AiterOf, IterOf], facts: PythonFacts) -> s.Expression:
+    """Return what to loop over for an iterator; a display that the compiler folds there is spelled otherwise."""
+    if isinstance(source, AiterOf) or source.is_constant:
+        return source.value
+    return _unfolded_display(source.value, facts.iterated_lists_become_tuples)
+
+
+def _unfolded_display(node: s.Expression, folds_lists: bool) -> s.Expression:
     """Return a display to iterate over that the compiler does not fold, as it does `[1]` and `{1, 2}`.
 
     `folds_lists`: it makes a tuple of `[x]`, too.

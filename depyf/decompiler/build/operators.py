@@ -9,12 +9,10 @@ from depyf.decompiler.build.expression_forms import (
     is_none,
     set_to_iterate,
     unfolded_constant,
-    unfolded_display,
     would_be_fstring,
 )
 from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import Marker, Null
-from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.microops import Op
 from depyf.decompiler.bytecode.unstructured import Unstructured
 from depyf.decompiler.syntax.provisional import AiterOf, CoroutineComprehension, Inplace, IterOf
@@ -81,11 +79,10 @@ def op_get_iter(frame: Frame, op: Op) -> None:
     value = frame.stack.pop()
     display = set_to_iterate(value, frame.scope.settings.text_runs_alone, frame.scope.program.budget.charge)
     if display is not None:
-        event(frame, IterOf(display))
+        event(frame, IterOf(display, is_constant=True))
         return
     (node,) = take(frame, value)
-    folds_lists = facts_of(frame.scope.code).iterated_lists_become_tuples
-    event(frame, IterOf(unfolded_display(node, folds_lists)))
+    event(frame, IterOf(node))
 
 
 def op_get_aiter(frame: Frame, op: Op) -> None:

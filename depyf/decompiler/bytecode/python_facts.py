@@ -89,6 +89,9 @@ class PythonFacts:
     # A generator expression is called with what it loops over, and takes the iterator before its generator is made:
     # 3.15, Python/codegen.c.
     generator_expressions_iterate_first: bool
+    # What a comprehension loops over is computed before its variables are put aside, and the iterator taken after that,
+    # so that `[x for x in {1, 2}]` makes a set: 3.15, codegen_comprehension in Python/codegen.c.
+    comprehensions_iterate_late: bool
     # IMPORT_NAME's low bits state whether the import is lazy: 3.15, PEP 810.
     imports_have_modes: bool
     # Whether an operand whose truth is certain is led past a test that leaves it on the stack (jump_thread in
@@ -207,6 +210,7 @@ def _facts(version: Version) -> PythonFacts:
         annotations_are_deferred=version >= (3, 14),
         iterators_have_indices=version >= (3, 15),
         generator_expressions_iterate_first=version >= (3, 15),
+        comprehensions_iterate_late=version >= (3, 15),
         imports_have_modes=version >= (3, 15),
         kept_tests_are_threaded=version >= (3, 14),
         threaded_tests_lose_handlers=version == (3, 14),

@@ -54,7 +54,7 @@ def compile_like(
     `kept` are code objects inside `original` that the text does not spell; they are put back unchanged.
     `is_generated`: a code generator made the original. Then the code must make every cell that the original makes
     (torch refuses any other), and does not show what the module around it imports.
-    `annotations_are_strings`: the text stands below `from __future__ import annotations`.
+    `annotations_are_strings`: those of the text are by the flag of `from __future__ import annotations`.
     `compiler`: of the Python that the original belongs to.
     """
     facts = facts_of(original)
@@ -71,10 +71,9 @@ def compile_like(
     text = shown
     if text is None or constants:
         text = print_source(_with_stand_ins(s.Module(body), constants), features=limits, width=width).text
-    # Not `annotations`: the text spells string annotations as strings, or has the `from __future__` import itself.
-    # Where other annotations are deferred, only the flag makes strings of them when the function is made.
+    # Not `annotations` where the text spells string annotations as strings.
     flags = original.co_flags & FUTURE_FLAGS
-    if not annotations_are_strings and not facts.annotations_are_deferred:
+    if not annotations_are_strings:
         flags &= ~CO_FUTURE_ANNOTATIONS
     depth = 0 if original.co_name == "<module>" else 1 + wrapped + is_generic
     around = ""

@@ -39,6 +39,7 @@ class IterOf(Expression):
     """`iter(x)` made by GET_ITER, in a loop or a comprehension; elsewhere it becomes a call of the builtin itself."""
 
     value: Expression
+    is_constant: bool = False  # whether the compiler folds the display that `value` is
 
 
 @node

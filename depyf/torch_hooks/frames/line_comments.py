@@ -10,11 +10,13 @@ lines inside brackets only, and the only strings that it writes over several lin
 instructions: so a comment never ends up inside a string.
 
 The source may have changed since the code was compiled, or be that of something else. Where a position does not cut
-whole tokens out of the line, or the line has names that the code has not, the comment has the place alone.
+whole tokens out of the line, or the line has names that the code has not, the comment has the place alone. Code without
+columns (before Python 3.11) has at least the name that its line begins with.
 """
 
 from __future__ import annotations
 
+import dis
 import keyword
 import re
 from types import CodeType
@@ -104,6 +106,7 @@ class UserSource:
         self.file = code.co_filename
         self._code = code
         self._names: FrozenSet[str] = frozenset()
+        self._first_names: Dict[int, str] | None = None  # line -> name
 
     def line(self, number: int, positions: Iterable[Position]) -> str:
         """Return a line without its indentation; empty where it cannot be read, or has other code at `positions`."""
@@ -113,6 +116,8 @@ class UserSource:
         text = lines[number - 1].rstrip("\r\n")
         pieces = [_piece(text, position) for position in positions if position[0] == number]
         if not all(piece is not None and self._knows(piece) for piece in pieces):
+            return ""
+        if any(start is None for line, _, start, _ in positions if line == number) and not self._begins(text, number):
             return ""
         return text.strip().replace("\t", " ")
 
@@ -126,7 +131,15 @@ class UserSource:
         unknown = set(_NAME.findall(code)) - self._names - _KEYWORDS
         return all(name.startswith("__") and any(one.endswith(name) for one in self._names) for name in unknown)
 
+    def _begins(self, text: str, number: int) -> bool:
+        """Return whether a line has the name that its first instruction with a name has, where code has no columns."""
+        if self._first_names is None:
+            self._first_names = _first_names(self._code)
+        name = self._first_names.get(number)
+        return name is None or not text.isascii() or name in _WORD.findall(text)
 
+
+_WORD = re.compile(r"\w+")
 _QUOTE = re.compile("['\"]")
 _KEYWORDS = frozenset(keyword.kwlist) | {"__debug__"}
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*|(?<=[\w)\]]\.)[A-Za-z_]\w*")
@@ -150,6 +163,19 @@ def _piece(text: str, position: Position) -> str | None:
 
 def _is_word(pair: str) -> bool:
     return len(pair) == 2 and (pair[0].isalnum() or pair[0] == "_") and (pair[1].isalnum() or pair[1] == "_")
+
+
+def _first_names(code: CodeType) -> Dict[int, str]:
+    """Return the name in the first instruction of each line that has one, but names that a source spells otherwise."""
+    found: Dict[int, str] = {}
+    line = 0
+    for one in dis.get_instructions(code):
+        line = one.starts_line or line
+        has_name = one.opcode in dis.hasname or one.opcode in dis.haslocal or one.opcode in dis.hasfree
+        if has_name and isinstance(one.argval, str):
+            is_plain = one.argval.isidentifier() and "__" not in one.argval and one.argval != "AssertionError"
+            found.setdefault(line, one.argval if is_plain else "")
+    return {line: name for line, name in found.items() if name}
 
 
 def _names_in(code: CodeType) -> Iterator[str]:

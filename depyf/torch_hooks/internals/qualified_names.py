@@ -6,11 +6,18 @@ import ast
 import functools
 import linecache
 from types import CodeType
-from typing import Dict, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 from depyf.text.quiet_compile import parse_quietly
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_EXPRESSIONS: Dict[type, str] = {  # that have code of their own -> its name
+    ast.Lambda: "<lambda>",
+    ast.ListComp: "<listcomp>",
+    ast.SetComp: "<setcomp>",
+    ast.DictComp: "<dictcomp>",
+    ast.GeneratorExp: "<genexpr>",
+}
+_SCOPES: Tuple[Any, ...] = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *_EXPRESSIONS)
 
 
 def qualified_name(code: CodeType) -> str:
@@ -27,14 +34,14 @@ def _names_in(text: str) -> Dict[Tuple[str, int], str]:
     """Return the qualified name of each function in a text, by its name and first line; empty where two share both."""
     found: Dict[Tuple[str, int], str] = {}
     try:
-        waiting: List[Tuple[ast.AST, str]] = [(parse_quietly(text), "")]
+        waiting: List[Tuple[Any, str]] = [(parse_quietly(text), "")]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return found
     while waiting:
         node, scope = waiting.pop()
         inner = scope
         if isinstance(node, _SCOPES):
-            name = getattr(node, "name", "<lambda>")
+            name = str(_EXPRESSIONS.get(type(node)) or getattr(node, "name", ""))
             if not isinstance(node, ast.ClassDef):
                 decorators: List[ast.expr] = getattr(node, "decorator_list", [])
                 key = (name, min([node.lineno, *(one.lineno for one in decorators)]))

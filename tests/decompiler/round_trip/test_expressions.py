@@ -243,13 +243,18 @@ SAME_TEXT = {
                 **{'b': 2},
             }
     """.replace("PAIRS", "\n                ".join(f"{number}: a," for number in range(40))),
-    "a display to iterate over that the compiler did not turn into a constant": """
+    "a display to iterate over that the compiler did not turn into a constant": f"""
         def f(n):
             for x in [*()]:
                 g(x)
-            for x in {*(1, 2)}:
+            for x in {{*(1, 2)}}:
                 g(x)
-            return [x for x in [*(n, 1)]]
+            return [x for x in {"[n, 1]" if RUNNING.comprehensions_iterate_late else "[*(n, 1)]"}]
+    """,
+    "a set of constants that comprehensions iterate over": """
+        def f(n):
+            g({x: n for x in {1, 2}}, {x for x in {1, 2, 3}})
+            return [x for y in n for x in {1, 2}]
     """,
     "an expression of `and` and `or` whose value nobody uses": """
         def f(a, b, d):
