@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import pathlib
 import sys
+import tempfile
 import time
-from typing import List
+from typing import Dict, List
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
 
-from bench.gallery import catalogue, children, results
+from bench.gallery import catalogue, children, results, trial
 from bench.gallery.index_page import write_index
 from bench.gallery.trial import DEPYF, GOOD
 
@@ -41,15 +43,32 @@ def parsed() -> argparse.Namespace:
 
 
 def import_once(exhibits: List[catalogue.Exhibit]) -> None:
-    """Import what the children need before they are forked: it takes longer than most models."""
+    """Import what the children need before they are forked: it takes as long as compiling a small model."""
     for variable in ("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"):
         os.environ[variable] = "1"  # a child cannot use the threads of its parent
     os.environ.update(TRANSFORMERS_VERBOSITY="error", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
     libraries = {catalogue.FAMILIES[exhibit.family][1] for exhibit in exhibits}
     if any(exhibit.variant == "inductor" for exhibit in exhibits):
         libraries.add("torch._inductor.compile_fx")
-    for name in ["torch._dynamo.convert_frame", *sorted(libraries)]:
-        importlib.import_module(name)
+    for name in sorted(libraries):
+        with contextlib.suppress(ImportError):  # of what a library itself needs: the child's to report
+            importlib.import_module(name)
+    _warm_up({exhibit.family: exhibit for exhibit in reversed(exhibits)})
+
+
+def _warm_up(first: Dict[str, catalogue.Exhibit]) -> None:
+    """Build one model of each family, and compile one: only so is everything imported that children would import.
+
+    There is no backward pass here: it starts threads, and a fork of a process with threads of autograd hangs.
+    """
+    import torch
+
+    with contextlib.suppress(Exception):  # a failure here is the child's to report
+        for family, exhibit in first.items():
+            catalogue.build(family, exhibit.name)
+        with tempfile.TemporaryDirectory() as folder:
+            trial.try_exhibit(catalogue.Exhibit("torch", "mlp", "forward"), folder)
+    torch._dynamo.reset()
 
 
 def is_due(options: argparse.Namespace, exhibit: catalogue.Exhibit) -> bool:

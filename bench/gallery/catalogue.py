@@ -78,11 +78,13 @@ def build(family: str, name: str) -> Case:
 def exhibits(only: List[str], variants: List[str]) -> Iterator[Exhibit]:
     """Yield what is to be compiled, variant by variant; `only` has families and models, with `*` for any text.
 
-    A training loop has no forward pass of its own: its variants are those of training.
+    A training loop has no forward pass of its own: its variants are those of training. Families whose library is not
+    installed are left out.
     """
+    missing = missing_libraries()
     for variant in variants:
-        for family in FAMILIES:
-            if family == "loops" and not VARIANTS[variant].training:
+        for family, (_, library) in FAMILIES.items():
+            if library in missing or (family == "loops" and not VARIANTS[variant].training):
                 continue
             for name in _module(family).architectures():
                 if not only or any(fnmatch.fnmatchcase(f"{family}/{name}", one) or family == one for one in only):

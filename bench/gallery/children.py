@@ -19,7 +19,7 @@ from bench.gallery.catalogue import Exhibit
 from bench.gallery.measures import complaints, measures
 
 Result = Dict[str, Any]
-MEMORY = 8 << 30  # bytes of address space of one child
+MEMORY = 8 << 30  # bytes of address space that one child may take beyond that of its parent
 
 
 @dataclass
@@ -95,7 +95,9 @@ def _ended(child: Child, limit: float) -> Any:
 def _work(exhibit: Exhibit, folder: str, plain: bool, sender: Connection) -> None:
     """Try the exhibit and send its result: the work of a child."""
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache = os.path.join(folder, ".cache", exhibit.folder)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    with open("/proc/self/statm") as file:
+        size = int(file.read().split()[0]) * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)

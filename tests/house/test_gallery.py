@@ -115,6 +115,12 @@ def test_reasons_are_shown_as_text():
     assert "&lt;b&gt; &amp; co" in page([result])
 
 
-def test_there_are_more_than_150_architectures():
+def test_there_are_more_than_150_architectures(monkeypatch):
+    monkeypatch.setattr(catalogue, "missing_libraries", lambda: [])
     models = {exhibit.model for exhibit in catalogue.exhibits([], ["training"])}
     assert len(models) > 400
+
+
+def test_models_of_a_library_that_is_not_installed_are_left_out(monkeypatch):
+    monkeypatch.setattr(catalogue, "missing_libraries", lambda: ["timm", "transformers", "diffusers"])
+    assert {exhibit.family for exhibit in catalogue.exhibits([], ["training"])} == {"torch", "loops"}
