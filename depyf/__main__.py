@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
 import platform
 import sys
 from typing import Any, List, Optional, Tuple
 
+from depyf.commands.memory_limit import limited_memory
 from depyf.decompiler import DecompilationError, decompilation_of, decompile, source_with_note
 from depyf.decompiler.code_search import NotFound, code_of_file, code_of_module, nested
 from depyf.decompiler.decode.coverage import coverage
@@ -150,8 +152,7 @@ def run_report(options: argparse.Namespace) -> int:
         paths = page_report.report(options.folder, options.output or "")
     except UserError as error:
         return _fail(error, 2)
-    if options.open:
-        page_report.open_page(paths[0])
+    options.page = paths[0]
     return _print(f"{paths[0]}\n")
 
 
@@ -247,10 +248,26 @@ def main(arguments: Optional[List[str]] = None) -> int:
     if options.command == "run":
         options.arguments = of_program
         return int(options.run(options))
+    is_program = arguments is None
     try:
-        return int(options.run(options))
+        with limited_memory() if is_program and options.command in _READERS else contextlib.nullcontext():
+            status = int(options.run(options))
     except (MemoryError, RecursionError) as error:  # of a folder, log or file that asks for too much
         return _fail(f"{options.command} needs more memory or deeper calls than there are ({type(error).__name__})", 2)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        if options.command not in _READERS:
+            raise
+        return _fail(
+            f"a record there is not as depyf writes it, and cannot be read: {type(error).__name__}: {error}", 2
+        )
+    if getattr(options, "page", "") and options.open:  # not inside the limit, which a browser would inherit
+        from depyf.commands.page_report import open_page
+
+        open_page(options.page)
+    return status
+
+
+_READERS = ("report", "show", "where", "lines", "diff")  # of what others may have written
 
 
 def split_program(arguments: List[str]) -> Tuple[List[str], List[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Callable, List, Sequence, Tuple
 
 from depyf.errors import UserError
+from depyf.line_table.known_lines import known_lines
 from depyf.line_table.table import LineTable, build
 from depyf.record.records import SessionRecord
 from depyf.record.saved_form import from_json
@@ -27,7 +28,6 @@ class FolderTable:
 
 def read_tables(folder: str) -> Tuple[FolderTable, ...]:
     """Return the tables of a folder that `prepare_debug` was given; UserError where it is none."""
-    linecache.checkcache()  # of sources that have changed since this process last read them
     return tuple([table_of(path, record) for path, record in read_records(folder)])
 
 
@@ -67,6 +67,9 @@ def _read_record(folder: str) -> SessionRecord:
     """Return the record of a folder, from the first of the two files that is a manifest of depyf's."""
     unread: List[str] = []
     for path in [os.path.join(folder, name) for name in _MANIFESTS]:
+        if os.path.lexists(path) and not _is_inside(folder, os.path.basename(path)):
+            unread.append(f"{path} cannot be read: it is a link that leads out of the folder")
+            continue
         if os.path.exists(path) and not os.path.isfile(path):  # a pipe would have no end
             unread.append(f"{path} cannot be read: it is no file")
             continue
@@ -85,7 +88,7 @@ def _read_record(folder: str) -> SessionRecord:
 
 
 def _table(folder: str, record: SessionRecord) -> LineTable:
-    return build(record, lambda name: read_file(folder, name), linecache.getline)
+    return build(record, lambda name: read_file(folder, name), known_lines(record))
 
 
 def _read_text(path: str) -> str:
@@ -99,5 +102,9 @@ def _read_text(path: str) -> str:
 
 
 def source_lines(file: str) -> List[str]:
-    """Return the lines of a file of the user's; none where it is not here."""
+    """Return the lines of a file of the user's; none where it is not here.
+
+    For a file that the program itself has, or the user named: none that only a record names.
+    """
+    linecache.checkcache(file)  # it may have changed since this process last read it
     return linecache.getlines(file)

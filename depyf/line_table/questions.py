@@ -15,6 +15,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf.errors import UserError
 from depyf.line_table.folders import FolderTable, source_lines
+from depyf.line_table.known_lines import lines_around
 from depyf.line_table.line_reports import LineReport, files_of, reports_on
 from depyf.line_table.rows import Row
 from depyf.line_table.statement_spans import Span, has_code, statement_at
@@ -67,7 +68,8 @@ def ask(text: str, folders: Sequence[FolderTable]) -> FromUser | FromFile:
         return _of_file(owners, file, line)
     if any(row.name == file for one in folders for row in one.table.rows):
         return _of_kernel(file, folders)
-    return _of_user_line(_user_file(file, folders), line, folders)
+    found = _user_file(file, folders)
+    return _of_user_line(found, line, folders, is_named=os.path.abspath(file) == os.path.abspath(found))
 
 
 # -- files of the folder
@@ -155,12 +157,15 @@ def _user_files(folders: Sequence[FolderTable]) -> Set[str]:
     return of_rows | of_reports | {function.file for one in folders for function in one.record.functions}
 
 
-def _of_user_line(file: str, line: int, folders: Sequence[FolderTable]) -> FromUser:
-    lines = source_lines(file)
+def _of_user_line(file: str, line: int, folders: Sequence[FolderTable], is_named: bool) -> FromUser:
+    """Answer for a line; the file is read only where the user named it himself (`is_named`), else the record is."""
+    lines = source_lines(file) if is_named else []
     if lines:
         _require_same(file, folders)
     if line < 1 or (lines and line > len(lines)):
         raise NoAnswer(f"{file} has no line {line}" + (f": it has {len(lines)}" if lines else ""))
+    if not lines:
+        lines = next(filter(None, (lines_around(one.record, file, line) for one in folders)), [])
     span = Span(line, line)
     found, reported = _rows_of(file, span, folders), _reports_of(file, span, folders)
     if not found and not reported and lines:

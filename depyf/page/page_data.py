@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Dict, List, Sequence
 
+from depyf.line_table.known_lines import known_lines
 from depyf.line_table.table import build
 from depyf.page.function_parts import BreakNumbers, failed_guard, function_part, members_of
 from depyf.page.graph_parts import RowsByFile, graph_part, graph_row
-from depyf.page.line_states import shown_source
 from depyf.page.place_table import Data, PlaceTable
 from depyf.page.shape_ledger import shape_ledger
 from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, SessionRecord
@@ -69,17 +69,6 @@ def page_data(record: SessionRecord, read_text: ReadText) -> PageData:
         ],
     }
     return PageData({**overview, "files": places.files()}, parts)
-
-
-def known_lines(record: SessionRecord) -> Callable[[str, int], str]:
-    """Return a function that returns lines of the user's program as the record has them; empty where it has none."""
-    lines: Dict[str, Dict[int, str]] = {}
-    for function in record.functions:
-        source = shown_source(function)
-        if source.lines:
-            of_file = lines.setdefault(source.file, {})
-            of_file.update(zip(source.lines, source.text.split("\n")))
-    return lambda file, line: lines.get(file, {}).get(line, "")
 
 
 # ---------------------------------------------------------------- the session

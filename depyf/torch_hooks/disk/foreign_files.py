@@ -50,16 +50,19 @@ def is_own_manifest(path: str) -> bool:
 def read_manifest(folder: str) -> Tuple[str, str]:
     """Return the text and the name of our manifest in a folder; two empty strings where there is none."""
     for name in names_for(MANIFEST):
-        text = read_text(os.path.join(folder, name))
+        text = read_text(os.path.join(folder, name), is_own=True)
         if contents(text).is_ours:
             return text, name
     return "", ""
 
 
-def read_text(path: str) -> str:
-    """Return the text of a file; empty where it cannot be read: a pipe might never end."""
+def read_text(path: str, is_own: bool = False) -> str:
+    """Return the text of a file; empty where it cannot be read: a pipe might never end.
+
+    `is_own`: depyf wrote it, which a link cannot be, wherever it leads.
+    """
     try:
-        if not os.path.isfile(path):
+        if not os.path.isfile(path) or (is_own and os.path.islink(path)):
             return ""
         with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.read()

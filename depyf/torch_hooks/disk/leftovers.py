@@ -92,7 +92,7 @@ class Leftover:
 def read_leftover(folder: str) -> Leftover:
     """Return what there is in a folder; files that cannot be read, or are not ours, count as missing."""
     manifest, name = read_manifest(folder)
-    journal = read_text(os.path.join(folder, JOURNAL))
+    journal = read_text(os.path.join(folder, JOURNAL), is_own=True)
     identity = header_of(journal)
     left = Leftover(folder, manifest, journal if identity else "", identity, name or MANIFEST)
     if identity or not manifest:
@@ -100,7 +100,7 @@ def read_leftover(folder: str) -> Leftover:
     own = left.file_names()
     timings = next((name for name in names_for(TIMINGS) if name in own), "")
     try:
-        found = json.loads(read_text(os.path.join(folder, timings))) if timings else {}
+        found = json.loads(read_text(os.path.join(folder, timings), is_own=True)) if timings else {}
     except ValueError:
         found = {}
     return replace(left, identity=found if isinstance(found, dict) else {})
@@ -115,7 +115,7 @@ def folders_below(folder: str) -> List[str]:
     found = []
     for name in sorted(names, key=lambda name: (name.split("_")[0] != "rank", int(name.split("_")[1]))):
         path = os.path.join(folder, name)
-        if os.path.isdir(path):
+        if os.path.isdir(path) and not os.path.islink(path):
             found += [path, *folders_below(path)]
     return found
 

@@ -123,8 +123,11 @@ def captured_graphs(folder: str, record: SessionRecord) -> Dict[str, str]:
     files = [part.file for graph in record.graphs for part in graph.stages if part.stage == CAPTURED_GRAPH]
     texts: Dict[str, str] = {}
     for name in files:
+        path = os.path.join(folder, os.path.basename(name))
         try:
-            with open(os.path.join(folder, os.path.basename(name)), encoding="utf-8", errors="replace") as stream:
+            if not os.path.isfile(path) or os.path.islink(path):
+                continue
+            with open(path, encoding="utf-8", errors="replace") as stream:
                 texts[name] = stream.read()
         except OSError:
             pass
