@@ -18,6 +18,15 @@ from bench.gallery import catalogue, children, results, trial
 from bench.gallery.index_page import write_index
 from bench.gallery.trial import DEPYF, GOOD
 
+# A child that uses the threads of its parent waits for ever. torch reads these variables when it is imported.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "HF_HUB_OFFLINE": "1",
+}
 INDEX_EVERY = 30.0  # seconds: the index can be read while the gallery is made
 
 
@@ -44,9 +53,6 @@ def parsed() -> argparse.Namespace:
 
 def import_once(exhibits: List[catalogue.Exhibit]) -> None:
     """Import what the children need before they are forked: it takes as long as compiling a small model."""
-    for variable in ("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"):
-        os.environ[variable] = "1"  # a child cannot use the threads of its parent
-    os.environ.update(TRANSFORMERS_VERBOSITY="error", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
     libraries = {catalogue.FAMILIES[exhibit.family][1] for exhibit in exhibits}
     if any(exhibit.variant == "inductor" for exhibit in exhibits):
         libraries.add("torch._inductor.compile_fx")
@@ -102,6 +108,7 @@ def found(options: argparse.Namespace, exhibits: List[catalogue.Exhibit]) -> Lis
 def main() -> int:
     """Make the gallery; return 1 if a failure is depyf's."""
     options = parsed()
+    os.environ.update(ENVIRONMENT)
     os.makedirs(options.out, exist_ok=True)
     missing = catalogue.missing_libraries()
     if missing:
