@@ -39,7 +39,9 @@ def report(folder: str, output: str = "") -> List[str]:
         raise UserError(f"{folder} is no trace log: its page is written there, and -o is for the page of a log")
     _compare_processes(folder)
     try:
-        return [write_folder_page(path, record) for path, record in read_records(folder, processes_with_pages)]
+        found = read_records(folder, processes_with_pages)
+        written = [write_folder_page(path, record) for path, record in reversed(found)]
+        return written[::-1]  # that of the folder is made last: it links to the others
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror or error}") from error
 

@@ -157,7 +157,7 @@ def _state(state: LineState) -> Data:
     found: Data = {}
     if state.graphs:
         found["graphs"] = list(state.graphs)
-    for name in ("broke", "in_python", "asked"):
+    for name in ("broke", "in_python", "asked", "unreached"):
         if getattr(state, name):
             found[name] = 1
     return found

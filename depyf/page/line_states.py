@@ -1,8 +1,8 @@
 """Line states: what became of each line of a function in one compiled version of it.
 
 A version is followed into the resume functions that it hands over to, in all their versions: together they are the
-function.  A line may have several states, and has none where nothing that was recorded stems from it: Dynamo evaluated
-it while tracing, or did not reach it.  Which of the two is not recorded, so the page names both.
+function.  A line may have several states. It has none where nothing that was recorded stems from it and Dynamo came to
+it all the same: it was evaluated while tracing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, Location, SessionRecord
 from depyf.record.vocabulary import BY_RESUME, FROM_FILE, FROM_LOG
+
+_MOST_LINES = 100_000  # of a function
 
 
 class ShownSource(NamedTuple):
@@ -44,6 +46,7 @@ class LineState(NamedTuple):
     broke: bool = False  # a graph broke on it, or in what it calls
     in_python: bool = False  # a line of transformed code stems from it: Python runs it
     asked: bool = False  # it asked for a guard: Dynamo evaluated it while tracing
+    unreached: bool = False  # Dynamo did not come to it
 
 
 def line_states(record: SessionRecord, source: ShownSource, frame: FrameRecord) -> Dict[int, LineState]:
@@ -61,9 +64,25 @@ def line_states(record: SessionRecord, source: ShownSource, frame: FrameRecord) 
         for link in one.line_links:
             if link.found_by != BY_RESUME and link.user_file == source.file and link.user_line in source.lines:
                 found[link.user_line] = found.get(link.user_line, LineState())._replace(in_python=True)
+        for line in _numbers(one.unreached):
+            if line in source.lines and not any(found.get(line, LineState())):
+                found[line] = LineState(unreached=True)
         for line in _lines(([guard.location] for guard in one.guards if guard.location), source):
             found[line] = found.get(line, LineState())._replace(asked=True)
-    return found
+    return {line: _plain(state) for line, state in found.items()}
+
+
+def _plain(state: LineState) -> LineState:
+    """Return a state without the mark of a line that one frame did not reach, where another one has something of it."""
+    return state._replace(unreached=False) if any(state[:-1]) else state
+
+
+def _numbers(ranges: str) -> Iterator[int]:
+    """Yield the numbers of ranges: "12-14,20"."""
+    for one in ranges.split(",") if ranges else ():
+        first, _, last = one.partition("-")
+        if first.isdigit() and (last or first).isdigit():
+            yield from range(int(first), min(int(last or first), int(first) + _MOST_LINES) + 1)
 
 
 def frames_behind(record: SessionRecord, frame: FrameRecord) -> List[FrameRecord]:

@@ -35,8 +35,11 @@ class PageData:
     parts: Dict[str, Data]  # name of a side file, without its ending -> its data
 
 
-def page_data(record: SessionRecord, read_text: ReadText) -> PageData:
-    """Return the data of the page of one process; nothing but the record and `read_text` is read."""
+def page_data(record: SessionRecord, read_text: ReadText, page_of: ReadText = lambda folder: "") -> PageData:
+    """Return the data of the page of one process; nothing but the record and `read_text` is read.
+
+    `page_of` returns the path of the page of another process by the name of its folder; empty where it has none.
+    """
     places = PlaceTable(record.import_folders, {one.file: one.label for one in record.user_files if one.label})
     rows = RowsByFile(build(record, read_text, known_lines(record)))
     roots = _roots(record)
@@ -57,7 +60,7 @@ def page_data(record: SessionRecord, read_text: ReadText) -> PageData:
         graphs.append({"part": f"graph_{number}", **graph_row(graph, rows), **owner})
     overview = {
         "format": FORMAT,
-        **_session(record),
+        **_session(record, page_of),
         "functions": functions,
         "graphs": graphs,
         "breaks": [_break(record, same, places) for same in groups],
@@ -74,7 +77,7 @@ def page_data(record: SessionRecord, read_text: ReadText) -> PageData:
 # ---------------------------------------------------------------- the session
 
 
-def _session(record: SessionRecord) -> Data:
+def _session(record: SessionRecord, page_of: ReadText) -> Data:
     frames = record.frames
     grades: Dict[str, int] = {}
     for frame in frames:
@@ -102,6 +105,7 @@ def _session(record: SessionRecord) -> Data:
         "processes": [
             {
                 "folder": one.folder,
+                "page": page_of(one.folder),
                 "rank": one.rank,
                 "complete": one.complete,
                 "functions": one.functions,

@@ -29,6 +29,11 @@ def side_name(folder: str) -> str:
     raise FileExistsError(errno.EEXIST, f"{' and '.join(_SIDES)} there are not depyf's", folder)
 
 
+def is_own_index(path: str) -> bool:
+    """Return whether there is a page of depyf's at a path."""
+    return os.path.isfile(path) and _may_write(path, MARK)
+
+
 def write_page(folder: str, files: Dict[str, str]) -> str:
     """Write the files of a page; return the path of index.html.  OSError where that is not possible."""
     write_parts(folder, files)

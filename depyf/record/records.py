@@ -358,6 +358,7 @@ class FrameRecord:
     linked_to: str = ""  # of such a version: the file that an earlier session linked its code to
     line_links: Tuple[LineLink, ...] = ()  # the user's lines that lines of the file stem from
     called_from: Optional[Location] = None  # of a recompile: the line of the program that made the call
+    unreached: str = ""  # lines of the function that Dynamo did not come to when it traced: "12-14,20"
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,7 @@ function linksOf(part, chosen, states) {
 function sourceMark(state, chosen, colorOf, part) {
   if (!chosen) return part.members.some((one) => one.skips.length) ? { color: "var(--warn)", classes: "tint" } : null;
   if (!state) return null;
+  if (state.unreached) return { classes: "unreached", end: [el("span", { class: "faint" }, "never reached")] };
   const end = [];
   const graphs = (state.graphs || []).filter((name) => colorOf.has(name));
   if (state.broke) end.push(el("span", { class: "tag", style: "--c:var(--bad)" }, "broke here"));
@@ -143,7 +144,7 @@ function stateLegend(part, chosen) {
     graphs.slice(0, 8).map((name, number) => el("a", { href: graphHash(name), style: "color:inherit" }, item(graphColor(number), `graph ${number + 1}`))),
     graphs.length > 8 ? el("span", {}, `… ${graphs.length} graphs`) : null,
     item("var(--bad)", "broke here, or in what it calls"), item("var(--dim)", "Python runs it, in the transformed code"),
-    item("var(--line-strong)", "evaluated while tracing: it asked for a guard"), el("span", {}, "no mark: nothing is left of it; evaluated while tracing, or never reached"),
+    item("var(--line-strong)", "evaluated while tracing: it asked for a guard"), el("span", {}, DATA.from_log ? "no mark: nothing is left of it; evaluated while tracing, or never reached" : "no mark: evaluated while tracing, nothing is left of it"),
     unseen ? el("span", {}, `${count(unseen, "continuation")} of this version never ran, so what only that reaches is not compiled`) : null);
 }
 

@@ -6,7 +6,7 @@ function showRanks(main) {
   const rows = DATA.processes;
   put(main, section("processes", "Processes", count(rows.length, "process", "processes"), el("div", { class: "card scroll" },
     table(["Folder", "#Rank", "#Functions", "#Versions", "#Graphs", "#Breaks", "#Problems", "Ended"], rows, (one) => [
-      one.folder === "." ? link("#/", "this one") : el("a", { href: one.folder.split("/").map(encodeURIComponent).join("/") + "/index.html" }, one.folder),
+      one.folder === "." ? link("#/", "this one") : one.page ? el("a", { href: one.page.split("/").map(encodeURIComponent).join("/") }, one.folder) : el("span", { title: "no page: depyf report makes it of this folder" }, one.folder),
       one.rank === null ? "" : one.rank, one.functions, one.versions, one.graphs, number(one.breaks, "bad"), number(one.problems, "warn"),
       [one.complete ? "yes" : tag("bad", "no: killed, or still running"), one.alike ? el("span", { class: "faint small" }, ` and ${one.alike} more like it`) : ""]]))));
 }

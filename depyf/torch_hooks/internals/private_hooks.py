@@ -222,6 +222,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "no files for stages announced through this module",
     ),
     PrivateHook(
+        "line_announcer",
+        "torch._dynamo.symbolic_convert",
+        "InstructionTranslatorBase.starts_line",
+        "the lines that Dynamo traces, so that the page marks those that it never reached",
+        "2.3 and newer (2.13 checked)",
+        "lines that Dynamo never reached have no mark, like those that it evaluated while tracing",
+    ),
+    PrivateHook(
         "captured_graph_formatter",
         "torch._dynamo.output_graph",
         "lazy_format_graph_code",

@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any, Callable
 
 from depyf.record.records import SessionRecord
+from depyf.torch_hooks.frames.traced_lines import TracedLines
 from depyf.torch_hooks.graphs import autotuning
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.new_code import NewForward
@@ -35,6 +36,11 @@ class Capture:
         self.problems = recording.problems
         self._lock = threading.RLock()
         self._is_over = False
+
+    @property
+    def traced_lines(self) -> TracedLines:
+        """The lines that Dynamo traces."""
+        return self.recording.traced_lines
 
     def start(self, opened_by: str = "") -> None:
         """Put the hooks in place; `opened_by` is the module that enters the context."""

@@ -38,6 +38,7 @@ from depyf.torch_hooks.frames.program_calls import ProgramCall, call_in_progress
 from depyf.torch_hooks.frames.recorded_versions import RECORDED, Reasons
 from depyf.torch_hooks.frames.skips import Skips
 from depyf.torch_hooks.frames.traced_calls import NO_CALLS, TracedCalls, calls_now, program_call, user_line
+from depyf.torch_hooks.frames.traced_lines import TracedLines
 from depyf.torch_hooks.frames.transformed_code import Frames
 from depyf.torch_hooks.frames.user_files import UserFiles
 from depyf.torch_hooks.graphs import linking
@@ -92,6 +93,7 @@ class Recording:
         self.compilations = Compilations()
         self.skips = Skips(self.functions, self.compilations)
         self.has_unplaced_code = False  # a graph module was generated that no frame's code was calling for
+        self.traced_lines = TracedLines()
         self.seconds: Dict[str, float] = {}  # what took depyf how long
         self.summary: Tuple[str, ...] = ()  # the lines of summary.txt, once it is written
         self.calls: List[Tuple[str, Identity | None]] = []  # what was compiled, and what the program called then
@@ -115,6 +117,7 @@ class Recording:
         """Return an empty recording for a forked child, with a folder of its own."""
         child = Recording(self.folder.for_child(), SessionRecord(), self._log_bytecode, self.loose_fx)
         child.is_forked = True
+        child.traced_lines = self.traced_lines  # which is registered
         child.writes_page = self.writes_page
         child.phases = None if self.phases is None else CompilePhases()
         return child
@@ -149,9 +152,14 @@ class Recording:
         call = compilation.call if compilation.call is not None else call_in_progress()
         call = call if call is not None and call.code is code else None
         key = self._key_of(code, call)
+        unreached = ""
+        with self.problems.shield("finding the lines that Dynamo did not reach"):
+            unreached = self.traced_lines.unreached(code, is_whole=not compilation.breaks)
         to_run = self.frames.add(code, new_code, compile_id, key, compilation.sources)
         RECORDED.add(to_run, None if call is None else call.identity, compile_id)
         compilation.frame = len(self.frames.records) - 1
+        if unreached:
+            self.frames.update(compilation.frame, unreached=unreached)
         self._new_codes[compilation.frame] = new_code
         self._running_codes[compilation.frame] = to_run
         self._frame_codes.update({id(new_code): (new_code, compilation), id(to_run): (to_run, compilation)})
@@ -361,6 +369,7 @@ class Recording:
         if self._not_in_journal is not None:
             self._save(self._not_in_journal)
         started = self.compilations.start(event.compile_id)
+        self.traced_lines.begin()
         with self.problems.shield("reading what Dynamo starts to compile"):
             started.function = started_function(event.data)
         with self.problems.shield("reading the variables of a frame"):

@@ -7,6 +7,7 @@ from typing import AbstractSet, Any, Callable, List, Protocol
 
 from depyf.problems import Problems
 from depyf.torch_hooks.frames import skip_listener
+from depyf.torch_hooks.frames.traced_lines import TracedLines
 from depyf.torch_hooks.graphs import autotuning, custom_stages, new_code, node_sources
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.new_code import NewForward
@@ -20,6 +21,9 @@ class Callbacks(Protocol):
     """What torch calls while a session runs."""
 
     problems: Problems
+
+    @property
+    def traced_lines(self) -> TracedLines: ...
 
     def on_bytecode(self, code: CodeType, new_code: CodeType) -> CodeType | None: ...
 
@@ -72,6 +76,8 @@ class Registration:
         with problems.shield("listening to fx"):
             stop = new_code.attach_to_fx(callbacks.on_new_forward)
             self._detach += [] if stop is None else [stop]
+        with problems.shield("listening to the lines that Dynamo traces"):
+            self._detach.append(callbacks.traced_lines.attach())
         with problems.shield("recording the lines that ask for guards"):
             self._detach.append(user_stacks.attach())
         with problems.shield("listening to why Dynamo skips frames"):

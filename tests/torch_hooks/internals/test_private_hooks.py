@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import house  # noqa: E402
 
 ASKED = ("find", "find_loaded", "hook")
-NAMES = {part for row in private_hooks.HOOKS for part in row.attribute.split(".")}
+OF_DIS = {"starts_line"}  # an attribute of Python's own instructions, too
+NAMES = {part for row in private_hooks.HOOKS for part in row.attribute.split(".")} - OF_DIS
 USERS = {name: path for name, path in house.modules().items() if name != private_hooks.__name__}
 
 
