@@ -12,6 +12,7 @@ from typing import Any, ContextManager, Iterator, Sequence
 from depyf.errors import UserError
 from depyf.record.saved_form import RecordFormatError, from_json
 from depyf.torch_hooks.disk.foreign_files import read_manifest
+from depyf.torch_hooks.internals.run_only import run_only_callbacks
 from depyf.torch_hooks.stepping.asked_breakpoints import asked_places
 from depyf.torch_hooks.stepping.attendance import Attendance
 from depyf.torch_hooks.stepping.pauses import can_pause
@@ -188,8 +189,7 @@ def _run_only() -> ContextManager[Any]:
         raise UserError("depyf.debug() runs compiled PyTorch programs, and torch is not installed") from error
     set_stance = getattr(torch.compiler, "set_stance", None)
     if set_stance is None:
-        _print("debug(): this torch has no run-only mode (torch 2.6 has); what is not compiled yet will be.")
-        return _nothing()
+        return run_only_callbacks()
     stance: ContextManager[Any] = set_stance("eager_on_recompile")
     return stance
 

@@ -66,8 +66,13 @@ def versions_of(code: CodeType) -> List[CachedVersion]:
 
 def _guards_of(entry: Any) -> Any:
     """Return the guards of an entry as `describe_guards` reads them; torch 2.2 keeps a function and its expressions."""
-    parts = getattr(getattr(entry, "check_fn", None), "verbose_code_parts", None)
-    return getattr(entry, "guard_manager", as_tree(parts or (), are_new=False))
+    manager = getattr(entry, "guard_manager", None)
+    if manager is not None:
+        return manager
+    checks = getattr(entry, "check_fn", None)
+    if hasattr(checks, "root"):
+        return checks  # torch 2.4 has another name for the guard manager
+    return as_tree(getattr(checks, "verbose_code_parts", None) or (), are_new=False)
 
 
 def resumes_of(new_code: CodeType) -> Iterator[Tuple[str, CodeType | None]]:

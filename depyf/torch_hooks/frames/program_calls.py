@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import sys
 from dataclasses import dataclass
-from types import CodeType, FrameType
-from typing import Any, Iterator, List, Mapping
+from types import CellType, CodeType, FrameType
+from typing import Any, Iterator, List, Mapping, Tuple
 
 from depyf.record.records import Location
 from depyf.torch_hooks.frames import identities
@@ -63,12 +63,21 @@ def _compiled(variables: Mapping[str, Any]) -> Iterator[Any]:
         yield variables["fn"]
 
 
+def _closure_of(considered: Any) -> Tuple[CellType, ...]:
+    """Return the cells of a frame; torch 2.4 and older do not have them, and new ones hold the same objects."""
+    cells = getattr(considered, "closure", None)
+    if cells is not None:
+        return tuple(cells)
+    variables = considered.f_locals
+    names = considered.f_code.co_freevars
+    return tuple([CellType(variables[name]) if name in variables else CellType() for name in names])
+
+
 def _read(considered: Any, caller: FrameType | None, called: List[Any]) -> ProgramCall:
     code: CodeType = considered.f_code
-    closure = getattr(considered, "closure", None) or ()
     if caller is not None and code.co_name in identities.COMPREHENSIONS:
         identity = identities.of_comprehension(code, caller, called)
     else:
-        identity = identities.of_frame(code, considered.f_locals, tuple(closure), called)
+        identity = identities.of_frame(code, considered.f_locals, _closure_of(considered), called)
     entry = identities.of_callable(called[-1]) if called else None
     return ProgramCall(code, identity, None if caller is None else caller.f_code, entry)

@@ -91,7 +91,7 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
         kind, reason = RECOMPILE_LIMIT, "; ".join([limit, *attempt.recompile_reasons])
     elif raised:
         kind, reason = FAILED, f"{fail_type}: {failure_reason(fail_reason)}"
-    elif _IN_LOOP in fail_reason or any(_IN_LOOP in one.reason for one in breaks):
+    elif _IN_LOOP in fail_reason or any(_IN_LOOP in one.reason for one in breaks) or _OLD_LOOP in attempt.skip_reason:
         kind = GRAPH_BREAK_IN_LOOP
     elif breaks and not fail_type:
         kind = GRAPH_BREAK_IN_LOOP  # torch 2.11 and older skip a frame without a failure for this reason alone

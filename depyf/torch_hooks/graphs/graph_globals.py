@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator
 
-from depyf.torch_hooks.graphs.reachability import reachable_code
+from depyf.torch_hooks.graphs.reachability import is_handed_over, reachable_code
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, without_random_id
 
@@ -22,7 +22,7 @@ class GraphGlobal:
     def captured_module(self) -> Any:
         """Return the graph that Dynamo captured; None where nothing leads to it any more."""
         modules = reachable_code(self.entry).modules
-        return next((module for module in modules if "dynamo_compile_id" in module.meta), None)
+        return next((module for module in modules if is_handed_over(module)), None)
 
     def replace(self, entry: Any) -> None:
         """Have the name lead to `entry`."""

@@ -26,14 +26,12 @@ from depyf.torch_hooks.graphs.generated_functions import functions_loaded_from, 
 from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.graph_text import like_running, readable
 from depyf.torch_hooks.graphs.new_code import NewForward
-from depyf.torch_hooks.graphs.reachability import ReachableCode, reachable_code
+from depyf.torch_hooks.graphs.reachability import ReachableCode, is_handed_over, reachable_code
 from depyf.torch_hooks.graphs.short_names import with_short_names
 from depyf.torch_hooks.graphs.stages import BACKEND_GRAPH, EDITED_GRAPH, STAGES
 
 # Stages of torch's that do not call the pieces of a split graph; those of a backend may.
 _NO_JOINTS = frozenset(stage.name for stage in STAGES if not stage.joins_pieces)
-# In the `meta` of the graph that Dynamo hands to the backend, which AOTAutograd keeps but does not run.
-_HANDED_OVER = "dynamo_compile_id"
 _FIRST_LINE = 1  # that each file has above the text
 
 
@@ -185,11 +183,11 @@ def _has_run_inside(graphs: Graphs, file: GraphFile, code: CodeType, was_called:
 
 def _file_of(graphs: Graphs, graph: CompiledGraph, module: Any, forward: FunctionType) -> GraphFile:
     """Link a forward to the file that has its code, which is a new one if no stage has it; return that file."""
-    is_handed_over, is_kept = _HANDED_OVER in module.meta, _is_kept(graph, module)
-    for file in _likeliest_first(_candidates(graph, is_handed_over)):
+    is_captured, is_kept = is_handed_over(module), _is_kept(graph, module)
+    for file in _likeliest_first(_candidates(graph, is_captured)):
         if _adopt(graphs, graph, file, forward, module.code, is_expected=not is_kept):
             return file
-    stage = EDITED_GRAPH if is_handed_over else BACKEND_GRAPH
+    stage = EDITED_GRAPH if is_captured else BACKEND_GRAPH
     if not is_kept:
         file = graphs.unwritten_stage(graph, stage, readable(module))
         if _adopt(graphs, graph, file, forward, module.code):
@@ -208,26 +206,26 @@ def _is_kept(graph: CompiledGraph, module: Any) -> bool:
 
     If it does, torch generates its forward then, and that is linked (`link_new`).
     """
-    return _HANDED_OVER in module.meta and _is_compiled_further(graph)
+    return is_handed_over(module) and _is_compiled_further(graph)
 
 
 def _is_compiled_further(graph: CompiledGraph) -> bool:
     return bool(graph.kernels) or any(file.stage == FORWARD_GRAPH for file in graph.stages)
 
 
-def _candidates(graph: CompiledGraph, is_handed_over: bool | None) -> List[GraphFile]:
+def _candidates(graph: CompiledGraph, is_captured: bool | None) -> List[GraphFile]:
     """Return the files that may have the code of a graph module: what torch would run, and stages of the backend.
 
-    `is_handed_over`: whether it is the one that Dynamo handed over; None where that is not known. The text of a graph
+    `is_captured`: whether it is the one that Dynamo handed over; None where that is not known. The text of a graph
     module contains those of the modules inside it.
     """
     stages = {file.stage for file in graph.stages} - _NO_JOINTS
     if not _is_compiled_further(graph):
         stages.add(CAPTURED_GRAPH)
-    elif not graph.kernels and is_handed_over is not True:
+    elif not graph.kernels and is_captured is not True:
         stages |= {FORWARD_GRAPH, BACKWARD_GRAPH}
     files = [file for file in graph.stages if file.stage in stages]
-    if is_handed_over is not False and _is_compiled_further(
+    if is_captured is not False and _is_compiled_further(
         graph
     ):  # AOTAutograd keeps it; to compile a long text would be a waste
         files += [file for file in graph.stages if file.stage == CAPTURED_GRAPH and file.forwards is not None]

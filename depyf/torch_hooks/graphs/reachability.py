@@ -32,6 +32,14 @@ class ReachableCode:
     recorded: Set[int] = field(default_factory=set)  # ids of what is called to record a CUDA graph, not by its replay
 
 
+def is_handed_over(module: Any) -> bool:
+    """Return whether a graph module is the one that Dynamo handed to the backend, or a copy that has its `meta`.
+
+    AOTAutograd keeps it and does not run it. Torch 2.4 and older put no mark into `meta`.
+    """
+    return "dynamo_compile_id" in module.meta or "compile_subgraph_reason" in vars(module)
+
+
 def reachable_code(entry: Any) -> ReachableCode:
     """Return the code that `entry` leads to; none of the objects on the way is run."""
     found = ReachableCode()

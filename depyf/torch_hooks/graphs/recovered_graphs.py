@@ -22,7 +22,7 @@ from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.graph_text import readable
 from depyf.torch_hooks.graphs.kernel_modules import aot_id, read_kernels
 from depyf.torch_hooks.graphs.node_sources import sources_of
-from depyf.torch_hooks.graphs.reachability import ReachableCode, reachable_code
+from depyf.torch_hooks.graphs.reachability import ReachableCode, is_handed_over, reachable_code
 from depyf.torch_hooks.graphs.stages import PRE_GRAD, STAGE_NAMES
 
 
@@ -61,7 +61,7 @@ def _add_stages(graphs: Graphs, graph: CompiledGraph, found: ReachableCode) -> N
 
 def _stage_of(module: Any) -> str:
     """Return the stage of a graph module; AOTAutograd calls the gradients that enter a backward graph tangents."""
-    if "dynamo_compile_id" in module.meta:
+    if is_handed_over(module):
         return CAPTURED_GRAPH
     inputs = [str(node.target) for node in module.graph.nodes if node.op == "placeholder"]
     return BACKWARD_GRAPH if any(name.startswith("tangents") for name in inputs) else FORWARD_GRAPH

@@ -295,6 +295,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "functions of depyf's are among those compiled when a training step is compiled as a whole",
     ),
     PrivateHook(
+        "set_callback",
+        "torch._dynamo.eval_frame",
+        "set_eval_frame",
+        "where there is no stance of torch.compile: run cached code and compile nothing (`debug()`)",
+        "2.2 to 2.5 (2.2, 2.4 checked; newer torch has `torch.compiler.set_stance`)",
+        "what is not compiled yet is compiled inside `debug()`",
+    ),
+    PrivateHook(
         "skip_code",
         "torch._dynamo.eval_frame",
         "skip_code",
@@ -559,6 +567,7 @@ _ONLY_TIME = frozenset(
         "raise_inductor_event",
         "relational_guards",
         "template_folder",
+        "set_callback",
         "resume_prefix",
         "on_compile_start",
         "on_compile_end",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from contextlib import contextmanager
-from typing import Any, Callable, ContextManager, Iterator
+from typing import Any, Callable, ContextManager, Iterator, Tuple
 
 from depyf.record.records import Location
 from depyf.torch_hooks.numerics.finite_values import kind_of, summary_of, unwatched
@@ -39,14 +40,30 @@ def _kept_modes() -> Iterator[None]:
     import torch
 
     has_gradients = torch.is_grad_enabled()
-    casts = {device: torch.is_autocast_enabled(device) for device in _DEVICES}
+    casts = [(put_back, is_on()) for is_on, put_back in _casts()]
     try:
         yield
     except BaseException:
         torch.set_grad_enabled(has_gradients)
-        for device, is_on in casts.items():
-            torch.set_autocast_enabled(device, is_on)
+        for put_back, was_on in casts:
+            put_back(was_on)
         raise
+
+
+def _casts() -> Iterator[Tuple[Callable[[], Any], Callable[[Any], Any]]]:
+    """Yield, for each device, the functions that read and set autocast; before torch 2.4 each has its own."""
+    import torch
+
+    if hasattr(torch, "get_autocast_dtype"):
+        for device in _DEVICES:
+            yield (
+                functools.partial(torch.is_autocast_enabled, device),
+                functools.partial(torch.set_autocast_enabled, device),
+            )
+    else:
+        old: Any = torch
+        yield old.is_autocast_enabled, old.set_autocast_enabled
+        yield old.is_autocast_cpu_enabled, old.set_autocast_cpu_enabled
 
 
 class _Watcher:

@@ -21,6 +21,7 @@ from depyf.torch_hooks.frames import fresh_marks
 from depyf.torch_hooks.frames.cache_entries import installed_global, resumes_of
 from depyf.torch_hooks.frames.cached_functions import CachedFunctions
 from depyf.torch_hooks.frames.compilations import (
+    CodePlace,
     Compilation,
     Compilations,
     failure_in,
@@ -58,7 +59,7 @@ from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.other_causes import GuardedVersion
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.internals import private_hooks
-from depyf.torch_hooks.internals.code_owners import import_folders
+from depyf.torch_hooks.internals.code_owners import import_folders, is_in_torch
 from depyf.torch_hooks.internals.compile_phases import PHASE_EVENT, CompilePhases
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, RESUME_FUNCTION
 from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
@@ -376,6 +377,9 @@ class Recording:
             started.values = values_in(variables_now())
         with self.problems.shield("finding what the program calls"):
             started.call = call_in_progress()
+            place, call = started.function, started.call
+            if call is not None and place is not None and is_in_torch(place.file, "_dynamo"):
+                started.function = CodePlace.of(call.code)  # torch 2.4 names its own function
         with self.problems.shield("writing the journal"):
             self._journal.compiling(started)
 

@@ -270,13 +270,13 @@ def arguments(torch):
 @pytest.fixture(scope="module")
 def compiled_guards():
     torch = pytest.importorskip("torch")
-    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+    from depyf.torch_hooks.frames.cache_entries import versions_of
 
     torch._dynamo.reset()
     values = arguments(torch)
     torch.compile(many, backend="eager")(*values)
-    (entry,) = _debug_get_cache_entry_list(many.__code__)
-    return torch, values, describe_guards(entry.guard_manager, many.__code__)
+    (version,) = versions_of(many.__code__)
+    return torch, values, describe_guards(version.guard_manager, many.__code__)
 
 
 def failing(torch, guards, values) -> list[str]:
@@ -338,10 +338,10 @@ def test_no_ids_no_addresses_and_every_location_is_a_line_of_the_function(compil
 
 
 def test_text_of_the_structured_trace_gives_the_same_as_the_live_manager(compiled_guards):
-    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+    from depyf.torch_hooks.frames.cache_entries import versions_of
 
-    (entry,) = _debug_get_cache_entry_list(many.__code__)
-    text = f"{entry.guard_manager}\nGuard latency = 1.23 us"
+    (version,) = versions_of(many.__code__)
+    text = f"{version.guard_manager}\nGuard latency = 1.23 us"
     assert describe_guards(text, many.__code__) == compiled_guards[2]
 
 

@@ -9,9 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch._dynamo.eval_frame import _debug_get_cache_entry_list  # noqa: E402
+
 from torch_probes import READS_GUARD_TREES, needs  # noqa: E402
 
+from depyf.torch_hooks.frames.cache_entries import versions_of  # noqa: E402
 from depyf.torch_hooks.guards import tree_leaves  # noqa: E402
 from depyf.torch_hooks.guards.guard_tree import describe_guards  # noqa: E402
 from depyf.torch_hooks.internals import private_hooks  # noqa: E402
@@ -79,8 +80,8 @@ CALLS = {
 def manager(request):
     torch._dynamo.reset()
     torch.compile(request.param, backend="eager")(*CALLS[request.param]())
-    (entry,) = _debug_get_cache_entry_list(request.param.__code__)
-    return entry.guard_manager
+    (version,) = versions_of(request.param.__code__)
+    return version.guard_manager
 
 
 def test_the_objects_and_their_text_give_the_same_guards(manager):
