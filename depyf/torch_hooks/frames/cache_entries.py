@@ -58,7 +58,7 @@ def versions_of(code: CodeType) -> List[CachedVersion]:
     """Return the versions of a function that a call can find, oldest first; Dynamo itself sorts by last use."""
     entries = private_hooks.find("cache_entries")
     found = []
-    for entry in entries(code) if entries is not None else ():
+    for entry in reversed(entries(code) if entries is not None else []):
         known = getattr(entry, "compile_id", None) or RECORDED.compile_id_of(entry.code)
         found.append(CachedVersion(code, entry.code, str(known or compile_ids.unknown()), _guards_of(entry)))
     return sorted(found, key=lambda version: compile_ids.sort_key(version.compile_id))

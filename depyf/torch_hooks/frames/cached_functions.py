@@ -8,10 +8,12 @@ functions that it records anyway, and all while they are few: the files of a sma
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import CodeType
 from typing import Callable, Container, Dict, Iterable, List, Mapping, Sequence, Set, Tuple
 
 from depyf.problems import Problems
+from depyf.record import compile_ids
 from depyf.record.records import ResumeCall
 from depyf.torch_hooks.frames import cache_entries, identities
 from depyf.torch_hooks.frames.cache_entries import CachedVersion
@@ -52,6 +54,9 @@ class CachedFunctions:
         self._index = RecordedVersions() if recorded is None else recorded
         self._recorded_graphs = {graph.name for graph in graphs.records}
         self._recorded: Set[Tuple[CodePlace, str]] = set()  # function and compile id of each version
+        self._without_id: Dict[
+            int, CodeType
+        ] = {}  # versions of torch 2.4 and older, which keep no ids; keeps them valid
         for frame in frames.records:
             function = functions.get(frame.function)
             place = CodePlace(function.name, function.file, function.first_line)
@@ -96,6 +101,11 @@ class CachedFunctions:
         """
         versions = cache_entries.versions_of(code)
         for version in versions:
+            if compile_ids.is_unknown(version.compile_id):
+                if id(version.new_code) in self._without_id:
+                    continue
+                self._without_id[id(version.new_code)] = version.new_code
+                version = replace(version, compile_id=compile_ids.unknown(len(self._frames.records)))
             key = (CodePlace.of(code), version.compile_id)
             if key not in self._recorded:
                 self._recorded.add(key)

@@ -161,7 +161,8 @@ _MOST_LINKS = 1000
 
 
 def _stack_of(exception: Any) -> List[Location] | None:
-    stack = getattr(exception, "real_stack", None)
+    """Return the stack of an exception of Dynamo's; one by which it skips a frame has that of its cause."""
+    stack = getattr(exception, "real_stack", None) or getattr(getattr(exception, "__cause__", None), "real_stack", None)
     return _locations(stack) if stack else None
 
 

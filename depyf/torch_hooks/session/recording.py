@@ -226,6 +226,7 @@ class Recording:
         if isinstance(cause, Exception) and not compilation.breaks and compilation.failure is None:
             compilation.failure = type(cause).__qualname__, str(cause)
             compilation.failed_at = place_in_exception(cause)
+            compilation.failed_calls = self._calls(compilation).calls
 
     def begin(self) -> None:
         """Prepare to see what was compiled before the session and runs inside it, and which frames are skipped."""
