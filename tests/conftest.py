@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 
@@ -22,10 +23,26 @@ def pytest_report_header() -> str:
 
 def pytest_collection_modifyitems(items) -> None:
     """Skip tests marked `untraced` in a coverage run."""
+    _begin_ids_anew()
     if sys.gettrace() is not None:
         for item in items:
             if item.get_closest_marker("untraced"):
                 item.add_marker(pytest.mark.skip(reason="Dynamo is called for more frames under a trace function"))
+
+
+def _begin_ids_anew() -> None:
+    """Have `torch._dynamo.reset` begin with compile id 0/0 again where it does not (torch 2.2)."""
+    dynamo, frames = sys.modules.get("torch._dynamo"), sys.modules.get("torch._dynamo.convert_frame")
+    if dynamo is None or not hasattr(frames, "FRAME_COUNTER") or "FRAME_COUNTER" in inspect.getsource(dynamo.reset):
+        return
+    reset = dynamo.reset
+
+    def reset_with_ids() -> None:
+        reset()
+        frames.FRAME_COUNTER = 0
+        frames.FRAME_COMPILE_COUNTER.clear()
+
+    dynamo.reset = reset_with_ids
 
 
 @pytest.fixture(scope="module")
