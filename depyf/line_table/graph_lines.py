@@ -23,6 +23,7 @@ _CLASS = re.compile(r"(?P<indent> *)class (?P<name>\w+)\(")
 _NODE = re.compile(r' +(?P<name>[A-Za-z_]\w*)(?:: "[^"]*"| ?: [^=]+?)? = (?P<value>.*)$')
 # x += y;  iadd: "f32[4]" = x;  x = None
 _CHANGED = re.compile(r' +[^;]*;  (?P<name>[A-Za-z_]\w*)(?:: "[^"]*"| ?: [^=]+?)? = [A-Za-z_]\w*\b')
+_RELEASED = re.compile(r" +(?:\w+ = )+None$")  # values that are no longer needed, where they have a line of their own
 _OPERATION = re.compile(r"torch\.ops\.\w+\.(?P<name>\w+)")
 
 
@@ -63,7 +64,7 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
                 classes = [*[one for one in classes if one[0] < indent], (indent, opened["name"])]
                 has_comment = False
         elif has_comment and " = " in line and not is_continued and not stripped.startswith(")"):
-            node = _NODE.match(line) or _CHANGED.match(line)
+            node = None if _RELEASED.match(line) else _NODE.match(line) or _CHANGED.match(line)
             if node is not None:
                 prefix = "".join([f"{name}." for _, name in classes[1:]])
                 operation = _OPERATION.search(line)

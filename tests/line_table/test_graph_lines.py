@@ -62,3 +62,11 @@ def test_a_text_that_is_no_graph_has_no_nodes():
 def test_a_line_of_the_users_that_ends_in_a_comma_does_not_hide_the_node_below_it():
     text = '# graph\n    # File: model.py:16 in forward, code: torch.sin(y),\n    sin: "f32[2]" = torch.sin(y)\n'
     assert [(node.line, node.name, node.place.line) for node in read_graph(text)] == [(3, "sin", 16)]
+
+
+def test_values_released_on_a_line_of_their_own_are_no_nodes():
+    line = '        add: "f32[4]" = neg + exp'
+    text = TEXT.replace(
+        "        return (cond, sym)\n", f"{line}\n        neg = exp = None\n        return (cond, sym)\n"
+    )
+    assert [node.name for node in read_graph(text)].count("neg") == 1

@@ -278,3 +278,12 @@ def test_the_page_prints_all_lines_of_its_code(visit):
     assert page.page.locator(".ln").count() < lines
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.page.locator(".ln").count() == lines
+
+
+def test_the_picture_has_no_node_for_values_that_are_released(visit):
+    page = visit()
+    page.go("#/g/__compiled_fn_2")
+    text = "class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        a = x.sin()\n        b = x.cos()\n"
+    text += "        c = a + b\n        a = b = None\n        return (c,)\n"
+    nodes = page.page.evaluate("(text) => nodesOf(text).map((one) => [one.name, one.op])", text)
+    assert nodes == [["x", "input"], ["a", "sin"], ["b", "cos"], ["c", "+"], ["output", "output"]]

@@ -32,7 +32,7 @@ function nodesOf(text) {
     if (!isInside) continue;
     if (/^ +return /.test(line)) { nodes.set("output", { name: "output", type: "", op: "output", line: first + 1, uses: usedIn(line, nodes, aliases) }); continue; }
     const found = NODE_LINE.exec(line.split(";  ")[0]);
-    if (!found) continue;
+    if (!found || /^(?:\w+ = )*None$/.test(found[3])) continue; // values that are released, on a line of their own
     const value = found[3].replace(/\\\n/g, " ").trim().replace(/^\(\s*(\w+)\s*\)$/, "$1");
     const target = aliases.get(value) || value;
     if (nodes.has(target) && !found[2]) { aliases.set(found[1], target); continue; }
@@ -271,7 +271,7 @@ class Picture {
       }
     }
     context.lineWidth = Math.max(1, 0.6 / this.scale);
-    context.strokeStyle = css("--line-strong");
+    context.strokeStyle = css("--edge");
     context.stroke(plain);
     context.lineWidth = Math.max(2, 1.5 / this.scale);
     context.strokeStyle = css("--lit-edge");

@@ -147,6 +147,8 @@ function reachText(row, part) {
   if (!part.stages.some((one) => one.rows.length)) return "No lines are known of this graph.";
   if (!row.kernels_all) return "Point at a line to see what it became; click to keep it. Links go through all graphs of this backend.";
   if (row.kernels_linked === row.kernels_all) return "Point at a line to see what it became; click to keep it. Links go from your source to all kernels.";
+  const tracked = part.stages.some((stage) => stage.rows.some((one) => one[3] === "torch's provenance tracking"));
+  if (tracked) return `Links reach ${row.kernels_linked} of ${row.kernels_all} kernels: torch's provenance tracking has no line of the others, which do not compute what an operation of yours does.`;
   return `Links reach ${row.kernels_linked} of ${row.kernels_all} kernels: torch writes nothing beside fused C++ kernels unless its provenance tracking is on (depyf run --provenance). Of the others they end at the graph after post-grad passes.`;
 }
 

@@ -60,7 +60,7 @@ function drawSide(parts) {
   clear(side);
   const here = parts[0] || "";
   const item = (hash, text, isHere, classes, extra) => el("a", { href: hash, class: classes, "aria-current": isHere ? "page" : null, title: text }, el("span", { class: "n" }, text), extra);
-  put(side, item("#/", "Overview", here === ""), item("#/time", "Timeline", here === "time"));
+  put(side, item("#/", "Overview", here === ""), DATA.functions.length || DATA.graphs.length ? item("#/time", "Timeline", here === "time") : null);
   if (DATA.shapes && DATA.shapes.length) put(side, item("#/shapes", "Dynamic shapes", here === "shapes", "", el("span", { class: "faint small" }, DATA.shapes.length)));
   if (DATA.processes.length) put(side, item("#/ranks", "Processes", here === "ranks", "", DATA.differences.length ? tag("warn", DATA.differences.length) : null));
   const name = parts.slice(1).join("/");
