@@ -13,6 +13,7 @@ from depyf.code_generator import COMPILER, CodeGenerator
 from depyf.decompiler.attempt import IDIOMS, Attempt, Decompilation, Request, Rung
 from depyf.decompiler.attempt.failures import Failures
 from depyf.decompiler.attempt.nested_listings import listed_inside
+from depyf.decompiler.attempt.unused_namesakes import named_apart
 from depyf.decompiler.build import temporaries
 from depyf.decompiler.bytecode.budget import WrittenTooOften
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
@@ -68,6 +69,7 @@ def decompile_frame(
     why = too_nested(code)
     if why is not None:
         return _listed(code, renames, why)
+    code = named_apart(code)
     request = Request(code, generator, reference, filename, renames, hints, function, stands_alone)
     if compiler is None:
         return _unchecked(request)

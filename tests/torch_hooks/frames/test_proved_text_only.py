@@ -79,3 +79,18 @@ def test_code_with_other_parameters_is_not_installed(tmp_path, monkeypatch):
     results, record, _ = run_with(monkeypatch, tmp_path / "d", "PROVED", parameters="b, a")
     assert tools.same(results, [tools.straight(*ONES)])
     assert record.frames[0].installed == "relabelled"
+
+
+def test_a_function_that_sets_the_default_device_is_replaced(tmp_path):
+    """Dynamo of some versions lists the variable that keeps the stack of modes twice among the locals."""
+
+    def moved(x):
+        torch.set_default_device("cpu")
+        return x + 1
+
+    try:
+        results, record, _ = tools.dump(tmp_path / "d", moved, lambda f: [f(ONES[0])])
+    finally:
+        torch.set_default_device(None)
+    assert tools.same(results, [ONES[0] + 1])
+    assert [frame.installed for frame in record.frames] == ["replaced"] * len(record.frames)
