@@ -63,6 +63,8 @@ coverage: $(TEST)/ready  ## branch coverage by the tests, on every CPython that 
 
 docs: $(TEST)/ready $(DOCS)/ready  ## run every program of the docs, compare what it prints, and build the site in docs/_build
 	$(TEST)/bin/python tools/executed_blocks.py
+	$(TEST)/bin/python tools/notebook.py --check
+	$(TEST)/bin/python tools/notebook.py --run
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
 pair:  ## the tests that use torch, on another pair:  make pair PYTHON=3.12 TORCH=2.9.1

@@ -23,7 +23,7 @@ What is not good is tried without depyf. If torch fails or differs there, too, i
 message; if the model cannot be called uncompiled in that variant (many layers have no gradient, some models need more
 than tokens), as the model's own. Everything else is depyf's failure, and the exit status is then 1.
 
-Each trial has a process of its own, with a limit of time and memory (`children`). Its result is a file,
+Each trial has a process of its own, with a limit of processor time and memory (`children`). Its result is a file,
 `FOLDER/<family>/<model>/<variant>.json`, so that a run that was stopped continues where it stopped; `--again` repeats
 trials that have a result, `--retry` those that are not good. Beside it is the folder that depyf wrote, whose
 `index.html` is what the gallery's index links to (`index_page`).

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -37,7 +38,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="comma-separated: families, models, patterns such as timm/*vit*")
     parser.add_argument("--variants", default=",".join(catalogue.VARIANTS), help="comma-separated (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds of one trial")
+    parser.add_argument("--limit", type=float, default=200.0, help="seconds of the processor for one trial")
     parser.add_argument("--again", action="store_true", help="repeat trials that have a result")
     parser.add_argument("--retry", action="store_true", help="repeat trials whose result is not good")
     parser.add_argument("--index", action="store_true", help="run nothing, write the index anew")
@@ -109,6 +110,7 @@ def main() -> int:
     """Make the gallery; return 1 if a failure is depyf's."""
     options = parsed()
     os.environ.update(ENVIRONMENT)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that children end with their parent
     os.makedirs(options.out, exist_ok=True)
     missing = catalogue.missing_libraries()
     if missing:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import resource
 import shutil
+import signal
 import sys
 import time
 import traceback
@@ -19,6 +20,7 @@ from bench.gallery.catalogue import Exhibit
 from bench.gallery.measures import complaints, measures
 
 Result = Dict[str, Any]
+PATIENCE = 10  # times its limit that a child may wait for a processor
 MEMORY = 8 << 30  # bytes of address space that one child may take beyond that of its parent
 
 
@@ -80,7 +82,7 @@ def _ended(child: Child, limit: float) -> Any:
         except EOFError:
             child.process.join()
             result = {"lost": True, "status": trial.TORCH, "why": f"the process ended with {child.process.exitcode}"}
-    elif seconds > limit:
+    elif cpu_seconds(child.process.pid) > limit or seconds > PATIENCE * limit:
         result = {"lost": True, "status": trial.TORCH, "why": f"took more than {limit:.0f} s"}
     else:
         return None
@@ -92,12 +94,26 @@ def _ended(child: Child, limit: float) -> Any:
     return {"model": child.exhibit.model, "variant": child.exhibit.variant, "seconds": round(seconds, 1), **result}
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the time that a process and its ended children took of the processor; 0 where it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # utime, stime, cutime, cstime: proc(5)
+
+
 def _work(exhibit: Exhibit, folder: str, plain: bool, sender: Connection) -> None:
     """Try the exhibit and send its result: the work of a child."""
+    import torch
+
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache = os.path.join(folder, ".cache", exhibit.folder)
     with open("/proc/self/statm") as file:
         size = int(file.read().split()[0]) * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    torch.set_num_threads(1)
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)

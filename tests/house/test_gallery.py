@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 from repository import ROOT
@@ -17,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
 
-from bench.gallery import catalogue, measures, trial  # noqa: E402
+from bench.gallery import catalogue, children, measures, trial  # noqa: E402
 from bench.gallery.index_page import page  # noqa: E402
 
 MODELS = "torch/mlp,torch/lstm,torch/attention,loops/classifier_sgd"
@@ -108,6 +109,11 @@ def test_outputs_are_compared_by_name_value_and_type():
     assert trial.differing(wanted, {**wanted, "x": torch.ones(2) + 1e-3}, forward).startswith("x: Tensor-likes")
     assert "dtype" in trial.differing(wanted, {**wanted, "x": torch.ones(2, dtype=torch.float64)}, forward)
     assert trial.differing(wanted, {"x": torch.ones(2)}, forward) == "other outputs: ['y']"
+
+
+def test_the_limit_is_one_of_processor_time():
+    assert 0 < children.cpu_seconds(os.getpid()) <= time.process_time() + 60
+    assert children.cpu_seconds(2**22 + 1) == 0
 
 
 def test_reasons_are_shown_as_text():
