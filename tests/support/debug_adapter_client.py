@@ -75,6 +75,10 @@ class Program:
         self.process.stdout.close()
 
 
+class Gone(Exception):
+    """The program has ended before it could answer."""
+
+
 class Stop:
     """A stop of the program."""
 
@@ -142,6 +146,8 @@ class Client:
         """Send a request and return the body of its answer."""
         number = self.send(command, **arguments)
         answer = self._next(lambda message: message["type"] == "response" and message["request_seq"] == number)
+        if not answer["success"] and "disconnected" in answer.get("message", ""):
+            raise Gone(answer["message"])
         assert answer["success"], f"{command}: {answer}"
         return answer.get("body") or {}
 
@@ -152,11 +158,15 @@ class Client:
 
     def stop(self) -> Stop | None:
         """Wait for the next stop; None at the end of the program."""
-        message = self._next(lambda one: one.get("event") in ("stopped", "terminated"))
-        if message["event"] == "stopped":
-            return Stop(self, message["body"])
-        self.close()
-        return None
+        while True:
+            message = self._next(lambda one: one.get("event") in ("stopped", "terminated"))
+            if message["event"] == "terminated":
+                self.close()
+                return None
+            try:
+                return Stop(self, message["body"])
+            except Gone:  # the adapter may announce a stop, and then find that the program has ended: nothing held it
+                continue
 
     def close(self) -> None:
         """Close the connection: only then the adapter ends, which has the program's output open as well."""
