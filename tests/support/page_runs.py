@@ -18,6 +18,7 @@ from depyf.record.records import (
     SkipRecord,
     StageRecord,
     UserFile,
+    Versions,
 )
 from depyf.record.saved_form import to_json
 
@@ -76,7 +77,7 @@ def hostile_record() -> tuple[SessionRecord, dict[str, str]]:
     )
     record = SessionRecord(
         functions=(function, other), frames=(frame,), graphs=(graph,), files=(frame.file, stage.file),
-        problems=(EVIL,), user_files=(UserFile(file, "0"),), import_folders=("/home",), not_offered=(EVIL,),
+        versions=Versions("1.0", "3.11", EVIL), problems=(EVIL,), user_files=(UserFile(file, "0"),), import_folders=("/home",), not_offered=(EVIL,),
     )  # fmt: skip
     graph_text = f"class GraphModule(torch.nn.Module):\n    # File: {EVIL}:3 in f, code: {EVIL}\n    x = {EVIL}\n"
     return record, {frame.file: f"def f():\n    return __compiled_fn_1('{EVIL}')\n", stage.file: graph_text}

@@ -12,10 +12,16 @@ function lineStates(lines) {
   let state = "";
   for (let number = 0; number < lines.length; number++) {
     states[number] = state;
-    const line = lines[number];
-    if (state !== "" || line.includes("'''") || line.includes('"""')) state = tokensOf(line, state).state;
+    if (mayEnd(state, lines[number])) state = tokensOf(lines[number], state).state;
   }
   return states;
+}
+
+/* Whether the next line may begin in another state: most lines are only read when they come in sight. */
+function mayEnd(state, line) {
+  if (state === "" || state === "triton") return line.includes("'''") || line.includes('"""');
+  if (state === "cpp" || state === "cpp*") return line.startsWith("'''") || line.includes(state === "cpp" ? "/*" : "*/");
+  return line.includes(state);
 }
 
 function tokensOf(line, state) {

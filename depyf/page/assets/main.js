@@ -41,7 +41,7 @@ function route() {
   else if (parts[0] === "time") shown = showTimeline(main);
   else if (parts[0] === "shapes") shown = showShapes(main);
   else if (parts[0] === "ranks") shown = showRanks(main);
-  else if (parts[0] === "search") shown = showSearch(main, name);
+  else if (parts[0] === "search") showSearch(main, name); // names are there at once, text follows
   else if (!DATA.functions.length && !DATA.graphs.length && DATA.processes.length) shown = showRanks(main);
   else showOverview(main);
   const about = parts[0] === "f" ? (functionOf(name) || { name }).name : parts[0] === "g" ? name : VIEWS[parts[0]] || "Overview";

@@ -167,11 +167,11 @@ function problemsSection() {
 
 function number(value, kind) { return value ? el("b", { style: `color:var(--${kind})` }, value) : el("span", { class: "faint" }, "0"); }
 
-/* A title that begins with # is a column of numbers. Rows beyond the first 200 come when asked for. */
+/* A title that begins with # is a column of numbers. Rows beyond the first 100 come when asked for. */
 function table(titles, rows, cells) {
   const body = el("tbody", {});
   const more = (from) => {
-    const to = Math.min(rows.length, from + 200);
+    const to = Math.min(rows.length, from + (from ? 400 : 100));
     for (const row of rows.slice(from, to)) {
       body.append(el("tr", { class: "row" }, cells(row).map((cell, column) => el("td", { class: titles[column].startsWith("#") ? "num" : "" }, cell))));
     }
