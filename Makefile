@@ -66,6 +66,7 @@ docs: $(TEST)/ready $(DOCS)/ready  ## run every program of the docs, compare wha
 	$(TEST)/bin/python tools/notebook.py --check
 	$(TEST)/bin/python tools/notebook.py --run
 	$(DOCS)/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build
+	$(DOCS)/bin/python tools/site_links.py docs/_build
 
 pair:  ## the tests that use torch, on another pair:  make pair PYTHON=3.12 TORCH=2.9.1
 	$(shell command -v python3 || command -v python) tools/pair.py --python $(PYTHON) --torch $(TORCH) --venvs $(VENVS) --jobs $(JOBS)
