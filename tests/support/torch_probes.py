@@ -77,6 +77,8 @@ REPORTS_SKIPS = private_hooks.find("skip_reasons") is not None
 DISABLE_HAS_REASON = "reason" in inspect.signature(torch._dynamo.disable).parameters
 # torch 2.7: the time before a graph is measured in each frame, and values of a frame are kept in locals of Dynamo's
 TIMES_FRAMES = "record_pregraph_bytecode_enter" in source_of("torch._dynamo.utils")
+# torch 2.5: the compile id of a cached version is kept with it; before that depyf numbers what was compiled earlier
+CACHED_ID = "0/0" if hasattr(getattr(torch._C._dynamo.eval_frame, "_CacheEntry", None), "compile_id") else "?/0"
 # every private name of torch that depyf uses is there: nothing is in `not_offered`
 IS_WHOLE = not private_hooks.not_offered()
 # torch 2.7: a run of compiled autograd has a number, which is part of the compile ids inside it

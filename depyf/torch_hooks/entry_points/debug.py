@@ -129,7 +129,7 @@ def _watch(stop_on_nan: bool, may_pause: bool, attendance: Attendance) -> Contex
 
 def _pause(debugger: bdb.Bdb | None) -> None:
     if debugger is not None:
-        debugger.set_trace(sys._getframe())
+        debugger.set_trace(sys._getframe())  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).
     else:
         breakpoint()  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).
     return  # depyf is paused. Set breakpoints now (b FILE:LINE), then continue (c).

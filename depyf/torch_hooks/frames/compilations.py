@@ -186,4 +186,10 @@ def place_in_backend() -> Location | None:
 def failure_in(metrics: Dict[str, Any]) -> Tuple[str, str] | None:
     """Return the type and the text of the exception in the data of `compilation_metrics`; None without a failure."""
     fail_type, reason = metrics.get("fail_type"), metrics.get("fail_reason")
-    return (str(fail_type), str(reason or "")) if fail_type else None
+    if not fail_type:
+        return None
+    old = _OLD_TYPE.match(str(fail_type))
+    return old["name"] if old else str(fail_type), str(reason or "")
+
+
+_OLD_TYPE = re.compile(r"<class '(?:[\w.]+\.)?(?P<name>\w+)'>$")  # torch 2.4

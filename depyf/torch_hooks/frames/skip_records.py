@@ -42,7 +42,7 @@ _SELF_EXPLAINING = (SKIP_LIST, NO_GRAPH, NO_TENSORS, GENERATOR)
 _LIMIT = re.compile(r"recompile limit|recompile_limit reached|cache_size_limit|cache limit", re.IGNORECASE)
 _WHICH_LIMIT = re.compile(r"the (?P<name>\w+) cache size limit \(currently set to (?P<number>\d+)\)")
 _IN_LOOP = "graph break in loop"
-_OLD_LOOP = "graph break in a for/while loop"  # torch 2.8 and older
+OLD_LOOP = "graph break in a for/while loop"  # torch 2.8 and older
 SOFT_FAILURES = ("", "Unsupported", "UserError")  # these leave the frame to Python; others reach the program
 
 
@@ -91,14 +91,14 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
         kind, reason = RECOMPILE_LIMIT, "; ".join([limit, *attempt.recompile_reasons])
     elif raised:
         kind, reason = FAILED, f"{fail_type}: {failure_reason(fail_reason)}"
-    elif _IN_LOOP in fail_reason or any(_IN_LOOP in one.reason for one in breaks) or _OLD_LOOP in attempt.skip_reason:
+    elif _IN_LOOP in fail_reason or any(_IN_LOOP in one.reason for one in breaks) or OLD_LOOP in attempt.skip_reason:
         kind = GRAPH_BREAK_IN_LOOP
     elif breaks and not fail_type:
         kind = GRAPH_BREAK_IN_LOOP  # torch 2.11 and older skip a frame without a failure for this reason alone
     elif fail_type not in SOFT_FAILURES:
         kind, reason = SUPPRESSED_ERROR, f"{fail_type}: {failure_reason(fail_reason)}"
     elif not fail_type and not breaks and _is_other(attempt.skip_reason):
-        kind, reason = (GRAPH_BREAK_IN_LOOP if _OLD_LOOP in attempt.skip_reason else OTHER), attempt.skip_reason
+        kind, reason = (GRAPH_BREAK_IN_LOOP if OLD_LOOP in attempt.skip_reason else OTHER), attempt.skip_reason
     elif not fail_type and not breaks:
         return SkipRecord(NO_GRAPH, None, attempt.compile_id, (), hints, attempt.failed_at)
     calls = attempt.failed_calls if attempt.failed_at is not None else ()

@@ -44,14 +44,17 @@ def _same(call: Location) -> Location | None:
     return call
 
 
-def calls_now(compiled: str = "", user_call: Callable[[Location], Location | None] = _same) -> TracedCalls:
+def calls_now(
+    compiled: str = "", user_call: Callable[[Location], Location | None] = _same, stack: Any = None
+) -> TracedCalls:
     """Return the calls of the program; none where Dynamo traces nothing.
 
     `compiled` is the name of the function that Dynamo compiles: torch renames a resume function in the stack while it
     reports.  `user_call` returns the user's line for one of transformed code, None where it is not known.
+    `stack`: torch's, where it is known to the caller.
     """
     frame: FrameType | None = sys._getframe(1)
-    traced: List[Location] | None = None
+    traced: List[Location] | None = _locations(stack) if stack else None
     raised_at: Location | None = None
     while frame is not None and not _is_of_dynamo(frame):
         frame = frame.f_back

@@ -37,6 +37,7 @@ from depyf.torch_hooks.frames.graph_breaks import read_graph_break
 from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.frames.program_calls import ProgramCall, call_in_progress
 from depyf.torch_hooks.frames.recorded_versions import RECORDED, Reasons
+from depyf.torch_hooks.frames.skip_records import OLD_LOOP
 from depyf.torch_hooks.frames.skips import Skips
 from depyf.torch_hooks.frames.traced_calls import NO_CALLS, TracedCalls, calls_now, program_call, user_line
 from depyf.torch_hooks.frames.traced_lines import TracedLines
@@ -65,6 +66,7 @@ from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, RESUME_FUNCTION
 from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
 from depyf.torch_hooks.session.journal_writer import Journal
 from depyf.torch_hooks.session.software_versions import versions
+from depyf.torch_hooks.session.untraced_events import break_explanation
 
 _RECOMPILE_EVENT = "recompile_reasons"
 _BACKWARD_EVENT = "bwd_compilation_metrics"
@@ -223,7 +225,13 @@ class Recording:
             return
         compilation.skip_reason = str(error)
         cause = error.__cause__
-        if isinstance(cause, Exception) and not compilation.breaks and compilation.failure is None:
+        if not isinstance(cause, Exception) or compilation.breaks or compilation.failure is not None:
+            return
+        stack = getattr(cause, "real_stack", None)
+        if stack and OLD_LOOP in str(error):  # torch 2.4 and older report no graph break then
+            text = break_explanation(str(cause), stack)
+            compilation.breaks.append(read_graph_break(text, self._calls(compilation, stack)))
+        else:
             compilation.failure = type(cause).__qualname__, str(cause)
             compilation.failed_at = place_in_exception(cause)
             compilation.failed_calls = self._calls(compilation).calls
@@ -385,16 +393,16 @@ class Recording:
             self._journal.compiling(started)
 
     def _add_graph_break(self, compilation: Compilation, event: TraceEvent) -> None:
-        found = read_graph_break(event.payload, self._calls(compilation))
+        found = read_graph_break(event.payload, self._calls(compilation, event.data.get("user_stack")))
         if found not in compilation.breaks:
             compilation.breaks.append(found)
             with self.problems.shield("recording a function under torch.compiler.disable"):
                 self.skips.add_disabled(event.payload, found)
 
-    def _calls(self, compilation: Compilation) -> TracedCalls:
-        """Return the calls that led to the line that Dynamo is at."""
+    def _calls(self, compilation: Compilation, stack: Any = None) -> TracedCalls:
+        """Return the calls that led to the line that Dynamo is at; `stack`: torch's, where an event has it."""
         with self.problems.shield("finding the calls that led to a line"):
-            return calls_now(compilation.function.name if compilation.function else "", self.frames.user_call)
+            return calls_now(compilation.function.name if compilation.function else "", self.frames.user_call, stack)
         return NO_CALLS
 
     def _add_recompile_reasons(self, compilation: Compilation, event: TraceEvent) -> None:

@@ -193,7 +193,9 @@ class _UntracedEvents:
         def break_graph(output: Any, *args: Any, **kwargs: Any) -> Any:
             reason: Any = kwargs.get("reason")
             if getattr(reason, "graph_break", False) and getattr(reason, "user_stack", None):
-                self._emit("dynamo_graph_break_reason", self._compile_id(), payload=lambda: _explanation(reason))
+                explain = functools.partial(break_explanation, reason.reason, reason.user_stack)
+                data = {"user_stack": reason.user_stack}
+                self._emit("dynamo_graph_break_reason", self._compile_id(), data, explain)
             return original(output, *args, **kwargs)
 
         return break_graph
@@ -245,13 +247,12 @@ class _UntracedEvents:
         return write_kernels
 
 
-def _explanation(reason: Any) -> str:
-    """Return torch's reason for a graph break in the words in which newer torch logs it."""
-    place = reason.user_stack[-1]
-    stack = "".join(traceback.format_list(reason.user_stack))
+def break_explanation(reason: str, stack: Any) -> str:
+    """Return the reason for a graph break, and the stack that led to it, as newer torch logs them."""
+    place = stack[-1]
+    calls = "".join(traceback.format_list(stack))
     return (
-        f"Graph break in user code at {place.filename}:{place.lineno}\nReason: {reason.reason}\n"
-        f"User code traceback:\n{stack}"
+        f"Graph break in user code at {place.filename}:{place.lineno}\nReason: {reason}\nUser code traceback:\n{calls}"
     )
 
 
