@@ -128,7 +128,7 @@ class FailedGuard:
     location: Optional[Location] = None  # the user's line that asked for the guard
     others: str = field(default="", metadata=PROSE)  # older versions whose guard failed likewise: "0/0 to 0/57"
     of_sizes: bool = False  # as in GuardRecord
-    then_of_others: str = field(default="", metadata=PROSE)  # the values of those, in their order: "0 ... 56, 57"
+    then_of_others: str = field(default="", metadata=PROSE)  # the values of those, in their order: "0, ..., 56, 57"
     about: str = ""  # what is tested, without the value: n, x.size(0); the same for each version that differs in it
     kind: str = ""  # empty: `condition` is what the version needs; else a word of the vocabulary
     stack: Tuple[Location, ...] = ()  # the calls that led to the line that asked for it, outermost first

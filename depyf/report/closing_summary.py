@@ -214,13 +214,16 @@ def _call(place: Location | None) -> List[str]:
 
 
 def _alike(frames: Sequence[FrameRecord]) -> List[List[FrameRecord]]:
-    """Return the versions that were compiled again, those together that differ from the others in the same values."""
+    """Return the versions that were compiled again, those together that differ from the others in the same values.
+
+    The last one of a group has its reasons shown, so the groups are in the order of their last ones.
+    """
     again = [frame for frame in frames if frame.failed_guards]
     found: Dict[Tuple[object, ...], List[FrameRecord]] = {}
     for number, frame in enumerate(again):
         values = {about for one in frame.failed_guards for about in _values(one)}
         found.setdefault((number,) if len(again) <= _MOST_EACH else tuple(sorted(values)), []).append(frame)
-    return list(found.values())
+    return sorted(found.values(), key=lambda same: again.index(same[-1]))
 
 
 def _values(failed: FailedGuard) -> List[str]:
@@ -238,7 +241,8 @@ def _reasons(record: SessionRecord, same: Sequence[FrameRecord]) -> List[str]:
         lines += [f"{_INDENT}{' ' * len(last.compile_id)}     {failed.beside}"] if failed.beside else []
     if len(same) > 1:
         others = ", ".join(frame.compile_id for frame in same[:-1][-_MOST_REASONS:])
-        lines.append(f"{_INDENT}likewise {'...' if len(same) > _MOST_REASONS + 1 else ''}{others}")
+        more = "..., " if len(same) > _MOST_REASONS + 1 else ""
+        lines.append(f"{_INDENT}likewise, for the same values: {more}{others}")
     return lines
 
 

@@ -72,7 +72,7 @@ class Reason(NamedTuple):
             return ""
         if len(set(values)) == 1:
             return values[0]
-        return values[0] + (", " if self.is_all else " ... ") + ", ".join(values[1:])
+        return values[0] + (", " if self.is_all else ", ..., ") + ", ".join(values[1:])
 
 
 def read_reasons(payload: str) -> Tuple[Reason, ...]:

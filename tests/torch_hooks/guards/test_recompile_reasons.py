@@ -209,11 +209,27 @@ def test_many_versions_that_fail_for_one_reason_are_one_line(often):
     last = [frame for frame in record.frames if frame.compile_id == "0/11"][0]
     (failed,) = last.failed_guards
     assert (failed.version, failed.condition, failed.then, failed.now) == ("0/10", "n == 10", "10", "11")
-    assert (failed.others, failed.then_of_others) == ("0/0 to 0/9", "0 ... 6, 7, 8, 9")
+    assert (failed.others, failed.then_of_others) == ("0/0 to 0/9", "0, ..., 6, 7, 8, 9")
     assert last.recompile_reasons == ("0/10: this failed: n == 10 (likewise 0/0 to 0/9)",)
     story = (often / "full_code_for_scaled_0.py").read_text()
     head = story.split("compiled version 12 of 12")[1].split("file:")[0]
-    assert head.count("why:") == 1 and "0/0 to 0/9: needs 0 ... 6, 7, 8, 9" in head
+    assert head.count("why:") == 1 and "0/0 to 0/9: needs 0, ..., 6, 7, 8, 9" in head
+
+
+def test_the_summary_names_versions_that_differ_in_the_same_values_and_ends_with_the_last_one(tmp_path):
+    def scaled(x, n, flag):
+        return x * n + flag
+
+    torch._dynamo.reset()
+    compiled = torch.compile(scaled, backend="eager", dynamic=False)
+    with torch._dynamo.config.patch({RECOMPILE_LIMIT: 64}), depyf.prepare_debug(tmp_path, include_earlier=False):
+        for n, flag in [(0, False), (1, False), (1, True), (2, False), (3, False), (4, False), (5, False), (6, False)]:
+            compiled(torch.ones(3), n, flag)
+    lines = [line.strip() for line in (tmp_path / "summary.txt").read_text().splitlines()]
+    shown = [line.split()[0] for line in lines if " because " in line]
+    assert shown == sorted(shown) and shown[-1] == "0/7"
+    (likewise,) = [line for line in lines if line.startswith("likewise")]
+    assert likewise == "likewise, for the same values: ..., 0/4, 0/5, 0/6"
 
 
 def test_a_resume_function_with_many_names_is_shown_under_one(often):
