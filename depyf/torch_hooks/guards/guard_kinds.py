@@ -17,7 +17,7 @@ import json
 import re
 import sys
 from types import ModuleType
-from typing import Callable, NamedTuple
+from typing import Callable, Match, NamedTuple
 
 from depyf.record.guard_conditions import (
     GuardTest,
@@ -122,13 +122,22 @@ def _expression(leaf: Leaf) -> PythonTest:
     """Torch's own condition, with the names and values that print oddly put right."""
     text = leaf.text
     if "<" in text:
-        text = re.sub(r"<(\w+(?:\.\w+)+): [^<>]*>", r"\1", text)  # an enum member: <Color.RED: 1>
+        text = _ENUM_MEMBER.sub(_name_in, text)
         text = _with_names_of_classes(text)
     return PythonTest(with_sorted_sets(readable(text)))
 
 
+_STRING = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'"  # which may hold anything: `registry["<class 'Model'>"]`
+_ENUM_MEMBER = re.compile(rf"{_STRING}|<(?P<name>\w+(?:\.\w+)+): [^<>]*>")  # <Color.RED: 1>
+_CLASS = re.compile(rf"{_STRING}|<class '(?:__main__\.|builtins\.)?(?P<name>[\w.]+)'>")
+
+
 def _with_names_of_classes(text: str) -> str:
-    return re.sub(r"<class '(?:__main__\.|builtins\.)?([\w.]+)'>", r"\1", text) if "<class " in text else text
+    return _CLASS.sub(_name_in, text) if "<class " in text else text
+
+
+def _name_in(found: Match[str]) -> str:
+    return found["name"] or found[0]
 
 
 def _type_match(leaf: Leaf) -> tuple[GuardTest, ...]:

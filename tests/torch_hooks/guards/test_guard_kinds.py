@@ -111,6 +111,12 @@ def conditions_for(kind: str, text: str, source: str = "", type_name: str = "") 
         ("SET_CONTAINS", "set.__contains__(L['s'], 3)", "3 in s"),
         ("DICT_CONTAINS", "___dict_contains(<class 'tuple'>, G['n'].nodes)", "tuple in n.nodes"),
         ("DICT_CONTAINS", "not ___dict_contains(<class 'torch.Tensor'>, G['n'])", "torch.Tensor not in n"),
+        (
+            "DICT_CONTAINS",
+            "___dict_contains('heads', G['known'][\"<class 'models.Bert'>\"])",
+            "'heads' in known[\"<class 'models.Bert'>\"]",
+        ),
+        ("EQUALS_MATCH", "L['c'] == '<Color.RED: 1>'", "c == '<Color.RED: 1>'"),
         ("NO_TENSOR_ALIASING", "check_no_aliasing(L['a'], L['b'])", "a is not b"),
         ("NO_TENSOR_ALIASING", "check_no_aliasing(L['a'], L['b'], L['c'])", "len({id(a), id(b), id(c)}) == 3"),
         ("LENGTH_CHECK", "len(L['x']) == 2", "len(x) == 2"),
