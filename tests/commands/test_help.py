@@ -1,0 +1,40 @@
+"""Every command explains itself, and a wrong argument gets one line with what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from depyf.__main__ import main
+
+COMMANDS = ("run", "report", "show", "where", "lines", "diff", "finish", "decompile", "doctor", "coverage")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(capsys, command):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert f"depyf {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["fly"], ["show"], ["diff", "one"], ["report", "--nope", "x"], ["where", "x"], ["run"], ["doctor", "extra"]],
+    ids=" ".join,
+)
+def test_a_wrong_argument_gets_one_line(capsys, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert error.count("\n") == 1 and error.startswith("depyf: ") and "--help" in error
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["show", "nowhere"], ["report", "nowhere"], ["diff", "nowhere", "nowhere"], ["where", "a:1", "nowhere"]],
+)
+def test_a_folder_that_is_none_gets_one_line(capsys, arguments):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and "prepare_debug" in error
