@@ -554,6 +554,11 @@ RENAMED_EVENTS = {"after_post_grad_graph": "inductor_post_grad_graph"}
 # Events that came to the structured trace late -> the module that logs them, and what is lost without them.
 _LATE_EVENTS = {
     "before_pre_grad_graph": ("torch._inductor.compile_fx", "no graph before the pre-grad passes"),  # 2.7
+    "graph break in loop": (  # 2.13
+        "torch._dynamo.symbolic_convert",
+        "a graph break that a function cannot resume from has its line, but neither the line that raised first nor "
+        "the block around it",
+    ),
 }
 
 
