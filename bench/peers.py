@@ -38,6 +38,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 SKIPPED = {"site-packages", "__pycache__", "test", "tests", "idlelib", "lib2to3", "turtledemo"}
 SECONDS = 20
+TRACING = ("decompyle3",)  # commands whose text has to be read from a file
 COMMANDS = ("decompyle3", "uncompyle6", "pycdc")  # each is given the path of a `.pyc` file
 OLD = """
 import contextlib, io, json, marshal, signal, sys
@@ -176,11 +177,25 @@ def command(path: str, samples: List[Sample]) -> Outcome:
             with open(file, "wb") as stream:
                 stream.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(sample.module))
             try:
-                done = subprocess.run([path, file], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=SECONDS)
-                texts.append(done.stdout.decode("utf-8", "replace"))
+                texts.append(printed(path, file))
             except subprocess.TimeoutExpired:
                 texts.append("")
     return Outcome(version_of(path), texts)
+
+
+def printed(path: str, file: str) -> str:
+    """Return the text that a command has for a `.pyc` file; decompyle3 prints a trace of its parser around it."""
+    if os.path.basename(path) not in TRACING:
+        done = subprocess.run([path, file], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=SECONDS)
+        return done.stdout.decode("utf-8", "replace")
+    folder, name = os.path.split(file)
+    nowhere = subprocess.DEVNULL
+    subprocess.run([path, "-o", folder, file], stdout=nowhere, stderr=nowhere, timeout=SECONDS)
+    written = os.path.join(folder, os.path.splitext(name)[0] + ".py")
+    if not os.path.exists(written):
+        return ""
+    with open(written, encoding="utf-8", errors="replace") as stream:
+        return stream.read()
 
 
 def version_of(path: str) -> str:

@@ -50,10 +50,23 @@ def try_exhibit(exhibit: Exhibit, folder: str) -> Tuple[Outcome, Run]:
     if not difference:
         return Outcome(GOOD), found
     plain = run(exhibit, variant, compiler(variant))
+    again = run(exhibit, variant, lambda model: model)
+    return blamed(eager, found, plain, again, variant), found
+
+
+def blamed(eager: Run, found: Run, plain: Run, again: Run, variant: Variant) -> Outcome:
+    """Return whose failure it is that a run under depyf is not like the uncompiled one, by a plain run and one more.
+
+    It is torch's if it is the same without depyf, and the model's if two uncompiled runs differ.
+    """
+    difference = found.error or differing(eager.tensors, found.tensors, variant)
     without = plain.error or differing(eager.tensors, plain.tensors, variant)
-    if without and (without == difference or (not found.error and not plain.error)):
-        return Outcome(TORCH, without), found
-    return Outcome(DEPYF, f"{difference}; without depyf: {without or 'equal'}"), found
+    by_itself = again.error or differing(eager.tensors, again.tensors, variant)
+    if by_itself:
+        return Outcome(MODEL, f"two uncompiled runs differ: {by_itself}")
+    if without and found.error == plain.error and not differing(plain.tensors, found.tensors, variant):
+        return Outcome(TORCH, without)
+    return Outcome(DEPYF, f"{difference}; without depyf: {without or 'equal'}")
 
 
 def try_plain(exhibit: Exhibit) -> Outcome:

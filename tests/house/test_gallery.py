@@ -111,6 +111,20 @@ def test_outputs_are_compared_by_name_value_and_type():
     assert trial.differing(wanted, {"x": torch.ones(2)}, forward) == "other outputs: ['y']"
 
 
+def test_a_failure_is_torchs_only_if_it_is_the_same_without_depyf():
+    right, wrong, other = (trial.Run({"x": torch.full((2,), value)}) for value in (1.0, 2.0, 3.0))
+    failed, otherwise = (trial.Run({}, error=text) for text in ("ValueError: a", "ValueError: b"))
+    forward = catalogue.VARIANTS["forward"]
+
+    def blamed(found, plain, again=right):
+        return trial.blamed(right, found, plain, again, forward).status
+
+    assert blamed(wrong, wrong) == blamed(failed, failed) == trial.TORCH
+    assert blamed(wrong, right) == blamed(wrong, other) == blamed(wrong, failed) == trial.DEPYF
+    assert blamed(failed, right) == blamed(failed, otherwise) == blamed(failed, wrong) == trial.DEPYF
+    assert blamed(wrong, other, again=other) == trial.MODEL
+
+
 def test_the_limit_is_one_of_processor_time():
     assert 0 < children.cpu_seconds(os.getpid()) <= time.process_time() + 60
     assert children.cpu_seconds(2**22 + 1) == 0

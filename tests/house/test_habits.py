@@ -210,6 +210,17 @@ TERMS = [row[0] for heading in re.findall(r"^## (.+)$", GLOSSARY, re.MULTILINE) 
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "depyf").rglob("*.py")))
 
 
+def test_the_pictures_have_every_stage_and_the_large_rooms():
+    stages = (DOCS / "pictures" / "stages.svg").read_text(encoding="utf-8")
+    order = [room.rpartition(".")[2] for room in house.ROOMS if room.startswith("depyf.decompiler.")]
+    drawn = [name for name in order if f">{name}<" in stages]
+    assert drawn == sorted(drawn, key=lambda name: stages.index(f">{name}<"))
+    assert {"decode", "clean_program", "flow", "clean_graph", "fold", "structure", "build", "printer"} < set(drawn)
+    picture = (DOCS / "pictures" / "house.svg").read_text(encoding="utf-8")
+    for room in ("torch_hooks", "page", "report", "decompiler", "line_table", "record", "commands"):
+        assert f"depyf.{room}" in house.ROOMS and room in picture
+
+
 @pytest.mark.parametrize("term", TERMS)
 def test_a_term_of_the_glossary_is_one_that_the_source_uses(term):
     spelled = re.sub(r"[ -]", "[ _-]?", term)
