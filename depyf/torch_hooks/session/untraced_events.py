@@ -145,7 +145,8 @@ class _UntracedEvents:
             try:
                 guarded = original(code, *args, **kwargs)
             except BaseException as error:
-                self._emit("compilation_metrics", compile_id, _failure(error))
+                # torch reports no failure where Ctrl-C ends the program
+                self._emit("compilation_metrics", compile_id, _failure(error) if isinstance(error, Exception) else {})
                 raise
             finally:
                 self._in_thread.compile_id = before
