@@ -96,8 +96,13 @@ def make(options: argparse.Namespace, exhibits: List[catalogue.Exhibit]) -> None
         left = (time.monotonic() - begun) / number * (len(due) - number)
         print(f"[{number}/{len(due)}, {left / 60:.0f} min left] {results.row(result)}", flush=True)
         if time.monotonic() - written > INDEX_EVERY:
-            write_index(options.out, found(options, exhibits))
+            write_index(options.out, found(options, whole()))
             written = time.monotonic()
+
+
+def whole() -> List[catalogue.Exhibit]:
+    """Return all exhibits: the index has every result of its folder, whichever run it is from."""
+    return list(catalogue.exhibits([], list(catalogue.VARIANTS)))
 
 
 def found(options: argparse.Namespace, exhibits: List[catalogue.Exhibit]) -> List[results.Result]:
@@ -118,11 +123,11 @@ def main() -> int:
     exhibits = list(catalogue.exhibits(options.only, options.variants))
     if not options.index:
         make(options, exhibits)
-    everything = found(options, exhibits)
-    index = write_index(options.out, everything)
-    print("\n".join(results.totals(everything)))
+    chosen = found(options, exhibits)
+    index = write_index(options.out, found(options, whole()))
+    print("\n".join(results.totals(chosen)))
     print(index)
-    return 1 if any(result["status"] == DEPYF for result in everything) else 0
+    return 1 if any(result["status"] == DEPYF for result in chosen) else 0
 
 
 if __name__ == "__main__":

@@ -64,6 +64,13 @@ def test_a_run_that_was_stopped_continues_where_it_stopped(gallery, tmp_path):
     assert "7 trials of 4 models" in done.stdout
 
 
+def test_the_index_keeps_what_earlier_runs_made(gallery, tmp_path):
+    shutil.copytree(gallery, tmp_path / "g")
+    done = make(tmp_path / "g", "--index", "--only", "torch/mlp")
+    assert "2 trials of 1 models" in done.stdout
+    assert (tmp_path / "g" / "index.html").read_text() == (gallery / "index.html").read_text()
+
+
 def test_a_failure_of_depyf_fails_the_command(gallery, tmp_path):
     shutil.copytree(gallery, tmp_path / "g")
     path = tmp_path / "g" / "torch" / "mlp" / "forward.json"
