@@ -84,4 +84,5 @@ def _key(place: Location) -> Tuple[str, int, str]:
 
 def _code(place: Location) -> Tuple[str, str]:
     """Return what a line keeps when lines above it are added or removed."""
-    return _RESUME.sub(r"\1", place.function), place.code
+    name = place.function
+    return (_RESUME.sub(r"\1", name) if name.startswith("torch_dynamo_resume_in_") else name), place.code
