@@ -18,7 +18,7 @@ from depyf.decompiler.decode import decode
 def named_apart(code: CodeType) -> CodeType:
     """Return the code with a name for each local; as it is where two that are used have the same name."""
     names = code.co_varnames
-    if len(set(names)) == len(names) or not isinstance(code, CodeType):
+    if len(set(names)) == len(names):
         return code
     cells = [*code.co_cellvars, *code.co_freevars]
     slots: Dict[str, List[int]] = {}
@@ -32,7 +32,7 @@ def named_apart(code: CodeType) -> CodeType:
             trial[slot] = _free_name(f"{name}_unused_{number}", [*trial, *cells])
     try:
         program = decode(code.replace(co_varnames=tuple(trial)))
-    except (Malformed, ValueError):  # which the caller finds again, in the code as it was
+    except (Malformed, ValueError, RecursionError, MemoryError):  # which the caller finds again, in the code as it was
         return code
     used = used_locals(program)
     for same in slots.values():
