@@ -25,12 +25,12 @@ def measure(folder: str, summary: str, called: str) -> Result:
     """Return what the folder and the summary show of a model of which `called` was called."""
     with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
         manifest = json.load(file)
-    stories = {path: _read(path) for path in sorted(glob.glob(os.path.join(folder, "full_code_for_*.py")))}
+    stories = {path: read(path) for path in sorted(glob.glob(os.path.join(folder, "full_code_for_*.py")))}
     lines = [text.count("\n") for text in stories.values()]
     first = _open_first(summary)
     return {
         **_frames(manifest),
-        "unparsable": [name for name in manifest["files"] if not _parses(os.path.join(folder, name))],
+        "unparsable": [name for name in manifest["files"] if not parses(os.path.join(folder, name))],
         "stories": len(stories),
         "story_lines": max(lines, default=0),
         "all_lines": sum(lines),
@@ -89,16 +89,18 @@ def _frames(manifest: Dict[str, Any]) -> Result:
     }
 
 
-def _read(path: str) -> str:
+def read(path: str) -> str:
+    """Return the text of a file."""
     with open(path, encoding="utf-8") as file:
         return file.read()
 
 
-def _parses(path: str) -> bool:
+def parses(path: str) -> bool:
+    """Return whether a file is Python, or need not be."""
     if not path.endswith(".py"):
         return True
     try:
-        ast.parse(_read(path))
+        ast.parse(read(path))
     except SyntaxError:
         return False
     return True
@@ -159,7 +161,7 @@ def _long_lines(folder: str, stories: Dict[str, str], manifest: Dict[str, Any]) 
     own = {line.strip() for function in manifest["functions"] for line in _own_lines(function)}
     paths = [path for kind in ("transformed_code", "compiled_fn") for path in glob.glob(f"{folder}/__{kind}_*.py")]
     for path in [*stories, *(path for path in paths if ".kernel_" not in path)]:
-        for line in _read(path).splitlines():
+        for line in read(path).splitlines():
             if line.strip() not in own:
                 yield len(line), os.path.basename(path)
 

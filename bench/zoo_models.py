@@ -57,10 +57,10 @@ SMALL: Dict[str, Any] = {
     "decoder_start_token_id": 0,
     "num_conv_pos_embedding_groups": 2,
 }
-_CONVOLUTIONS = {"conv_dim": (16, 16), "conv_stride": (4, 4), "conv_kernel": (8, 4)}
+CONVOLUTIONS = {"conv_dim": (16, 16), "conv_stride": (4, 4), "conv_kernel": (8, 4)}
 _FOUR_STAGES = {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]}
 SPECIAL: Dict[str, Dict[str, Any]] = {
-    **{name: _CONVOLUTIONS for name, kind in KINDS.items() if kind == "audio"},
+    **{name: CONVOLUTIONS for name, kind in KINDS.items() if kind == "audio"},
     "convnext": {**_FOUR_STAGES, "patch_size": 1},
     "convnextv2": {**_FOUR_STAGES, "patch_size": 1},
     "mamba": {"conv_kernel": 4, "state_size": 4},

@@ -238,77 +238,111 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands)
-    text = commands.add_parser(
+    _add_decompile(commands)
+    _add_coverage(commands)
+    _add_show(commands)
+    _add_report(commands)
+    _add_where(commands)
+    _add_lines(commands)
+    _add_finish(commands)
+    _add_diff(commands)
+    _add_doctor(commands)
+    return parser
+
+
+def _add_decompile(commands: Any) -> None:
+    parser = commands.add_parser(
         "decompile",
         help="print the source text of a file, module, class or function",
         description="Print the source text of compiled Python code. The status is 0 for a text that is proved to be "
         "the same program, 1 where none was found, 2 where the target cannot be read.",
         epilog="For example: depyf decompile json.decoder:JSONDecoder.decode, or depyf decompile old.pyc",
     )
-    text.add_argument("target", help="FILE.py, FILE.pyc or module, each alone or with :qualified.name")
-    text.add_argument("--strict", action="store_true", help="fail where the text cannot be proved")
-    text.add_argument(
+    parser.add_argument("target", help="FILE.py, FILE.pyc or module, each alone or with :qualified.name")
+    parser.add_argument("--strict", action="store_true", help="fail where the text cannot be proved")
+    parser.add_argument(
         "--python", metavar="PATH", help="for a .pyc file of another version, its interpreter; else one is searched for"
     )
-    text.set_defaults(run=run_decompile)
-    opcodes = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
-    opcodes.set_defaults(run=run_coverage)
-    show = commands.add_parser(
+    parser.set_defaults(run=run_decompile)
+
+
+def _add_coverage(commands: Any) -> None:
+    parser = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
+    parser.set_defaults(run=run_coverage)
+
+
+def _add_show(commands: Any) -> None:
+    parser = commands.add_parser(
         "show",
         help="print the summary of a folder again: breaks, recompiles, what to open",
         description="Print what a run compiled, where its graphs broke, what was compiled again and why, and what to "
         "open first: the lines that the run printed at its end, all of them.",
         epilog="For example: depyf show depyf_output",
     )
-    show.add_argument("folder", help="the folder that prepare_debug was given")
-    show.add_argument(
+    parser.add_argument("folder", help="the folder that prepare_debug was given")
+    parser.add_argument(
         "--json", action="store_true", help="print it as data: what broke, why, at which line, which kernel"
     )
-    show.set_defaults(run=run_show)
-    report = commands.add_parser(
+    parser.set_defaults(run=run_show)
+
+
+def _add_report(commands: Any) -> None:
+    parser = commands.add_parser(
         "report",
         help="make the page of a folder or of a TORCH_TRACE log: index.html, to open in a browser",
         description="Make index.html and the folder page/ beside it, from the files of a folder alone, and print the "
         "path. Each of several processes gets a page of its own, which the first one links to. A log that TORCH_TRACE "
         "wrote (.log, .gz, or a folder of them) gets the same page in a folder of its own, less what such logs lack.",
     )
-    report.add_argument("folder", help="the folder that prepare_debug was given, or a log of TORCH_TRACE")
-    report.add_argument("-o", "--output", metavar="DIR", help="of a log: where to write (depyf_report)")
-    report.add_argument("--open", action="store_true", help="open it in the browser")
-    report.add_argument(
+    parser.add_argument("folder", help="the folder that prepare_debug was given, or a log of TORCH_TRACE")
+    parser.add_argument("-o", "--output", metavar="DIR", help="of a log: where to write (depyf_report)")
+    parser.add_argument("--open", action="store_true", help="open it in the browser")
+    parser.add_argument(
         "--sarif",
         action="store_true",
         help="print graph breaks and recompiles for editors and code review (SARIF 2.1.0) and make no page",
     )
-    report.set_defaults(run=run_report)
-    where = commands.add_parser(
+    parser.set_defaults(run=run_report)
+
+
+def _add_where(commands: Any) -> None:
+    parser = commands.add_parser(
         "where",
         help="print what became of a line: transformed code, nodes of graphs, kernels; or where one stems from",
         description="Print what torch.compile made of a line of your program, or which of your lines a line of a "
         "graph, or a kernel, stems from. The status is 1 where nothing is known of it.",
         epilog="For example: depyf where model.py:42 depyf_output, or depyf where triton_poi_fused_add_0 depyf_output",
     )
-    where.add_argument("place", help="FILE:LINE of the program or of a file in the folder, or the name of a kernel")
-    where.add_argument("folder", help="the folder that prepare_debug was given")
-    where.set_defaults(run=run_where)
-    lines = commands.add_parser(
+    parser.add_argument("place", help="FILE:LINE of the program or of a file in the folder, or the name of a kernel")
+    parser.add_argument("folder", help="the folder that prepare_debug was given")
+    parser.set_defaults(run=run_where)
+
+
+def _add_lines(commands: Any) -> None:
+    parser = commands.add_parser(
         "lines",
         help="print all links that `where` answers from, as JSON",
         description="Print all links between lines of the program, of graphs and of kernels as JSON, one a line.",
         epilog="For example: depyf lines depyf_output > lines.json",
     )
-    lines.add_argument("folder", help="the folder that prepare_debug was given")
-    lines.set_defaults(run=run_lines)
-    rest = commands.add_parser(
+    parser.add_argument("folder", help="the folder that prepare_debug was given")
+    parser.set_defaults(run=run_lines)
+
+
+def _add_finish(commands: Any) -> None:
+    parser = commands.add_parser(
         "finish",
         help="complete the folder of a program that was killed or hangs, and compare its ranks",
         description="Write what a killed program could not: its stories, its page, its manifest. Folders of processes "
         "that still run are read and not changed: that is how to inspect a job that hangs.",
         epilog="For example: depyf finish depyf_output",
     )
-    rest.add_argument("folder", help="the folder that prepare_debug was given")
-    rest.set_defaults(run=run_finish)
-    diff = commands.add_parser(
+    parser.add_argument("folder", help="the folder that prepare_debug was given")
+    parser.set_defaults(run=run_finish)
+
+
+def _add_diff(commands: Any) -> None:
+    parser = commands.add_parser(
         "diff",
         help="print what two runs did not do alike: functions, graphs, kernels, breaks",
         description="Compare two runs, function by function, and print what differs: versions, breaks, graphs, "
@@ -316,19 +350,21 @@ def _parser() -> argparse.ArgumentParser:
         epilog="For example: depyf run -o before train.py, change a line, depyf run -o after train.py, and then "
         "depyf diff before after",
     )
-    diff.add_argument("first", help="the folder of one run")
-    diff.add_argument("second", help="the folder of another")
-    diff.add_argument("--json", action="store_true", help="print it as data")
-    diff.set_defaults(run=run_diff)
-    doctor = commands.add_parser(
+    parser.add_argument("first", help="the folder of one run")
+    parser.add_argument("second", help="the folder of another")
+    parser.add_argument("--json", action="store_true", help="print it as data")
+    parser.set_defaults(run=run_diff)
+
+
+def _add_doctor(commands: Any) -> None:
+    parser = commands.add_parser(
         "doctor",
         help="print what of this Python and this torch is supported, and try it",
         description="Print which parts of depyf work with this Python and this torch, what is lost where one does not, "
         "and try it on a small program. The status is 1 where something is lost.",
     )
-    doctor.add_argument("--json", action="store_true", help="print it as data")
-    doctor.set_defaults(run=run_doctor)
-    return parser
+    parser.add_argument("--json", action="store_true", help="print it as data")
+    parser.set_defaults(run=run_doctor)
 
 
 def _add_run(commands: Any) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 from typing import Any, Counter, Dict, Iterator, List
 
+from bench.zoo_checks import parses, read
 from depyf.record.records import SessionRecord
 from depyf.record.saved_form import from_json
 from depyf.report.break_summary import distinct_breaks
@@ -53,8 +54,12 @@ def complaints(folder: str, compiled: int) -> Iterator[str]:
     if len(record.frames) != compiled:
         yield f"Dynamo compiled {compiled} frames, the manifest has {len(record.frames)}"
     yield from (f"a problem: {line}" for line in record.problem_lines)
-    yield from (f"{name} is missing" for name in record.files if not os.path.exists(os.path.join(folder, name)))
-    yield from (f"{name} is not Python" for name in record.files if not _parses(os.path.join(folder, name)))
+    for name in record.files:
+        path = os.path.join(folder, name)
+        if not os.path.exists(path):
+            yield f"{name} is missing"
+        elif not parses(path):
+            yield f"{name} is not Python"
     yield from _of_the_page(folder, record)
 
 
@@ -63,7 +68,7 @@ def _of_the_page(folder: str, record: SessionRecord) -> Iterator[str]:
     if not os.path.exists(path):
         yield "there is no page"
         return
-    text = _read(path)
+    text = read(path)
     yield from (f"the page does not name {graph.name}" for graph in record.graphs if graph.name not in text)
     parts = sorted(os.listdir(os.path.join(folder, "page")))
     shown = sum(name.startswith("graph_") for name in parts)
@@ -73,27 +78,12 @@ def _of_the_page(folder: str, record: SessionRecord) -> Iterator[str]:
         yield "the page has no times"
 
 
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
-def _parses(path: str) -> bool:
-    if not path.endswith(".py") or not os.path.exists(path):
-        return True
-    try:
-        ast.parse(_read(path))
-    except SyntaxError:
-        return False
-    return True
-
-
 def compile_seconds(folder: str) -> float:
     """Return the time that torch compiled for, by its own metrics."""
     path = os.path.join(folder, "timings.json")
     if not os.path.exists(path):
         return 0.0
-    timings = json.loads(_read(path))
+    timings = json.loads(read(path))
     metrics = [one.get("compilation_metrics") or {} for one in timings.get("compilations", [])]
     return sum(one.get("duration_us") or 0 for one in metrics) / 1e6
 
@@ -106,8 +96,8 @@ def operators_of(folder: str, record: SessionRecord) -> Counter[str]:
     counts: Counter[str] = collections.Counter()
     for name in files:
         path = os.path.join(folder, name)
-        if os.path.exists(path) and _parses(path):
-            counts.update(_operators(ast.parse(_read(path))))
+        if os.path.exists(path) and parses(path):
+            counts.update(_operators(ast.parse(read(path))))
     return counts
 
 

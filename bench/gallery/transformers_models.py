@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List
 
 from bench.gallery.cases import Arguments, Case
+from bench.zoo_models import CONVOLUTIONS
+from bench.zoo_models import SPECIAL as MODEL_ZOO
 
 _NAMES = {
     1: "num_nextn_predict_layers downsample_rate",
@@ -41,15 +43,14 @@ SIZES: Dict[str, Any] = {
 }
 _ONES = ("depths", "num_blocks", "layers", "num_encoder_blocks_per_stage", "blocks_per_stage", "stage_depths")
 _WIDTHS = ("hidden_sizes", "neck_hidden_sizes", "conv_dim", "embed_dims", "channels", "tdnn_dim", "encoder_channels")
-_CONVOLUTIONS = {"conv_dim": (16, 16), "conv_stride": (4, 4), "conv_kernel": (8, 4)}
-_FOUR_STAGES = {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]}
-_AUDIO = "data2vec-audio hubert sew unispeech unispeech-sat wav2vec2 wav2vec2-conformer wavlm"
+_AUDIO = "unispeech-sat wav2vec2-conformer"  # and those of the zoo
 _LATENT = "axk2 deepseek_v2 deepseek_v3 deepseek_v32 glm4_moe_lite glm_moe_dsa youtu minicpm3"
 _HYBRID = "qwen3_5_moe_text qwen3_5_text qwen3_next"
 _FOUR_WIDTHS = {"hidden_sizes": [8, 16, 40, 64], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 2, 5, 8]}
 _WINDOWS = {"embed_dim": 24, "image_size": 32, "patch_size": 2, "window_size": 2}
 SPECIAL: Dict[str, Dict[str, Any]] = {
-    **dict.fromkeys(_AUDIO.split(), _CONVOLUTIONS),
+    **MODEL_ZOO,
+    **dict.fromkeys(_AUDIO.split(), CONVOLUTIONS),
     **{name: {"num_key_value_heads": 4, "head_dim": 4} for name in _LATENT.split()},
     **{name: {"num_hidden_layers": 4} for name in _HYBRID.split()},
     **dict.fromkeys(("donut-swin", "swin", "swinv2"), _WINDOWS),
@@ -57,14 +58,7 @@ SPECIAL: Dict[str, Dict[str, Any]] = {
     "esmc": {"num_key_value_heads": 4},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
-    "convnext": {**_FOUR_STAGES, "patch_size": 1},
-    "convnextv2": {**_FOUR_STAGES, "patch_size": 1},
-    "dinov3_convnext": {**_FOUR_STAGES, "patch_size": 1},
-    "mamba": {"conv_kernel": 4, "state_size": 4},
-    "mamba2": {"conv_kernel": 4, "state_size": 4, "num_heads": 8, "head_dim": 8, "n_groups": 2, "expand": 2},
-    "poolformer": {**_FOUR_STAGES, "patch_size": 7},
-    "regnet": _FOUR_STAGES,
-    "resnet": {**_FOUR_STAGES, "embedding_size": 8},
+    "dinov3_convnext": MODEL_ZOO["convnext"],
 }
 
 

@@ -41,16 +41,16 @@ def read_records(
 ) -> List[Tuple[str, SessionRecord]]:
     """Return the folder and those of the program's processes below it that are `chosen`, each with its record."""
     top = _read_record(folder)
-    paths = [os.path.join(folder, name) for name in chosen(top) if _is_inside(folder, name)]
+    paths = [os.path.join(folder, name) for name in chosen(top) if is_inside(folder, name)]
     return [(folder, top), *[(path, _read_record(path)) for path in paths if os.path.isdir(path)]]
 
 
 def read_file(folder: str, name: str) -> str:
     """Return the text of a file of a folder; empty where it has none, whatever else a record names."""
-    return _read_text(os.path.join(folder, name)) if _is_inside(folder, name) else ""
+    return _read_text(os.path.join(folder, name)) if is_inside(folder, name) else ""
 
 
-def _is_inside(folder: str, name: str) -> bool:
+def is_inside(folder: str, name: str) -> bool:
     """Return whether a name in a record is that of something in the folder itself, and no link that leads out of it."""
     if name in ("", os.curdir, os.pardir) or os.path.basename(name) != name:
         return False
@@ -67,7 +67,7 @@ def _read_record(folder: str) -> SessionRecord:
     """Return the record of a folder, from the first of the two files that is a manifest of depyf's."""
     unread: List[str] = []
     for path in [os.path.join(folder, name) for name in _MANIFESTS]:
-        if os.path.lexists(path) and not _is_inside(folder, os.path.basename(path)):
+        if os.path.lexists(path) and not is_inside(folder, os.path.basename(path)):
             unread.append(f"{path} cannot be read: it is a link that leads out of the folder")
             continue
         if os.path.exists(path) and not os.path.isfile(path):  # a pipe would have no end

@@ -11,8 +11,7 @@ from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, Location, SessionRecord
 from depyf.record.vocabulary import BY_RESUME, FROM_FILE, FROM_LOG
-
-_MOST_LINES = 100_000  # of a function
+from depyf.text.number_ranges import numbers_in
 
 
 class ShownSource(NamedTuple):
@@ -64,7 +63,7 @@ def line_states(record: SessionRecord, source: ShownSource, frame: FrameRecord) 
         for link in one.line_links:
             if link.found_by != BY_RESUME and link.user_file == source.file and link.user_line in source.lines:
                 found[link.user_line] = found.get(link.user_line, LineState())._replace(in_python=True)
-        for line in _numbers(one.unreached):
+        for line in numbers_in(one.unreached):
             if line in source.lines and not any(found.get(line, LineState())):
                 found[line] = LineState(unreached=True)
         for line in _lines(([guard.location] for guard in one.guards if guard.location), source):
@@ -75,14 +74,6 @@ def line_states(record: SessionRecord, source: ShownSource, frame: FrameRecord) 
 def _plain(state: LineState) -> LineState:
     """Return a state without the mark of a line that one frame did not reach, where another one has something of it."""
     return state._replace(unreached=False) if any(state[:-1]) else state
-
-
-def _numbers(ranges: str) -> Iterator[int]:
-    """Yield the numbers of ranges: "12-14,20"."""
-    for one in ranges.split(",") if ranges else ():
-        first, _, last = one.partition("-")
-        if first.isdigit() and (last or first).isdigit():
-            yield from range(int(first), min(int(last or first), int(first) + _MOST_LINES) + 1)
 
 
 def frames_behind(record: SessionRecord, frame: FrameRecord) -> List[FrameRecord]:

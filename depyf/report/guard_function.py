@@ -22,6 +22,7 @@ from depyf.report.condition_groups import condition_lines, value_and_forms
 from depyf.report.index_patterns import fold
 from depyf.report.shortened_records import ShortPaths
 from depyf.text import python_source
+from depyf.text.number_ranges import in_ranges
 
 SHARED_GUARDS = "def __guard_of_"  # how a function begins with guards that versions share
 _MOST_TENSORS = 6  # that are listed where all of them are meant
@@ -261,21 +262,6 @@ def _by_line(guards: Sequence[GuardRecord], paths: ShortPaths, most: int) -> lis
         else:
             groups.setdefault(asked_by(paths.location(group[0].location)), []).extend(group)
     return [
-        (f"{paths.of(name)}, lines {_numbers(files[name])}:" if name in files else name, group)
+        (f"{paths.of(name)}, lines {in_ranges(sorted(files[name]))}:" if name in files else name, group)
         for name, group in groups.items()
     ]
-
-
-def _numbers(lines: Sequence[int]) -> str:
-    """Return line numbers as a reader writes them: 3, 5-7."""
-    return ", ".join([str(first) if first == last else f"{first}-{last}" for first, last in _runs(sorted(lines))])
-
-
-def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return runs

@@ -27,6 +27,7 @@ from depyf.record.records import (
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.call_chains import has_library_path
 from depyf.report.graph_difference import first_difference
+from depyf.text.number_ranges import runs_of
 
 # rank -> file name of a captured graph -> its text
 GraphTexts = Mapping[int, Mapping[str, str]]
@@ -265,13 +266,9 @@ def _names(ranks: Sequence[int]) -> str:
     """Spell ranks: `rank 1`, `ranks 0, 2 and 3`, `ranks 0-62`, `ranks 0-8 and 10-63`."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
-    runs: List[List[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    parts = [part for run in runs for part in ([f"{run[0]}-{run[-1]}"] if len(run) > 2 else map(str, run))]
+    parts: List[str] = []
+    for first, last in runs_of(ranks):
+        parts += [f"{first}-{last}"] if last - first > 1 else map(str, range(first, last + 1))
     return "ranks " + (", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0])
 
 

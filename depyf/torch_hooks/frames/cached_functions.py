@@ -54,9 +54,8 @@ class CachedFunctions:
         self._index = RecordedVersions() if recorded is None else recorded
         self._recorded_graphs = {graph.name for graph in graphs.records}
         self._recorded: Set[Tuple[CodePlace, str]] = set()  # function and compile id of each version
-        self._without_id: Dict[
-            int, CodeType
-        ] = {}  # versions of torch 2.4 and older, which keep no ids; keeps them valid
+        # Versions of torch 2.4 and older, which keeps no compile ids, by the ids of their code, which so stay valid.
+        self._without_id: Dict[int, CodeType] = {}
         for frame in frames.records:
             function = functions.get(frame.function)
             place = CodePlace(function.name, function.file, function.first_line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 import sys
 from collections import Counter
 from types import CodeType, FunctionType
@@ -20,7 +19,7 @@ from depyf.torch_hooks.frames.decompiled_text import decompile_or_list
 from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.qualified_names import qualified_name
-from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, parameter_names
+from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, RESUMED, parameter_names
 
 
 class _Records(Dict[str, FunctionRecord]):
@@ -217,7 +216,7 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
         source_origin=origin,
         parameters=parameter_names(code),
         written_in=written,
-        title=_RESUMED.sub(r"\g<name> resumed at line \g<line>", identity.title),
+        title=RESUMED.sub(r"\g<name> resumed at line \g<line>", identity.title),
         decorators=identity.decorators,
         original=_class_text(identity) if identity.original is None else _original(identity.original, problems),
         passed_on=identity.passed_on,
@@ -231,9 +230,6 @@ def _qualified_name(code: CodeType, identity: Identity) -> str:
         return identity.title
     found = qualified_name(original)
     return found if found != original.co_name or hasattr(original, "co_qualname") else identity.title
-
-
-_RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+)_at_(?P<line>\d+)$")
 
 
 def _class_text(identity: Identity) -> OriginalFunction | None:

@@ -20,10 +20,11 @@ import dis
 import keyword
 import re
 from types import CodeType
-from typing import Dict, FrozenSet, Iterable, Iterator, List, Sequence, Set, Tuple
+from typing import Dict, FrozenSet, Iterable, Iterator, List, Sequence, Set
 
 from depyf.decompiler.bytecode.location_table import Position
 from depyf.record.vocabulary import BY_GRAPH, BY_RESUME
+from depyf.text.number_ranges import in_ranges
 from depyf.text.python_source import printable
 from depyf.text.quoted_strings import without_strings
 from depyf.torch_hooks.frames.line_links import UserLine
@@ -73,7 +74,7 @@ def _comment(lines: Sequence[UserLine], source: UserSource, paths: ShortPaths, w
     """Return the comment of one line: at most `width` columns where the place alone is no longer."""
     numbers = sorted({number for one in lines for number in _numbers(one)})
     after = "after " if all(one.found_by == BY_RESUME for one in lines) else ""
-    place = f"# {after}{paths.of(source.file)}:{_ranges(numbers)}"
+    place = f"# {after}{paths.of(source.file)}:{in_ranges(numbers)}"
     is_range = lines[0].found_by == BY_GRAPH and len(numbers) > 1
     code = "" if is_range else source.line(numbers[0], [one.position for one in lines])
     room = width - len(place) - 2
@@ -86,17 +87,6 @@ def _numbers(line: UserLine) -> Iterable[int]:
     """Return the user's lines that a line stems from: all from first to last for the call of a graph."""
     first, last = line.position[0] or 0, line.position[1] or 0
     return range(first, last + 1) if line.found_by == BY_GRAPH else [first]
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Return line numbers as a reader writes them: 3, 5-7."""
-    runs: List[Tuple[int, int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return ", ".join([str(first) if first == last else f"{first}-{last}" for first, last in runs])
 
 
 class UserSource:

@@ -92,13 +92,13 @@ def read_attempt(attempt: Compilation, raised: bool) -> SkipRecord:
     elif raised:
         kind, reason = FAILED, f"{fail_type}: {failure_reason(fail_reason)}"
     elif _IN_LOOP in fail_reason or any(_IN_LOOP in one.reason for one in breaks) or OLD_LOOP in attempt.skip_reason:
-        kind = GRAPH_BREAK_IN_LOOP
+        kind, reason = GRAPH_BREAK_IN_LOOP, reason or attempt.skip_reason
     elif breaks and not fail_type:
         kind = GRAPH_BREAK_IN_LOOP  # torch 2.11 and older skip a frame without a failure for this reason alone
     elif fail_type not in SOFT_FAILURES:
         kind, reason = SUPPRESSED_ERROR, f"{fail_type}: {failure_reason(fail_reason)}"
     elif not fail_type and not breaks and _is_other(attempt.skip_reason):
-        kind, reason = (GRAPH_BREAK_IN_LOOP if OLD_LOOP in attempt.skip_reason else OTHER), attempt.skip_reason
+        kind, reason = OTHER, attempt.skip_reason
     elif not fail_type and not breaks:
         return SkipRecord(NO_GRAPH, None, attempt.compile_id, (), hints, attempt.failed_at)
     calls = attempt.failed_calls if attempt.failed_at is not None else ()

@@ -10,8 +10,9 @@ import dis
 import sys
 import threading
 from types import CodeType
-from typing import Any, Callable, Iterable, List, Set, Tuple
+from typing import Any, Callable, Set, Tuple
 
+from depyf.text.number_ranges import in_ranges
 from depyf.torch_hooks.internals import private_hooks
 
 _ROW = "line_announcer"  # of the table of private hooks
@@ -67,15 +68,4 @@ class TracedLines:
         traced = {line for file, line in lines if file == code.co_filename}
         own = {line for _, line in dis.findlinestarts(code) if line is not None} - {code.co_firstlineno}
         end = max(own, default=0) if is_whole else max(own & traced, default=0)
-        return ranges([line for line in sorted(own - traced) if line <= end])
-
-
-def ranges(lines: Iterable[int]) -> str:
-    """Return numbers in ascending order as text."""
-    runs: List[List[int]] = []
-    for line in lines:
-        if runs and line == runs[-1][-1] + 1:
-            runs[-1].append(line)
-        else:
-            runs.append([line])
-    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+        return in_ranges([line for line in sorted(own - traced) if line <= end], ",")

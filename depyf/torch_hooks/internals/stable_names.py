@@ -33,12 +33,19 @@ class _ResumeFunctions:
         return None if found is not None and found[0] == "resume_in_" and not _has_short_names() else found
 
 
+def resumed_name(name: str) -> str:
+    """Return the name of the function that a resume function is the rest of; any other name as it is."""
+    found = RESUMED.match(name) if RESUME_FUNCTION.match(name) else None
+    return found["name"] if found else name
+
+
 def _has_short_names() -> bool:
     is_loaded = private_hooks.find_loaded("resume_code_cache") is not None
     return is_loaded and private_hooks.find_loaded("resume_prefix") is None
 
 
 RESUME_FUNCTION = _ResumeFunctions()
+RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+)_at_(?P<line>\d+)$")
 
 
 def without_random_id(text: str) -> str:

@@ -35,7 +35,7 @@ def close(recording: Recording) -> SessionRecord:
         timings = {**folder.identity(), "ended": time.time(), **recording.timings()}
         with recording.problems.shield("writing timings.json"):
             folder.write(TIMINGS, _in_lines(timings))
-        if recording.writes_page and late_pages.is_due(folder.known_path, len(recording.record().frames)):
+        if recording.writes_page and late_pages.is_due(folder.known_path, len(recording.frames.records)):
             with recording.problems.shield("writing index.html"):
                 _write_page(recording, timings)
         with recording.problems.shield("writing summary.txt"):

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import List, Tuple
 
 from depyf.errors import UserError
+from depyf.line_table.folders import is_inside
 from depyf.page.folder_page import write_folder_page
 from depyf.page.page_folder import index_name
 from depyf.problems import Problems
@@ -37,14 +38,8 @@ def logs_in(path: str) -> List[str]:
     """Return the logs that a path names: a file, or all in a folder; none for a folder without any."""
     if not os.path.isdir(path):
         return [path]
-    names = sorted(name for name in os.listdir(path) if _LOG.fullmatch(name) and _is_inside(path, name))
-    return [os.path.join(path, name) for name in names[:_MOST_LOGS]]
-
-
-def _is_inside(folder: str, name: str) -> bool:
-    """Return whether a name is that of a file in the folder, and of no link that leads out of it."""
-    real = os.path.realpath(os.path.join(folder, name))
-    return os.path.dirname(real) == os.path.realpath(folder) and os.path.isfile(real)
+    names = sorted(name for name in os.listdir(path) if _LOG.fullmatch(name) and is_inside(path, name))
+    return [file for file in [os.path.join(path, name) for name in names] if os.path.isfile(file)][:_MOST_LOGS]
 
 
 def write_log_folder(logs: List[str], folder: str) -> int:

@@ -8,8 +8,8 @@ from typing import Any, Dict, List, Tuple
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, Location, ResumeCall
 from depyf.record.vocabulary import FROM_LOG, MISSING
 from depyf.torch_hooks.frames.compilations import CodePlace
-from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
-from depyf.torch_hooks.trace_logs.log_sources import KnownLines, resumed_name
+from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, resumed_name
+from depyf.torch_hooks.trace_logs.log_sources import KnownLines
 
 
 class LogFunctions:

@@ -38,10 +38,11 @@ from depyf.torch_hooks.guards.frame_values import Variables
 from depyf.torch_hooks.guards.guard_tree import describe_guards_of
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.internals.compile_phases import PHASE_EVENT, CompilePhases
+from depyf.torch_hooks.internals.stable_names import resumed_name
 from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
 from depyf.torch_hooks.trace_logs.log_events import LogReader
 from depyf.torch_hooks.trace_logs.log_functions import LogFunctions
-from depyf.torch_hooks.trace_logs.log_sources import KnownLines, is_of_torch, resumed_name
+from depyf.torch_hooks.trace_logs.log_sources import KnownLines, is_of_torch
 from depyf.version import __version__
 
 LACKING = (

@@ -10,6 +10,7 @@ import re
 from typing import Dict, Iterable, List, Sequence, Tuple
 
 from depyf.record.records import Location
+from depyf.torch_hooks.internals.stable_names import resumed_name
 
 NOT_IN_LOG = "# (not in the log)"
 _LARGEST_GAP = 30  # lines: what is further away is of another function of that name
@@ -17,14 +18,7 @@ _MOST_LINES = 2_000  # of a function
 _MOST_KNOWN = 200_000
 _DEFINITION = re.compile(r"(?:async )?def |class |@")
 _OF_TORCH = re.compile(r"(?:^|[\\/])(?:site-packages|dist-packages)[\\/](?:torch|functorch|torchgen)[\\/]")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<name>.+)_at_\d+$")
 _INSTALLED = re.compile(r".*[\\/](?:site-packages|dist-packages|lib[\\/]python3\.\d+)(?=[\\/])")
-
-
-def resumed_name(name: str) -> str:
-    """Return the name of the function that a resume function is the rest of; any other name as it is."""
-    found = _RESUMED.match(name)
-    return found["name"] if found else name
 
 
 def is_of_torch(file: str) -> bool:
