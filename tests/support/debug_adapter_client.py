@@ -12,12 +12,13 @@ import os
 import queue
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 from typing import Callable
+
+from forked_programs import ForkedProgram
 
 LIMIT = 120  # seconds that one message, or the end of the program, may take
 
@@ -29,22 +30,18 @@ class Program:
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONBREAKPOINT"}
         environment.update(OMP_NUM_THREADS="1", PYTHONPATH=os.pathsep.join(sys.path), TORCHINDUCTOR_COMPILE_THREADS="1")
         environment.update(PYDEVD_DISABLE_FILE_VALIDATION="1", PYTHONUNBUFFERED="1", **variables)
-        self.process = subprocess.Popen(
-            [sys.executable, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environment,
-            start_new_session=True,
-        )
+        reading, writing = os.pipe()
+        with open(os.devnull) as nothing:
+            self.process = ForkedProgram(arguments, (nothing.fileno(), writing, writing), environment)
+        os.close(writing)
+        self._pipe = open(reading)
         self.output = ""
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
-        for line in self.process.stdout:
+        for line in self._pipe:
             self.output += line
             self._lines.put(line)
         self._lines.put(None)
@@ -72,7 +69,7 @@ class Program:
             pass
         self.process.wait(LIMIT)
         self._reader.join(LIMIT)
-        self.process.stdout.close()
+        self._pipe.close()
 
 
 class Gone(Exception):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import select
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch")
+from forked_programs import ForkedProgram
 from torch_probes import AOT_EAGER_INTERPRETS, COPIES_POSITIONS, RUNS_UNDER_MODES, needs
 
 pty = pytest.importorskip("pty")
@@ -48,9 +48,7 @@ class Terminal:
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONBREAKPOINT"}
         environment.update(TERM="dumb", COLUMNS="400", OMP_NUM_THREADS="1", PYTHONPATH=os.pathsep.join(sys.path))
         environment.update(NO_COLOR="1")
-        self.process = subprocess.Popen(
-            arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, preexec_fn=become_foreground
-        )
+        self.process = ForkedProgram(arguments, (theirs, theirs, theirs), environment)
         os.close(theirs)
         self.seen = ""
 
@@ -90,17 +88,8 @@ class Terminal:
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait()
+        self.process.wait(60)
         os.close(self.ours)
-
-
-def become_foreground() -> None:
-    """Make the terminal on stdin the controlling terminal of a new session."""
-    os.setsid()
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def has_compiler() -> bool:
@@ -133,7 +122,7 @@ def test_breakpoints_in_the_frame_and_in_the_running_graph_are_hit(tmp_path, bac
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     folder = tmp_path / "dump"
-    terminal = Terminal([sys.executable, str(program), backend, str(folder)])
+    terminal = Terminal([str(program), backend, str(folder)])
     try:
         terminal.read_until("DUMPED\n")
         pause = terminal.read_until(r"\(Pdb\) ")
@@ -168,7 +157,7 @@ def test_breakpoints_in_the_frame_and_in_the_running_graph_are_hit(tmp_path, bac
 def test_pdb_prints_instructions_at_the_pause(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import depyf\nwith depyf.debug():\n    print('INSIDE')\n")
-    terminal = Terminal([sys.executable, str(program)])
+    terminal = Terminal([str(program)])
     try:
         assert "Set breakpoints now" in terminal.read_until(r"\(Pdb\) ").rpartition("-> ")[2]
         os.write(terminal.ours, b"c\n")
@@ -198,7 +187,7 @@ print("RESULT", result.tolist(), flush=True)
 def test_the_first_nan_pauses_in_the_graph_with_live_values(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(NAN_PROGRAM)
-    terminal = Terminal([sys.executable, str(program), str(tmp_path / "dump")])
+    terminal = Terminal([str(program), str(tmp_path / "dump")])
     try:
         terminal.read_until(r"\(Pdb\) ")
         stop = terminal.type("c")
@@ -239,7 +228,7 @@ def test_breakpoints_in_the_users_own_file_stop_in_the_code_that_runs(tmp_path, 
         pytest.skip("inductor needs a C++ compiler")
     program = tmp_path / "program.py"
     program.write_text(OWN_PROGRAM)
-    terminal = Terminal([sys.executable, str(program), backend, str(tmp_path / "dump"), stepped])
+    terminal = Terminal([str(program), backend, str(tmp_path / "dump"), stepped])
     try:
         terminal.read_until(r"\(Pdb\) ")
         for text in ("torch.cos", "torch.sin"):
@@ -261,7 +250,7 @@ def test_a_breakpoint_that_no_kernel_can_stop_at_is_answered(tmp_path):
         pytest.skip("inductor needs a C++ compiler")
     program = tmp_path / "program.py"
     program.write_text(OWN_PROGRAM)
-    terminal = Terminal([sys.executable, str(program), "inductor", str(tmp_path / "dump"), ""])
+    terminal = Terminal([str(program), "inductor", str(tmp_path / "dump"), ""])
     try:
         terminal.read_until(r"\(Pdb\) ")
         terminal.type(f"b {program}:{line_of(program, 'torch.cos')}")
@@ -312,7 +301,7 @@ def test_steps_never_end_in_a_frame_of_torch_or_depyf(tmp_path, backend, started
     program = tmp_path / "program.py"
     program.write_text(STEP_PROGRAM)
     start = ["-m", "pdb"] if started_by == "pdb" else []
-    terminal = Terminal([sys.executable, *start, str(program), backend, str(tmp_path / "dump")])
+    terminal = Terminal([*start, str(program), backend, str(tmp_path / "dump")])
     try:
         terminal.read_until(r"\(Pdb\) ")
         if started_by == "pdb":
@@ -363,7 +352,7 @@ print("RESULT", result.tolist(), flush=True)
 def test_one_run_is_enough_where_what_is_compiled_can_be_stepped_through_at_once(tmp_path, backend):
     program = tmp_path / "program.py"
     program.write_text(LIVE_PROGRAM)
-    terminal = Terminal([sys.executable, str(program), backend, str(tmp_path / "dump")])
+    terminal = Terminal([str(program), backend, str(tmp_path / "dump")])
     try:
         stop = terminal.read_until(r"\(Pdb\) ")
         assert f"{program}({line_of(program, 'breakpoint') + 5})plain()" in stop  # not compiled: in the user's own file
@@ -409,7 +398,7 @@ with depyf.debug():
 def test_a_breakpoint_that_is_left_set_makes_no_noise_at_the_end_of_the_program(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(DECORATED_PROGRAM)
-    terminal = Terminal([sys.executable, str(program), str(tmp_path / "dump")])
+    terminal = Terminal([str(program), str(tmp_path / "dump")])
     try:
         terminal.read_until(r"\(Pdb\) ")
         terminal.type(f"b {program}:6")
