@@ -48,26 +48,48 @@ def to_json(record: SessionRecord, compact: bool = False) -> str:
     """Return the text of the record: same record, same bytes.  The compact form has the tables in place."""
     if compact:
         return _TEXT.of_whole(saved(dataclasses.replace(record, schema=_WITHOUT_TABLES))) + "\n"
-    writer = TableWriter()
-    fields = [f" {_TEXT.of(name)}: {_listed(value, writer)}" for name, value in saved(record).items()]
-    for name, rows in writer.texts().items():
-        fields.append(f' "{name}": ' + ("[\n" + ",\n".join(rows) + "\n ]" if rows else "[]"))
-    return "{\n" + ",\n".join(fields) + "\n}\n"
+    return GrowingText().of(record)
 
 
 _WITHOUT_TABLES = 2  # the schema that holds everything in place
 
 
-def _listed(value: Any, writer: TableWriter) -> str:
-    """Write a field of the session: functions, frames and graphs with a line for each field of theirs."""
-    if not isinstance(value, tuple) or not value:
-        return _TEXT.of(value)
-    return "[\n" + ",\n".join(["  " + _spread(item, writer) for item in value]) + "\n ]"
+class GrowingText:
+    """Writes records of which each holds most of the one before: what is written already is not written again.
+
+    The tables keep their rows, so the text of an item stays true; rows of an item that is gone stay, too.
+    """
+
+    def __init__(self) -> None:
+        self._writer = TableWriter()
+        self._items: Dict[int, Tuple[Any, str]] = {}  # id of a function, frame or graph -> it, and its text
+
+    def of(self, record: SessionRecord) -> str:
+        """Return the text of a record."""
+        written, self._items = self._items, {}
+        fields = [f" {_TEXT.of(name)}: {self._listed(value, written)}" for name, value in saved(record).items()]
+        for name, rows in self._writer.texts().items():
+            fields.append(f' "{name}": ' + ("[\n" + ",\n".join(rows) + "\n ]" if rows else "[]"))
+        return "{\n" + ",\n".join(fields) + "\n}\n"
+
+    def _listed(self, value: Any, written: Dict[int, Tuple[Any, str]]) -> str:
+        """Write a field of the session: functions, frames and graphs with a line for each field of theirs."""
+        if not isinstance(value, tuple) or not value:
+            return _TEXT.of(value)
+        if not dataclasses.is_dataclass(value[0]):
+            return "[\n" + ",\n".join(["  " + _TEXT.of(item) for item in value]) + "\n ]"
+        texts = []
+        for item in value:
+            known = written.get(id(item))
+            if known is None:
+                known = (item, "  " + _spread(item, self._writer))
+            self._items[id(item)] = known
+            texts.append(known[1])
+        return "[\n" + ",\n".join(texts) + "\n ]"
 
 
 def _spread(item: Any, writer: TableWriter) -> str:
-    if not dataclasses.is_dataclass(item):
-        return _TEXT.of(item)
+    """Write a function, frame or graph, with a line for each field."""
     values = _in_rows(item, writer)
     if isinstance(item, FrameRecord):
         values["guards"] = writer.add_guards(item.guards)

@@ -54,7 +54,7 @@ FAULTS = [
     "depyf.torch_hooks.session.closing.merging.merge_at_exit",
     "depyf.torch_hooks.session.journal_writer.Journal.save",
     "depyf.torch_hooks.session.journal_writer.Journal.compiling",
-    "depyf.torch_hooks.session.closing.render_manifest",
+    "depyf.torch_hooks.disk.known_manifests.write",
     "depyf.report.full_code.render",
     # the stages of the decompiler
     "depyf.decompiler.attempt.stage_order.decode",

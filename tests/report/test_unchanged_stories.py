@@ -10,6 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
+from depyf.record import saved_form  # noqa: E402
+from depyf.record.records import FrameRecord, FunctionRecord  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
 from depyf.report import full_code, unchanged_stories  # noqa: E402
 from depyf.torch_hooks.disk import known_manifests  # noqa: E402
@@ -104,6 +106,18 @@ def test_the_manifest_of_an_earlier_context_is_not_parsed_again(tmp_path, monkey
     monkeypatch.setattr(json, "loads", lambda text, **options: parsed.append(str(text)) or loads(text, **options))
     run(tmp_path, CONTEXTS[2])
     assert not [text for text in parsed if '"frames"' in text]
+
+
+def test_a_context_writes_the_part_of_the_manifest_alone_that_it_changes(tmp_path, monkeypatch):
+    for calls in CONTEXTS[:2]:
+        run(tmp_path, calls)
+    written = []
+    spread = saved_form._spread
+    monkeypatch.setattr(saved_form, "_spread", lambda item, writer: written.append(item) or spread(item, writer))
+    record = run(tmp_path, CONTEXTS[2])
+    assert {item.key for item in written if isinstance(item, FunctionRecord)} < {item.key for item in record.functions}
+    assert [item.function for item in written if isinstance(item, FrameRecord)] == ["sized_0"]
+    assert from_json((tmp_path / "manifest.json").read_text()) == record
 
 
 def test_a_manifest_that_someone_changed_is_parsed(tmp_path):

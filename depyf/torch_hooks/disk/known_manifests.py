@@ -2,7 +2,7 @@
 
 Tests often enter a context each, and all in one folder: then each context reads the manifest of the one before, several
 times, and it grows with every test.  Texts are recognised by digests; the record of the last one that this process
-wrote is kept where the folder is in use for the second time.
+wrote is kept where the folder is in use for the second time, and what it wrote of each frame is not written again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from typing import Dict, NamedTuple, Tuple
 
 from depyf.record.records import SessionRecord
-from depyf.record.saved_form import from_json
+from depyf.record.saved_form import GrowingText, from_json
 
 _MOST = 64  # texts that are remembered
 
@@ -25,7 +25,7 @@ class Contents(NamedTuple):
 
 
 _known: Dict[bytes, Contents] = {}  # digest of a text -> what it holds
-_last: Dict[bytes, SessionRecord] = {}  # that of the text that was written last -> its record
+_last: Dict[bytes, Tuple[SessionRecord, GrowingText]] = {}  # that of the text written last -> its record, its writer
 
 
 def contents(text: str) -> Contents:
@@ -40,16 +40,22 @@ def contents(text: str) -> Contents:
 def read(text: str) -> SessionRecord:
     """Return the record of a manifest; RecordFormatError or another ValueError where it is none."""
     found = _last.get(_digest(text))
-    return from_json(text) if found is None else found
+    return from_json(text) if found is None else found[0]
 
 
-def add(text: str, record: SessionRecord, is_read_again: bool) -> None:
-    """Remember a manifest that this process has written; the record only if the text is likely to be read again."""
+def write(record: SessionRecord, earlier: SessionRecord) -> str:
+    """Return the text of a manifest, and remember it; `earlier` is what was read of the manifest before, or empty.
+
+    A record is kept only where it is likely to be read again: where there was one before it.
+    """
+    writer = next((writer for known, writer in _last.values() if known is earlier), None) or GrowingText()
+    text = writer.of(record)
     digest = _digest(text)
     _remember(digest, Contents(True, record.files))
     _last.clear()
-    if is_read_again:
-        _last[digest] = record
+    if earlier.functions:
+        _last[digest] = (record, writer)
+    return text
 
 
 def _remember(digest: bytes, found: Contents) -> Contents:

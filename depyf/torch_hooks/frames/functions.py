@@ -39,7 +39,7 @@ class Functions:
 
     def __init__(self, problems: Problems, earlier: Tuple[FunctionRecord, ...] = ()) -> None:
         self._problems = problems
-        self._records = _Records((one.key, dataclasses.replace(one, compiled_in_calls=0)) for one in earlier)
+        self._records = _Records((one.key, _not_called(one)) for one in earlier)
         self._earlier = {_text_and_place(record): record.key for record in reversed(earlier)}
         self._keys: Dict[int, Dict[str, str]] = {}  # id of a code -> {title, or key of what it continues: key}
         self._codes: List[CodeType] = []  # keeps the ids valid
@@ -128,7 +128,8 @@ class Functions:
 
     def set_full_code_file(self, key: str, name: str) -> None:
         """Record the `full_code` file of a function."""
-        self._records[key] = dataclasses.replace(self._records[key], full_code_file=name)
+        if self._records[key].full_code_file != name:
+            self._records[key] = dataclasses.replace(self._records[key], full_code_file=name)
 
     def add_resume(self, code: CodeType, name: str, parent: str) -> str:
         """Record that a frame of `parent` calls the resume function `code` by the global `name`; return its key."""
@@ -197,6 +198,11 @@ class Functions:
 
 
 _MOST_CALLERS = 8
+
+
+def _not_called(record: FunctionRecord) -> FunctionRecord:
+    """Return the record with no call so far; the same object where it has none."""
+    return dataclasses.replace(record, compiled_in_calls=0) if record.compiled_in_calls else record
 
 
 def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:

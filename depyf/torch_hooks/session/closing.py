@@ -11,7 +11,6 @@ from typing import Any, Dict
 from depyf.record.records import SessionRecord
 from depyf.report import full_code, program_summary
 from depyf.report.closing_summary import render as render_summary
-from depyf.report.manifest import render as render_manifest
 from depyf.report.rank_differences import summary as render_merged
 from depyf.report.unchanged_stories import UnchangedStories
 from depyf.torch_hooks.disk import alike_folders, known_manifests, merging
@@ -42,10 +41,8 @@ def close(recording: Recording) -> SessionRecord:
             _write_summary(recording)
         record = recording.record()
         with recording.problems.shield("writing manifest.json"):
-            text = render_manifest(record)
-            folder.write(MANIFEST, text)
+            folder.write(MANIFEST, known_manifests.write(record, recording.earlier))
             is_complete = True
-            known_manifests.add(text, record, is_read_again=bool(recording.earlier.functions))
         return recording.record()
     finally:
         folder.close(is_complete)
