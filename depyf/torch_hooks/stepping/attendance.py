@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bdb
 import functools
+import os
 import sys
 from contextlib import ExitStack
 from types import CodeType, FrameType, TracebackType
@@ -52,7 +53,7 @@ class Attendance:
         """Attend to a debugger of pdb's kind; `first_stop`: code of depyf's own in which it is to stop first."""
         steps = next((steps for one, steps in self._steps if one is debugger), None)
         if steps is None:
-            steps = PdbSteps(debugger, self._after_prompt)
+            steps = PdbSteps(debugger, self._after_prompt, self._find_file)
             self._steps.append((debugger, steps))
             self._open.callback(steps.end)
             steps.begin()
@@ -147,9 +148,20 @@ class Attendance:
             start_trace(debugger)
 
     def _carry_line(self, file: str, line: int) -> CarriedLine | None:
+        return self._current_carrier().carry(file, line)
+
+    def _find_file(self, name: str) -> str | None:
+        """Return the path of a file: from the folder that the program runs in, or of the dumped ones by its name."""
+        for folder in ("", *self._current_carrier().folders):
+            path = os.path.abspath(os.path.join(folder, name))
+            if os.path.isfile(path):
+                return path
+        return None
+
+    def _current_carrier(self) -> LineCarrier:
         if self._carrier is None:
             self._carrier = self._make_carrier()
-        return self._carrier.carry(file, line)
+        return self._carrier
 
 
 def _put_back_hook(ours: Any, before: Any) -> None:

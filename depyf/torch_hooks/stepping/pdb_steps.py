@@ -38,14 +38,24 @@ def pdb_for_pause() -> bdb.Bdb:
 
 
 class PdbSteps:
-    """Keeps the steps of one debugger out of frames that are skipped; calls `after_prompt` when a prompt was left."""
+    """Keeps the steps of one debugger out of frames that are skipped; calls `after_prompt` when a prompt was left.
 
-    def __init__(self, debugger: Any, after_prompt: Callable[[], None]) -> None:
+    `find_file` returns the path of a file whose name pdb finds nowhere: pdb looks in `sys.path` alone.
+    """
+
+    def __init__(
+        self,
+        debugger: Any,
+        after_prompt: Callable[[], None],
+        find_file: Callable[[str], str | None] = lambda name: None,
+    ) -> None:
         self.first_stop: CodeType | None = None  # of depyf's own, in which the next stop is meant to be
         self._debugger = debugger
         self._after_prompt = after_prompt
         self._stop_here: Callable[[FrameType], bool] = debugger.stop_here
         self._interaction: Callable[..., Any] | None = getattr(debugger, "interaction", None)
+        self._look_up: Callable[[str], str | None] | None = getattr(debugger, "lookupmodule", None)
+        self._find_file = find_file
         self._shadows: Dict[str, Any] = {}
         self._before: Dict[str, Any] = {}
 
@@ -59,6 +69,8 @@ class PdbSteps:
         self._shadows.update({name: with_dynamo_disabled(getattr(self._debugger, name)) for name in _STOPS})
         if self._interaction is not None:
             self._shadows["interaction"] = with_dynamo_disabled(self._interact)
+        if self._look_up is not None:
+            self._shadows["lookupmodule"] = with_dynamo_disabled(self._looked_up)
         own = vars(self._debugger)
         self._before = {name: own.get(name, _MISSING) for name in self._shadows}
         own.update(self._shadows)
@@ -78,6 +90,10 @@ class PdbSteps:
         if frame.f_code is not self.first_stop and is_skipped(frame):
             return False
         return bool(self._stop_here(frame))
+
+    def _looked_up(self, name: str) -> str | None:
+        assert self._look_up is not None
+        return self._look_up(name) or self._find_file(name)
 
     def _interact(self, *args: Any, **kwargs: Any) -> Any:
         assert self._interaction is not None

@@ -46,6 +46,11 @@ class LineCarrier:
             for place in row.calls:
                 self._lines.setdefault(normal(place.file), set()).add(place.line)
 
+    @property
+    def folders(self) -> Tuple[str, ...]:
+        """The folders whose files these are."""
+        return tuple([one.path for one in self._tables])
+
     def carry(self, file: str, line: int) -> CarriedLine | None:
         """Return what becomes of a breakpoint; None where it needs nothing: its code runs where it stands."""
         if normal(file) not in self._lines:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import bdb
 import contextlib
 import functools
+import io
+import os
+import pdb
 import sys
 
 import torch
 
+from depyf.line_table.folders import FolderTable
+from depyf.line_table.table import LineTable
+from depyf.record.records import SessionRecord
 from depyf.torch_hooks.stepping.attendance import Attendance
 from depyf.torch_hooks.stepping.pdb_steps import PdbSteps
 from depyf.torch_hooks.stepping.skipped_frames import is_skipped
@@ -79,3 +85,19 @@ def test_a_method_that_somebody_replaced_meanwhile_is_not_put_back():
         attendance.attend(debugger)
         debugger.stop_here = replaced = lambda frame: False
     assert debugger.stop_here is replaced
+
+
+def test_a_breakpoint_finds_a_dumped_file_by_its_name_or_from_where_the_program_runs(tmp_path, monkeypatch):
+    (tmp_path / "dump").mkdir()
+    file = tmp_path / "dump" / "__transformed_code_0_for_f.py"
+    file.write_text("x = 1\n")
+    debugger = pdb.Pdb(stdin=io.StringIO(), stdout=io.StringIO())
+    carrier = LineCarrier([FolderTable(str(tmp_path / "dump"), SessionRecord(), LineTable((), {}))])
+    assert debugger.lookupmodule(file.name) is None
+    with Attendance(lambda: carrier, print) as attendance:
+        attendance.attend(debugger)
+        assert debugger.lookupmodule(file.name) == str(file)
+        monkeypatch.chdir(tmp_path)
+        assert debugger.lookupmodule(os.path.join("dump", file.name)) == str(file)
+        assert debugger.lookupmodule("no_such_file.py") is None
+    assert "lookupmodule" not in vars(debugger)
