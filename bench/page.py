@@ -5,12 +5,15 @@
 The folder is made up: graphs in torch's own form, each with its captured, AOT and post-grad text and a module of
 kernels. Prints how long the report takes, the size of index.html, how long the page takes until its overview is there,
 and each interaction: pointing at lines, opening a graph and its picture, moving the picture, typing in the search.
+Of each, the time until it is drawn, and the CPU time of the page's main thread, which other programs on the machine do
+not lengthen; "first" is the first time in a page that was just opened, with nothing cached.
 Needs playwright and /usr/bin/chromium.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import resource
 import statistics
@@ -158,11 +161,13 @@ def visit(folder: Path) -> None:
             page.wait_for_function("() => document.documentElement.dataset.shown === '#/'")
             opened.append(page.evaluate("performance.now()"))
         print(f"usable after opening     {statistics.median(opened):8.0f} ms (three times: {_list(opened)})")
+        print(f"{'':32} {'first':>9} {'CPU':>9} {'median':>9} {'slowest':>9} {'CPU':>9}")
         for name, action in INTERACTIONS.items():
             page.evaluate("loadPart(GRAPHS.get('__compiled_fn_1').part)")
-            took = [page.evaluate(_timed(action, at)) for at in range(6)]
-            page.wait_for_timeout(300)
-            print(f"{name:32} {statistics.median(took):6.0f} ms, slowest {max(took):6.0f} ms")
+            took = [_drawn(browser, page, action, at) for at in range(6)]
+            walls, later = [wall for wall, _ in took], [cpu for _, cpu in took[1:]]
+            figures = (*took[0], statistics.median(walls[1:]), max(walls[1:]), max(later))
+            print(f"{name:32} {' '.join(f'{figure:6.0f} ms' for figure in figures)}")
         begin = time.perf_counter()
         page.evaluate("location.hash = '#/search/node_1999'")
         page.wait_for_function(
@@ -170,6 +175,21 @@ def visit(folder: Path) -> None:
         )
         print(f"search the text of all files    {1000 * (time.perf_counter() - begin):6.0f} ms, all side files loaded")
         browser.close()
+
+
+def _drawn(browser: Any, page: Any, action: str, at: int) -> Tuple[float, float]:
+    """Take an action, and return milliseconds: until it is drawn, and of CPU time on the page's main thread."""
+    page.wait_for_timeout(200)
+    browser.start_tracing(page=page, categories=["toplevel"])
+    wall = page.evaluate(_timed(action, at))
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    names = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one["name"] == "thread_name"}
+    spent: Dict[Tuple[int, int], float] = {}
+    for one in events:
+        thread = (one["pid"], one["tid"])
+        if one["name"] == "ThreadControllerImpl::RunTask" and names.get(thread) == "CrRendererMain":
+            spent[thread] = spent.get(thread, 0) + one.get("tdur", 0) / 1000
+    return wall, max(spent.values(), default=0)
 
 
 def _timed(action: str, at: int) -> str:

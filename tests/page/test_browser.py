@@ -6,8 +6,6 @@ Skipped where Chromium or playwright is missing: `apt-get install chromium`, `pi
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
-from urllib.parse import unquote, urlparse
 
 import pytest
 from page_runs import EVIL, SAMPLE, hostile_record, sample_folder, write_run
@@ -18,77 +16,7 @@ from depyf.line_table.table import build
 from depyf.page.page_data import known_lines
 from depyf.record.records import FunctionRecord, ProcessRecord, RankDifference, RankView, SessionRecord
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if shutil.which(path)), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no /usr/bin/chromium")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as manager:
-        found = manager.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-class Visit:
-    """A page that is open, with what it printed and asked for."""
-
-    def __init__(self, browser, folder: Path, **options) -> None:
-        self.folder = folder
-        self.page = browser.new_page(viewport={"width": 1440, "height": 900}, **options)
-        self.page.set_default_timeout(8000)
-        self.printed: list[str] = []
-        self.asked_for: list[str] = []
-        self.page.on("console", lambda message: self.printed.append(message.text))
-        self.page.on("pageerror", lambda error: self.printed.append(str(error)))
-        self.page.on("request", lambda request: self.asked_for.append(request.url))
-        self.page.goto((folder / "index.html").as_uri())
-        self.arrived("#/")
-
-    def arrived(self, address: str) -> None:
-        self.page.wait_for_function("address => document.documentElement.dataset.shown === address", arg=address)
-
-    def go(self, address: str) -> None:
-        self.page.evaluate("address => { location.hash = address }", address)
-        self.arrived(address)
-
-    def lit(self) -> dict[str, set[int]]:
-        """Return the lines that are lit, by the file of the pane, from 1."""
-        found = self.page.evaluate("[...PANES].map((pane) => [pane.key, [...pane.lit.keys()]])")
-        return {key: {at + 1 for at in lines} for key, lines in found}
-
-    def links(self) -> set[str]:
-        return set(
-            self.page.eval_on_selector_all('a[href^="#"]', "nodes => nodes.map((node) => node.getAttribute('href'))")
-        )
-
-    def check(self) -> None:
-        """Fail if the browser printed anything, or asked for anything outside of the folder."""
-        assert not self.printed
-        for url in self.asked_for:
-            parts = urlparse(url)
-            assert parts.scheme in ("file", "data"), url
-            assert parts.scheme == "data" or Path(unquote(parts.path)).is_relative_to(self.folder), url
-
-
-@pytest.fixture
-def visit(browser, tmp_path):
-    open_ones = []
-
-    def open_page(folder=None, **options):
-        if folder is None:
-            folder = sample_folder(tmp_path)
-            report(str(folder))
-        found = Visit(browser, folder, **options)
-        open_ones.append(found)
-        return found
-
-    yield open_page
-    for one in open_ones:
-        one.check()
-        one.page.close()
-
+pytest_plugins = ["page_visits"]
 
 VIEWS = {
     "#/": ["Graph breaks", "half way", "Recompiles", "scale == 1.0", "Compile time by phase", "Left to Python"],
@@ -116,15 +44,7 @@ def test_every_view_opens(visit, theme):
 
 
 def test_every_link_lands(visit):
-    page = visit()
-    seen, waiting = set(), {"#/"}
-    while waiting:
-        address = waiting.pop()
-        seen.add(address)
-        page.go(address)
-        assert not page.page.get_by_text("No such").count() and not page.page.get_by_text("cannot be read").count()
-        waiting |= page.links() - seen
-    assert len(seen) > 12
+    assert len(visit().walk()) > 12
 
 
 def expected(source_line: int) -> dict[str, set[int]]:
@@ -261,14 +181,13 @@ def test_ranks_stand_side_by_side_differences_first(visit, tmp_path):
     page.page.get_by_text("Rank 1 of 4").first.wait_for(timeout=3000)
 
 
-def test_a_page_without_its_side_files_states_what_is_missing(browser, tmp_path):
+def test_a_page_without_its_side_files_states_what_is_missing(visit, tmp_path):
     folder = sample_folder(tmp_path)
     report(str(folder))
     shutil.rmtree(folder / "page")
-    page = Visit(browser, folder)
+    page = visit(folder, is_checked=False)
     page.go("#/g/__compiled_fn_2")
     page.page.get_by_text("depyf report").first.wait_for(timeout=3000)
-    page.page.close()
 
 
 def test_the_page_prints_all_lines_of_its_code(visit):

@@ -1,6 +1,7 @@
 /* Code panes: text with line numbers, of which only the lines in sight are in the document. Lines can be lit. */
 
 const LINE_HEIGHT = 20;
+const BEYOND = 12;
 const PANES = new Set();
 
 class CodePane {
@@ -9,10 +10,11 @@ class CodePane {
   constructor(options) {
     this.options = options;
     this.lines = options.lines || options.text.replace(/\n$/, "").split("\n");
-    this.states = options.plain ? null : lineStates(this.lines);
+    this.states = options.plain ? null : new LineStates(this.lines);
     this.lit = new Map();
     this.shown = new Map();
-    this.space = el("div", { class: "space", style: `height:${this.lines.length * LINE_HEIGHT}px` });
+    this.gutter = el("div", { class: "gutter" }); // one element that stays in sight sideways is cheaper than one a line
+    this.space = el("div", { class: "space", style: `height:${this.lines.length * LINE_HEIGHT}px` }, this.gutter);
     this.code = el("div", { class: "code", tabindex: "0", role: "region", "aria-label": options.title }, this.space);
     this.strip = el("canvas", { class: "strip", "aria-hidden": "true" });
     this.code.addEventListener("scroll", () => this.draw(), { passive: true });
@@ -26,11 +28,13 @@ class CodePane {
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.code);
     this.at = -1;
+    this.begins = 0; // the first line that is shown
+    this.beyond = 0; // so many lines above and below those in sight are drawn, too; none before the first is seen
     PANES.add(this);
   }
 
   lineAt(event) {
-    const line = event.target.closest(".ln");
+    const line = event.target.closest("[data-at]");
     return line ? Number(line.dataset.at) : -1;
   }
 
@@ -42,30 +46,50 @@ class CodePane {
     else this.options.out && this.options.out();
   }
 
+  /* Draw the lines in sight, or all of them for a printer. */
   draw(all) {
-    const top = all ? 0 : Math.max(0, Math.floor(this.code.scrollTop / LINE_HEIGHT) - 12);
-    const end = all ? Math.min(this.lines.length, 3000) : Math.min(this.lines.length, Math.ceil((this.code.scrollTop + this.code.clientHeight) / LINE_HEIGHT) + 12);
-    for (const [at, node] of this.shown) if (at < top || at >= end) { node.remove(); this.shown.delete(at); }
-    const fresh = document.createDocumentFragment();
-    for (let at = top; at < end; at++) {
-      if (!this.shown.has(at)) { const node = this.line(at); this.shown.set(at, node); fresh.append(node); }
-    }
-    this.space.append(fresh);
+    if (all) this.drawLines(0, Math.min(this.lines.length, 3000));
+    else this.drawFrom(this.code.scrollTop, this.code.clientHeight);
     this.drawStrip();
   }
 
+  drawFrom(top, height) {
+    const { beyond } = this;
+    this.drawLines(Math.max(0, Math.floor(top / LINE_HEIGHT) - beyond), Math.min(this.lines.length, Math.ceil((top + height) / LINE_HEIGHT) + beyond));
+  }
+
+  drawLines(top, end) {
+    for (const [at, nodes] of this.shown) if (at < top || at >= end) { for (const node of nodes) node.remove(); this.shown.delete(at); }
+    const lines = document.createDocumentFragment();
+    const numbers = document.createDocumentFragment();
+    for (let at = top; at < end; at++) {
+      if (this.shown.has(at)) continue;
+      const nodes = this.line(at);
+      this.shown.set(at, nodes);
+      lines.append(nodes[0]);
+      numbers.append(nodes[1]);
+    }
+    this.space.append(lines);
+    this.gutter.append(numbers);
+  }
+
+  /* Return the elements of a line: its text, and its number in the gutter. */
   line(at) {
     const mark = this.options.marks ? this.options.marks(at) : null;
     const text = this.lines[at];
     const deep = Math.min(this.options.indent || 0, Math.floor(/^ */.exec(text)[0].length / 4) * 4);
     const shown = text.slice(deep);
-    const parts = this.states && !(mark && mark.plain) ? tokenNodes(tokensOf(shown, this.states[at]).tokens) : [visible(shown)];
+    const parts = this.states && !(mark && mark.plain) ? tokenNodes(tokensOf(shown, this.states.at(at)).tokens) : [visible(shown)];
     const number = this.options.numbers ? this.options.numbers[at] : at + (this.options.first || 1);
     const classes = ["ln", mark && mark.classes, /^ *# (?:.* )?File: /.test(text) && "origin", this.lit.get(at)];
-    return el("div", { class: classes.filter(Boolean).join(" "), "data-at": at, "data-line": number, style: `top:${at * LINE_HEIGHT}px;${mark && mark.color ? `--c:${mark.color}` : ""}` },
-      el("span", { class: "no" }, number === null || number === undefined ? "" : number),
-      el("span", { class: "tx" }, deep ? el("span", { class: "in", style: `width:${deep / 4}ch` }, " ".repeat(deep)) : null, parts),
-      mark && mark.end ? el("span", { class: "end" }, mark.end) : null);
+    const kinds = classes.filter(Boolean).join(" ");
+    const style = `top:${at * LINE_HEIGHT}px;${mark && mark.color ? `--c:${mark.color}` : ""}`;
+    const inner = [deep ? el("span", { class: "in", style: `width:${deep / 4}ch` }, " ".repeat(deep)) : null, parts];
+    const line = mark && mark.end ? el("div", { class: `${kinds} ended` }, el("span", {}, inner), el("span", { class: "end" }, mark.end)) : el("div", { class: kinds }, inner);
+    const gutter = el("div", { class: `no ${kinds.slice(3)}` }, number === null || number === undefined ? "" : number);
+    for (const node of [line, gutter]) { node.dataset.at = at; node.style.cssText = style; }
+    if (number !== null && number !== undefined) line.dataset.line = number;
+    return [line, gutter];
   }
 
   /* Light lines: index -> "lit" or "pin". */
@@ -77,10 +101,10 @@ class CodePane {
   }
 
   mark(at, kind) {
-    const node = this.shown.get(at);
-    if (!node) return;
-    node.classList.toggle("lit", kind === "lit");
-    node.classList.toggle("pin", kind === "pin");
+    for (const node of this.shown.get(at) || []) {
+      node.classList.toggle("lit", kind === "lit");
+      node.classList.toggle("pin", kind === "pin");
+    }
   }
 
   drawStrip() {
@@ -105,6 +129,16 @@ class CodePane {
     const top = at * LINE_HEIGHT;
     if (gently && top >= this.code.scrollTop && top < this.code.scrollTop + this.code.clientHeight - LINE_HEIGHT) return;
     this.code.scrollTop = Math.max(0, top - this.code.clientHeight / 3);
+  }
+
+  /* Draw panes that were just put into the page, each from its line `begins` on: one layout for all of them, and no
+     line that is not seen. The strips follow when the observer of their size reports it. */
+  static drawAll(panes) {
+    const heights = panes.map((pane) => pane.code.clientHeight);
+    const tops = panes.map((pane, at) => Math.max(0, Math.min(pane.begins * LINE_HEIGHT, pane.lines.length * LINE_HEIGHT - heights[at])));
+    panes.forEach((pane, at) => pane.drawFrom(tops[at], heights[at]));
+    panes.forEach((pane, at) => { if (tops[at]) pane.code.scrollTop = tops[at]; });
+    requestAnimationFrame(() => setTimeout(() => { for (const pane of panes) if (PANES.has(pane)) { pane.beyond = BEYOND; pane.draw(); } }));
   }
 
   close() { this.watch.disconnect(); PANES.delete(this); }

@@ -29,10 +29,25 @@ function visible(text) {
 
 function put(node, ...children) { add(node, children); return node; }
 
+/* Append one node for each row: those of the first screen now, the others once the browser has drawn it. */
+const FIRST_ROWS = 12;
+function putRows(box, rows, nodeOf) {
+  let at = 0;
+  const upTo = (end) => { for (; at < Math.min(end, rows.length); at++) put(box, nodeOf(rows[at], at)); };
+  const others = () => { if (!box.isConnected) return; upTo(at + 40); if (at < rows.length) setTimeout(others); };
+  upTo(FIRST_ROWS);
+  if (at < rows.length) requestAnimationFrame(() => setTimeout(others));
+  return box;
+}
+
+/* The least of numbers, Infinity for none: Math.min takes no more than some hundred thousand. */
+function least(numbers) { let found = Infinity; for (const one of numbers) if (one < found) found = one; return found; }
+
 function clear(node) { node.replaceChildren(); return node; }
 
+const NUMBERS = new Intl.NumberFormat("en");
 function count(number, noun, plural) {
-  return `${number.toLocaleString("en")} ${number === 1 ? noun : plural || noun + "s"}`;
+  return `${NUMBERS.format(number)} ${number === 1 ? noun : plural || noun + "s"}`;
 }
 
 function seconds(microseconds) {

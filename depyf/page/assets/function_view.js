@@ -26,9 +26,9 @@ function drawFunction(main, row, part, query) {
   const panes = functionPanes(part, chosen, code);
   put(main, stateLegend(part, chosen));
   if (chosen) put(main, functionTabs(row, part, chosen, query));
-  const first = Math.min(...Object.keys((chosen && chosen.states) || {}).map(Number));
+  const first = least(Object.keys((chosen && chosen.states) || {}).map(Number));
   if (!query.l && !query.t && first - part.source.line > 12) panes.left.toLine(first - part.source.line - 2); // below a long signature
-  if (!query.l && !query.t && panes.right) { const call = Math.min(...chosen.calls.map(([line]) => line)); if (call > 16 && call < Infinity) panes.right.toLine(call - 6); }
+  if (!query.l && !query.t && panes.right) { const call = least(chosen.calls.map(([line]) => line)); if (call > 16 && call < Infinity) panes.right.toLine(call - 6); }
   if (query.l) panes.pin(Number(query.l));
   else if (query.t && panes.right) panes.right.toLine(Number(query.t) - 1);
 }
@@ -101,8 +101,7 @@ function functionPanes(part, chosen, box) {
     });
     put(box, right.node);
   }
-  left.draw();
-  if (right) right.draw();
+  CodePane.drawAll([left, right].filter(Boolean));
   return { left, right, pin: (line) => { left.toLine(line - source.line); pinned = () => fromSource(line, "pin"); pinned(); if (!left.lit.size) left.light(new Map([[line - source.line, "pin"]])); } };
 }
 

@@ -43,7 +43,12 @@ function nodesOf(text) {
 
 function balance(line) {
   let depth = 0;
-  for (const one of line.replace(/#.*$/, "")) depth += "([{".includes(one) ? 1 : ")]}".includes(one) ? -1 : 0;
+  for (let at = 0; at < line.length; at++) {
+    const one = line.charCodeAt(at);
+    if (one === 35) break; // a comment
+    if (one === 40 || one === 91 || one === 123) depth++;
+    else if (one === 41 || one === 93 || one === 125) depth--;
+  }
   return depth;
 }
 
@@ -74,7 +79,7 @@ function layoutOf(nodes) {
     for (const one of node.from) one.users.push(node);
     node.layer = node.from.reduce((most, one) => Math.max(most, one.layer + 1), 0);
   }
-  for (const node of nodes) if (node.op === "input" && node.users.length) node.layer = Math.max(0, Math.min(...node.users.map((one) => one.layer)) - 1);
+  for (const node of nodes) if (node.op === "input" && node.users.length) node.layer = Math.max(0, least(node.users.map((one) => one.layer)) - 1);
   const layers = [];
   for (const node of nodes) (layers[node.layer] = layers[node.layer] || []).push(node);
   for (let at = 0; at < layers.length; at++) { layers[at] = layers[at] || []; layers[at].forEach((node, number) => { node.x = (number - (layers[at].length - 1) / 2) * APART; }); }
@@ -84,8 +89,9 @@ function layoutOf(nodes) {
     for (const layer of order) placeLayer(layer, (node) => isDown ? node.from : node.users);
   }
   for (const node of nodes) node.y = node.layer * ROW;
-  const xs = nodes.map((node) => node.x);
-  const bounds = { left: Math.min(0, ...xs) - WIDTH, right: Math.max(0, ...xs) + WIDTH, bottom: layers.length * ROW };
+  const left = Math.min(0, least(nodes.map((node) => node.x)));
+  const right = -Math.min(0, least(nodes.map((node) => -node.x)));
+  const bounds = { left: left - WIDTH, right: right + WIDTH, bottom: layers.length * ROW };
   return { nodes, layers, byName, bounds };
 }
 

@@ -84,19 +84,20 @@ function drawStages(view) {
   view.panes.push(paneOf(view, { key: "source", title: "Your source", sub: count(source.files, "file"), lines: source.lines, numbers: source.numbers, marks: source.mark, rows: source.rows }));
   for (const file of view.chosen) {
     const stage = part.stages.find((one) => one.file === file);
-    const rows = links.rows.get(file);
+    const { rows } = links.stage(file);
     view.panes.push(paneOf(view, { key: file, title: stageName(stage.stage, stage.made_for), sub: file, text: stage.text, indent: stage.stage === "kernel" ? 0 : 8, rows, marks: (at) => rows.has(at) ? { classes: "has" } : null,
       tools: stage.runs ? tag("good", "runs") : null }));
   }
-  for (const pane of view.panes) { view.body.append(pane.node); pane.draw(); }
-  for (const pane of view.panes.slice(1)) toOperations(pane, part.stages.find((one) => one.file === pane.key));
+  for (const pane of view.panes.slice(1)) pane.begins = firstOperation(pane, part.stages.find((one) => one.file === pane.key));
+  view.body.append(...view.panes.map((pane) => pane.node));
   status(view, null);
+  CodePane.drawAll(view.panes);
 }
 
-/* Begin at the operations: inputs and imports are above them. */
-function toOperations(pane, stage) {
-  const first = Math.min(...pane.rows.keys());
-  if (first > 10 && first < Infinity) pane.code.scrollTop = Math.max(0, first - (stage.stage === "kernel" ? 0 : 2)) * LINE_HEIGHT;
+/* The line to begin with: inputs and imports are above the operations. */
+function firstOperation(pane, stage) {
+  const first = least(pane.rows.keys());
+  return first > 10 && first < Infinity ? Math.max(0, first - (stage.stage === "kernel" ? 0 : 2)) : 0;
 }
 
 function paneOf(view, options) {
@@ -118,7 +119,7 @@ function pinFrom(view, pane, at, toggles) {
   view.pinned = () => lightFrom(view, pane, at, "pin");
   view.pinned();
   for (const other of view.panes) {
-    if (other !== pane && other.lit.size) other.toLine(Math.min(...other.lit.keys()), true);
+    if (other !== pane && other.lit.size) other.toLine(least(other.lit.keys()), true);
   }
 }
 
@@ -155,9 +156,7 @@ function reachText(row, part) {
 class GraphLinks {
   constructor(part, story) {
     this.part = part;
-    this.rows = new Map(); // file -> line index -> rows on it
-    this.ofChain = new Map(); // file -> chain -> line indexes
-    for (const stage of part.stages) this.addStage(stage);
+    this.stages = new Map(); // file -> {rows: line index -> rows on it, lines: chain -> line indexes}, once asked for
     this.source = sourceOf(part, story);
     this.ofPlace = new Map(); // "file:line" -> chains that go through it
     part.chains.forEach((chain, number) => {
@@ -165,7 +164,12 @@ class GraphLinks {
     });
   }
 
-  addStage(stage) {
+  stage(file) {
+    if (!this.stages.has(file)) this.stages.set(file, this.linesOfStage(this.part.stages.find((one) => one.file === file)));
+    return this.stages.get(file);
+  }
+
+  linesOfStage(stage) {
     const lines = new Map();
     const chains = new Map();
     for (const row of stage.rows) {
@@ -175,26 +179,25 @@ class GraphLinks {
         for (let line = row[0]; line <= row[1]; line++) chains.get(chain).push(line - 1);
       }
     }
-    this.rows.set(stage.file, lines);
-    this.ofChain.set(stage.file, chains);
+    return { rows: lines, lines: chains };
   }
 
   chainsAt(key, at) {
     if (key === "source") return this.ofPlace.get(this.source.keys[at]) || new Set();
-    return new Set((this.rows.get(key).get(at) || []).flatMap((row) => row[4]));
+    return new Set((this.stage(key).rows.get(at) || []).flatMap((row) => row[4]));
   }
 
   linesOf(key, chains) {
     const found = new Set();
     for (const chain of chains) {
       if (key === "source") { const last = this.part.chains[chain].at(-1); for (const place of this.part.chains[chain]) { const at = this.source.at.get(placeKey(this.part.places[place])); if (at !== undefined && place === last) found.add(at); } }
-      else for (const line of this.ofChain.get(key).get(chain) || []) found.add(line);
+      else for (const line of this.stage(key).lines.get(chain) || []) found.add(line);
     }
     return found;
   }
 
   describe(key, at, chains) {
-    const rows = key === "source" ? [] : this.rows.get(key).get(at) || [];
+    const rows = key === "source" ? [] : this.stage(key).rows.get(at) || [];
     const names = [...new Set(rows.map((row) => row[2]).filter(Boolean))];
     const first = this.part.chains[[...chains][0]];
     const way = first.map((place) => placeText(this.part.places[place]));

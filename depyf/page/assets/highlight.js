@@ -7,14 +7,17 @@ const CPP_KEYWORDS = new Set("auto bool break case catch char class const conste
 const PY_TOKEN = /(#.*)|([rbfuRBFU]{0,2}(?:'''|"""))|([rbfuRBFU]{0,2}(?:'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?))|(@[\w.]+)|((?:0[xXbBoO][\da-fA-F_]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?)[jJ]?)|([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)|(\s+)|([^])/y;
 const CPP_TOKEN = /(\/\/.*)|(\/\*)|(#\w+)|("(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?)|((?:0[xX][\da-fA-F]+|(?:\d*\.)?\d+(?:[eE][+-]?\d+)?)[fFlLuU]*)|([A-Za-z_]\w*)|(\s+)|([^])/y;
 
-function lineStates(lines) {
-  const states = new Array(lines.length);
-  let state = "";
-  for (let number = 0; number < lines.length; number++) {
-    states[number] = state;
-    if (mayEnd(state, lines[number])) state = tokensOf(lines[number], state).state;
+/* The state in which each line begins, read as far as somebody asks. */
+class LineStates {
+  constructor(lines) { this.lines = lines; this.states = [""]; }
+
+  at(number) {
+    const { lines, states } = this;
+    for (let line = states.length - 1; line < number; line++) {
+      states.push(mayEnd(states[line], lines[line]) ? tokensOf(lines[line], states[line]).state : states[line]);
+    }
+    return states[number];
   }
-  return states;
 }
 
 /* Whether the next line may begin in another state: most lines are only read when they come in sight. */

@@ -26,13 +26,12 @@ function route() {
   const [path, query] = PLACE.hash.replace(/^#\/?/, "").split("?");
   const parts = path.split("/").map(decoded);
   const options = Object.fromEntries((query || "").split("&").filter(Boolean).map((one) => one.split("=")).map(([key, value]) => [key, decoded(value || "")]));
-  const main = document.querySelector(".main");
   closePanes();
   stopPicture();
-  clear(main);
-  main.className = parts[0] === "g" && GRAPHS.has(parts.slice(1).join("/")) ? "main wide" : "main";
-  setSide(main.classList.contains("wide"));
-  main.scrollTop = 0;
+  const isWide = parts[0] === "g" && GRAPHS.has(parts.slice(1).join("/"));
+  const main = el("main", { class: isWide ? "main wide" : "main", tabindex: "-1" });
+  document.querySelector(".main").replaceWith(main); // a new one begins at its top, without a layout in between
+  setSide(isWide);
   drawSide(parts);
   const name = parts.slice(1).join("/");
   let shown = Promise.resolve();
@@ -54,7 +53,10 @@ function decoded(text) { try { return decodeURIComponent(text); } catch (error) 
 
 /* -- the side */
 
+let sideParts = [""];
 function drawSide(parts) {
+  sideParts = parts;
+  if (document.documentElement.dataset.side === "off") return; // it is drawn when it is shown
   const side = document.querySelector(".side");
   const scrolled = side.scrollTop;
   clear(side);
@@ -78,18 +80,19 @@ function drawSide(parts) {
     for (const one of shown) put(side, item(one.hash, one.text, one.here, "ident", one.mark ? el("i", { class: "dot", style: `--c:var(--${one.mark})` }) : null));
     if (from + 40 < rows.length) put(side, el("a", { class: "more", href: "#/", onclick: () => setTimeout(() => { const to = document.getElementById(title.toLowerCase()); to && to.scrollIntoView(); }) }, `${rows.length - from - 40} more`));
   }
-  side.scrollTop = scrolled;
+  if (scrolled) side.scrollTop = scrolled;
 }
 
 /* The list gives way to code that stands side by side, unless the user wants it. */
 function setSide(isWide) {
   const wanted = remembered(isWide ? "side-wide" : "side");
-  document.documentElement.dataset.side = wanted || (DATA.inline || (isWide && innerWidth < 1900) ? "off" : "on");
+  document.documentElement.dataset.side = wanted || (DATA.inline || (isWide && !matchMedia("(min-width: 1900px)").matches) ? "off" : "on");
 }
 function toggleSide() {
   const isWide = document.querySelector(".main").classList.contains("wide");
   const next = document.documentElement.dataset.side === "off" ? "on" : "off";
   document.documentElement.dataset.side = next;
+  drawSide(sideParts);
   try { localStorage.setItem(isWide ? "depyf.side-wide" : "depyf.side", next); } catch (error) { /* a page from disk may have no storage */ }
 }
 

@@ -41,7 +41,7 @@ function calledText() {
 
 function tile(target, number, text, kind, title) {
   return el("a", { class: `tile card ${kind || ""}`, href: "#/", title, onclick: (event) => { event.preventDefault(); const to = document.querySelector(target); to && to.scrollIntoView({ block: "start" }); } },
-    el("b", {}, typeof number === "number" ? number.toLocaleString("en") : number), el("span", {}, text));
+    el("b", {}, typeof number === "number" ? NUMBERS.format(number) : number), el("span", {}, text));
 }
 
 function timeTile() { return el("a", { class: "tile card", id: "time-tile", href: "#/time", hidden: true }, el("b", {}, ""), el("span", {}, "compiling")); }
@@ -58,7 +58,7 @@ function processesNote() {
 function breaksSection() {
   if (!DATA.breaks.length) return null;
   return section("breaks", "Graph breaks", "each once, the costliest first",
-    el("div", { class: "card" }, DATA.breaks.map((one, number) => breakItem(one, number))));
+    putRows(el("div", { class: "card" }), DATA.breaks, breakItem));
 }
 
 function breakItem(one, number) {
@@ -128,7 +128,7 @@ function functionsSection() {
       [one.versions, one.frames > one.versions ? el("span", { class: "faint" }, ` + ${one.frames - one.versions}`) : ""],
       one.graphs.length, number(one.breaks.length, "bad"), number(one.recompiles, "warn"),
       DATA.from_log ? "" : one.proved === one.frames ? tag("good", "proved") : tag("warn", `${one.proved} of ${one.frames}`),
-      el("span", { "data-time": one.compile_ids.join(" ") }, "")])));
+      timeCell(el("span", { "data-time": one.compile_ids.join(" ") }))])));
 }
 
 function graphsSection() {
@@ -172,13 +172,10 @@ function table(titles, rows, cells) {
   const body = el("tbody", {});
   const more = (from) => {
     const to = Math.min(rows.length, from + (from ? 400 : 100));
-    for (const row of rows.slice(from, to)) {
-      body.append(el("tr", { class: "row" }, cells(row).map((cell, column) => el("td", { class: titles[column].startsWith("#") ? "num" : "" }, cell))));
-    }
-    if (to < rows.length) {
-      const button = el("button", { class: "chip", onclick: () => { button.closest("tr").remove(); more(to); } }, `${rows.length - to} more`);
-      body.append(el("tr", {}, el("td", { colspan: titles.length }, button)));
-    }
+    const button = to < rows.length ? el("button", { class: "chip", onclick: () => { button.closest("tr").remove(); more(to); } }, `${rows.length - to} more`) : null;
+    const rowOf = (row) => row === null ? el("tr", {}, el("td", { colspan: titles.length }, button))
+      : el("tr", { class: "row" }, cells(row).map((cell, column) => el("td", { class: titles[column].startsWith("#") ? "num" : "" }, cell)));
+    putRows(body, button ? [...rows.slice(from, to), null] : rows.slice(from, to), rowOf);
   };
   more(0);
   return el("table", {}, el("thead", {}, el("tr", {}, titles.map((title) => el("th", { class: title.startsWith("#") ? "num" : "" }, title.replace("#", ""))))), body);
@@ -199,11 +196,15 @@ function timeSection() {
   return el("section", { class: "section", id: "phases", hidden: true });
 }
 
+let TIMES_BY_ID = null;
 function timesById() {
   const times = PARTS.get("times");
-  const found = new Map();
-  for (const one of (times && times.compilations) || []) found.set(one.id, (found.get(one.id) || 0) + one.took);
-  return found;
+  if (!times) return new Map();
+  if (!TIMES_BY_ID) {
+    TIMES_BY_ID = new Map();
+    for (const one of times.compilations || []) TIMES_BY_ID.set(one.id, (TIMES_BY_ID.get(one.id) || 0) + one.took);
+  }
+  return TIMES_BY_ID;
 }
 
 function fillTimes(main) {
@@ -228,11 +229,15 @@ function fillTimes(main) {
     cache.hidden = false;
     cache.querySelector("b").textContent = `${hit}/${all}`;
   }
+  for (const cell of main.querySelectorAll("[data-time]")) timeCell(cell);
+}
+
+/* Fill a cell with the time of the compilations that it names, where times are loaded. */
+function timeCell(cell) {
   const byId = timesById();
-  for (const cell of main.querySelectorAll("[data-time]")) {
-    const took = cell.dataset.time.split(" ").reduce((sum, id) => sum + (byId.get(id) || 0), 0);
-    cell.textContent = took ? seconds(took) : "";
-  }
+  const took = cell.dataset.time.split(" ").reduce((sum, id) => sum + (byId.get(id) || 0), 0);
+  cell.textContent = took ? seconds(took) : "";
+  return cell;
 }
 
 function phaseBar(phases, total) {

@@ -8,7 +8,7 @@ function showTimeline(main) {
 function drawTimeline(main, rows) {
   const total = rows.reduce((sum, one) => sum + one.took, 0);
   if (!total) { put(main, el("p", { class: "dim" }, "torch measured no compilation.")); return; }
-  const end = Math.max(...rows.map((one) => one.start + one.took));
+  const end = -least(rows.map((one) => -one.start - one.took));
   const phases = {};
   for (const row of rows) for (const [name, took] of Object.entries(row.phases)) phases[name] = (phases[name] || 0) + took;
   const owners = new Map();
