@@ -11,7 +11,7 @@ TEST := .venv-test
 DOCS := .venv-docs
 
 # Versions that decide what is an error are pinned. What the tests need is in tests/requirements.txt;
-# those of debuggers are skipped without tests/debuggers.txt.
+# those of debuggers are skipped without tests/debuggers.txt, that of a page of Hugging Face's without tests/models.txt.
 CHECKERS := ruff==0.17.4 mypy==2.4.1
 
 # Where `make pair` keeps its environments (6 to 8 GB each).
@@ -85,8 +85,8 @@ $(DOCS)/ready: docs/requirements.txt
 	$(DOCS)/bin/python -m pip install --quiet -r docs/requirements.txt
 	touch $@
 
-$(TEST)/ready: Makefile pyproject.toml tests/requirements.txt tests/debuggers.txt
+$(TEST)/ready: Makefile pyproject.toml tests/requirements.txt tests/debuggers.txt tests/models.txt
 	$(PYTHON) -m venv $(TEST)
-	$(TEST)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy $(CHECKERS) -r tests/requirements.txt -r tests/debuggers.txt
+	$(TEST)/bin/python -m pip install --quiet --no-compile $(TORCH) numpy $(CHECKERS) -r tests/requirements.txt -r tests/debuggers.txt -r tests/models.txt
 	$(TEST)/bin/python -m pip install --quiet --editable .
 	touch $@
