@@ -58,7 +58,7 @@ from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of, stories_by_worth
 from depyf.report.wrapper_notes import title_apart
 
-_INDEX = ("index.html", "depyf_index.html")
+PAGES = ("index.html", "depyf_index.html")
 _MOST_BLOCKS = 5  # of each kind, on a terminal
 _MOST_KEPT = 3
 _MOST_CALLED = 3
@@ -102,7 +102,7 @@ def render(
     first = next((path for path in paths if is_there(path)), None)
     if first is not None:
         lines.append(f"  open first: {first}")
-    lines += [f"  page: {os.path.join(folder, name)}" for name in record.files if name in _INDEX]
+    lines += [f"  page: {os.path.join(folder, name)}" for name in record.files if name in PAGES]
     return "\n".join([*lines, *_kept(kept), *_problems(record)])
 
 

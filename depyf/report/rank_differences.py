@@ -26,6 +26,7 @@ from depyf.record.records import (
 )
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.call_chains import has_library_path
+from depyf.report.closing_summary import PAGES
 from depyf.report.graph_difference import first_difference
 from depyf.text.number_ranges import runs_of
 
@@ -40,7 +41,7 @@ KINDS = ("collectives", "ended", "graph breaks", "versions", "graph", "order")
 _RESUME = re.compile(r"torch_dynamo_resume_in_(?P<code>.+)_at_(?P<at>\d+)$|(?P<name>.+) resumed at line (?P<line>\d+)$")
 _COLLECTIVE = re.compile(r"\b_?c10d_functional(?:_autograd)?\.(?P<name>\w+)")
 _DEVICE = re.compile(r"\b(cuda|xpu|hpu|npu|mps):\d+|index=\d+")
-_NUMBERS = ("not once", "once", "twice")
+_NUMBERS = ("never", "once", "twice")
 _MOST_SHOWN = 50
 _MOST_IN_SUMMARY = 5
 
@@ -157,7 +158,8 @@ def _versions(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDi
             function = ranks[rank].functions.get(identity)
             why += [skip.reason for skip in function.skips] if function is not None and not count else []
         times.append(_times(count))
-        views.append(RankView(members, f"compiled it {times[-1]}", tuple(dict.fromkeys(why))))
+        what = f"compiled it {times[-1]}" if count else "did not compile it"
+        views.append(RankView(members, what, tuple(dict.fromkeys(why))))
     yield _difference("versions", identity, views, "compiled {0} {1}", times)
 
 
@@ -327,7 +329,9 @@ def summary(
     lines += [f"  {difference.text}" for difference in differences[:_MOST_IN_SUMMARY]]
     if len(differences) > _MOST_IN_SUMMARY:
         lines.append(f"  ... and {len(differences) - _MOST_IN_SUMMARY} more")
-    return "\n".join([*lines, f"  side by side: {folder}{os.sep}{table}"])
+    lines.append(f"  side by side: {folder}{os.sep}{table}")
+    lines += [f"  page: {folder}{os.sep}{name}" for name in files if name in PAGES]
+    return "\n".join(lines)
 
 
 def _row(process: ProcessRecord) -> Tuple[str, ...]:

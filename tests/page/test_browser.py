@@ -206,3 +206,40 @@ def test_the_picture_has_no_node_for_values_that_are_released(visit):
     text += "        c = a + b\n        a = b = None\n        return (c,)\n"
     nodes = page.page.evaluate("(text) => nodesOf(text).map((one) => [one.name, one.op])", text)
     assert nodes == [["x", "input"], ["a", "sin"], ["b", "cos"], ["c", "+"], ["output", "output"]]
+    broken = text.replace("a = b = None", "a = \\\n            b = None")
+    assert page.page.evaluate("(text) => nodesOf(text).map((one) => [one.name, one.op])", broken) == nodes
+
+
+def test_the_picture_begins_where_nodes_are_though_its_inputs_stand_far_apart(visit):
+    page = visit()
+    page.go("#/g/__compiled_fn_2?view=picture")
+    shown = page.page.evaluate(
+        """() => { const nodes = [-4000, -3900, 4000, 4100].map((x, number) => ({ x, y: 0, layer: 0, name: `${number}` }));
+        const picture = { graph: { layers: [nodes], bounds: { left: -4100, right: 4200 } }, wide: 800, draw() {} };
+        Picture.prototype.toTop.call(picture);
+        return nodes.some((node) => Math.abs(picture.x + node.x * picture.scale - 400) < 400) }"""
+    )
+    assert shown
+
+
+def test_a_narrow_window_has_the_whole_width_for_its_view_and_a_list_over_it(visit):
+    page = visit(viewport={"width": 520, "height": 900})
+    for address in VIEWS:
+        page.go(address)
+        assert page.page.locator(".main").bounding_box()["width"] == 520
+    page.page.locator("#side-button").click()
+    page.page.locator(".side").get_by_text("__compiled_fn_5").click()
+    page.arrived("#/g/__compiled_fn_5")
+    assert not page.page.locator(".side").is_visible()
+    page.page.locator(".pane .ln").first.hover()
+
+
+def test_search_names_the_lines_of_the_users_file(visit):
+    page = visit()
+    page.go("#/search/torch.sin")
+    row = page.page.locator("#found-text a", has_text="model.py:").first
+    row.wait_for()
+    line = int(row.inner_text().rsplit(":", 1)[1])
+    row.click()
+    page.page.locator(".ln.pin", has_text="torch.sin").first.wait_for()
+    assert int(page.page.locator(".pane").first.locator(".ln.pin").get_attribute("data-line")) == line

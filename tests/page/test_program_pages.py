@@ -42,7 +42,7 @@ VIEWS = {
         "#/time": ["Timeline of compilation"],
     },
     "transformer": {
-        "#/": ["half way", "x.size(1) == 4", "Sequential.forward"],
+        "#/": ["half way", "x.size(1) == 4", "see it in Block.forward"],
         "#/f/Block.forward_0?v=1%2F1": ["Transformed code, 1/1", "broke here", "What sets the versions apart"],
         "#/shapes": ["Dynamic shapes", "x.size(1)"],
         "#/time": ["backward"],
@@ -68,6 +68,7 @@ def test_the_page_of_a_program_opens_leads_lights_and_finds(visit, tmp_path, nam
         check_views(page, VIEWS[name])
     assert {address.split("/")[1][:1] for address in page.walk()} >= {"", "f", "g", "t"}
     assert check_lines(page, folder) > 0
+    check_pictures(page)
     check_search(page)
 
 
@@ -131,6 +132,29 @@ def check_lines(page, folder: Path) -> int:
             assert any(lit[one] for one in files), (graph, line)
             lit_kernels += any(lit[one] for one in files if ".kernel_" in one)
     return lit_kernels
+
+
+def check_pictures(page) -> None:
+    """Every picture has its operations, each with what it uses, and begins where some of them are in sight."""
+    for graph in page.page.evaluate("DATA.graphs.map((one) => one.name)"):
+        page.go(f"#/g/{graph}?view=picture")
+        stages = page.page.evaluate(
+            """(name) => loadPart(GRAPHS.get(name).part).then((part) => part.stages.filter((one) => one.stage !== "kernel")
+            .map((one) => [one.rows.map((row) => row[2]), nodesOf(one.text)]))""",
+            graph,
+        )
+        for names, nodes in stages:
+            assert set(map(str.lower, names)) <= {node["name"].lower() for node in nodes}, graph  # l_x_ is L_x_
+            assert not [node for node in nodes if node["op"] == "="], graph
+        page.page.wait_for_function(
+            """() => { const canvas = document.querySelector(".picture canvas");
+            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+            copy.drawImage(canvas, 0, 0);
+            const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+            let drawn = 0;
+            for (let at = 3; at < data.length; at += 4) if (data[at]) drawn++;
+            return drawn > 2000 }"""
+        )
 
 
 def check_search(page) -> None:

@@ -152,3 +152,11 @@ def test_the_printed_text_has_each_rank_and_each_difference():
     )
     assert found[0].text in summary(processes, found, "/d")
     assert summary(processes, (), "/d").splitlines()[0] == "depyf: All 2 ranks compiled the same."
+
+
+def test_the_summary_of_ranks_ends_with_the_page_that_shows_them():
+    files = ("manifest.json", "ranks.txt", "index.html")
+    assert summary((ProcessRecord("rank_0", 0, frames=1),), (), "/d", files).splitlines()[1:] == [
+        "  side by side: /d/ranks.txt",
+        "  page: /d/index.html",
+    ]

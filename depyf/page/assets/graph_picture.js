@@ -31,9 +31,9 @@ function nodesOf(text) {
     }
     if (!isInside) continue;
     if (/^ +return /.test(line)) { nodes.set("output", { name: "output", type: "", op: "output", line: first + 1, uses: usedIn(line, nodes, aliases) }); continue; }
-    const found = NODE_LINE.exec(line.split(";  ")[0]);
+    const found = NODE_LINE.exec(line.split(";  ")[0].replace(/\\\n\s*/g, ""));
     if (!found || /^(?:\w+ = )*None$/.test(found[3])) continue; // values that are released, on a line of their own
-    const value = found[3].replace(/\\\n/g, " ").trim().replace(/^\(\s*(\w+)\s*\)$/, "$1");
+    const value = found[3].trim().replace(/^\(\s*(\w+)\s*\)$/, "$1");
     const target = aliases.get(value) || value;
     if (nodes.has(target) && !found[2]) { aliases.set(found[1], target); continue; }
     nodes.set(found[1], { name: found[1], type: found[2] || "", op: operationOf(value), line: first + 1, uses: usedIn(value, nodes, aliases) });
@@ -175,7 +175,9 @@ class Picture {
     const { bounds, layers } = this.graph;
     this.scale = Math.max(0.5, Math.min(1, this.wide / Math.max(1, bounds.right - bounds.left)));
     const first = layers[0] || [];
-    const middle = first.length ? first.reduce((sum, node) => sum + node.x, 0) / first.length : 0;
+    const mean = first.length ? first.reduce((sum, node) => sum + node.x, 0) / first.length : 0;
+    const nearest = first.reduce((best, node) => Math.abs(node.x - mean) < Math.abs(best - mean) ? node.x : best, Infinity);
+    const middle = Math.abs(nearest - mean) * this.scale > this.wide / 3 && first.length ? nearest : mean; // never where nothing is
     this.x = this.wide / 2 - middle * this.scale;
     this.y = 64;
     this.draw();
@@ -300,7 +302,7 @@ class Picture {
     context.fillRect(left + 5, node.y - 9, 3, 18);
     context.fillStyle = css("--text");
     context.font = "600 11px " + css("--sans");
-    context.fillText(visible(node.op === "input" ? cutStart(inputName(node.name), 18) : cut(node.op, 18)), node.x + 3, node.type ? node.y - 6 : node.y);
+    context.fillText(visible(node.op === "input" ? cutStart(inputName(node.name), 16) : cut(node.op, 17)), node.x + 3, node.type ? node.y - 6 : node.y);
     if (node.type) { context.fillStyle = css("--dim"); context.font = "10px " + css("--mono"); context.fillText(visible(cut(node.type.replace(/\]\[.*$/, "]"), 19)), node.x + 3, node.y + 7); }
   }
 }

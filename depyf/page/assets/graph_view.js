@@ -140,7 +140,7 @@ function lightFrom(view, pane, at, kind) {
 function status(view, told) {
   clear(view.status);
   if (told) { view.status.append(...told); return; }
-  view.status.append(el("span", {}, reachText(view.row, view.part)));
+  view.status.append(el("span", {}, view.picture ? "Point at a node to see the line that it stems from; click to keep it. Nodes of one line have one colour." : reachText(view.row, view.part)));
 }
 
 /* How far links go, and why not further. */

@@ -85,7 +85,8 @@ function drawSide(parts) {
 
 /* The list gives way to code that stands side by side, unless the user wants it. */
 function setSide(isWide) {
-  const wanted = remembered(isWide ? "side-wide" : "side");
+  const isNarrow = matchMedia("(max-width: 860px)").matches; // there the list lies over the view until one is chosen
+  const wanted = isNarrow ? "off" : remembered(isWide ? "side-wide" : "side");
   document.documentElement.dataset.side = wanted || (DATA.inline || (isWide && !matchMedia("(min-width: 1900px)").matches) ? "off" : "on");
 }
 function toggleSide() {
@@ -93,6 +94,7 @@ function toggleSide() {
   const next = document.documentElement.dataset.side === "off" ? "on" : "off";
   document.documentElement.dataset.side = next;
   drawSide(sideParts);
+  if (matchMedia("(max-width: 860px)").matches) return;
   try { localStorage.setItem(isWide ? "depyf.side-wide" : "depyf.side", next); } catch (error) { /* a page from disk may have no storage */ }
 }
 

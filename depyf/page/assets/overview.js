@@ -66,7 +66,7 @@ function breakItem(one, number) {
   if (one.left_to_python.length) costs.push(tag("bad", `leaves ${one.left_to_python.slice(0, 2).join(", ")}${one.left_to_python.length > 2 ? ` and ${one.left_to_python.length - 2} more` : ""} to Python`));
   if (one.compile_ids.length) costs.push(tag("warn", `ends ${count(one.compile_ids.length, "compiled version")}`));
   if (one.resumes) costs.push(tag("", count(one.resumes, "continuation")));
-  const owner = functionOf(one.functions[0]);
+  const owner = functionAround(one);
   return el("div", { class: "item", id: `break-${number}` },
     el("div", { class: "line" }, el("span", { class: "rank" }, `${number + 1}`), placeNode(one.at), snippet(one.at), ...costs),
     el("p", {}, one.reason),
@@ -77,6 +77,13 @@ function breakItem(one, number) {
     el("div", { class: "line", style: "margin-top:8px" },
       owner ? link(functionHash(owner.key, one.at ? { l: one.at[1] } : {}), `see it in ${owner.name}`) : null,
       one.explanation ? el("details", {}, el("summary", {}, "torch's explanation"), el("pre", { class: "block" }, one.explanation)) : null));
+}
+
+/* The function that has the line of a break, where it is among those that the break ended; else the first of them. */
+function functionAround(one) {
+  const all = one.functions.map(functionOf).filter(Boolean);
+  const around = one.at ? all.filter((row) => row.file === one.at[0] && row.line <= one.at[1]) : [];
+  return around.sort((a, b) => b.line - a.line)[0] || all[0];
 }
 
 /* -- recompiles */

@@ -21,7 +21,7 @@ function showSearch(main, text) {
   put(main, el("h1", {}, `“${text}”`), el("p", { class: "dim", id: "search-state" }, ""));
   const groups = [
     ["Functions", DATA.functions.filter((one) => fits(one.name, one.key, fileOf(one.file).path, one.skip && one.skip.reason)).map((one) => [functionHash(one.key), one.name, `${fileOf(one.file).short}:${one.line}`])],
-    ["Graph breaks", DATA.breaks.map((one, number) => [one, number]).filter(([one]) => fits(one.reason, one.at && one.at[2], placeText(one.at), ...one.hints)).map(([one, number]) => [functionHash(one.functions[0] || "", { tab: "breaks", l: one.at ? one.at[1] : "" }), one.at ? one.at[2] || placeText(one.at) : "", `${number + 1}. ${one.reason}`])],
+    ["Graph breaks", DATA.breaks.map((one, number) => [one, number]).filter(([one]) => fits(one.reason, one.at && one.at[2], placeText(one.at), ...one.hints)).map(([one, number]) => [functionHash((functionAround(one) || { key: "" }).key, { tab: "breaks", l: one.at ? one.at[1] : "" }), one.at ? one.at[2] || placeText(one.at) : "", `${number + 1}. ${one.reason}`])],
     ["Recompiles", DATA.recompiles.filter((one) => one.failed.some((failed) => fits(failed.condition, failed.now, failed.about)) || fits(one.compile_id)).map((one) => [functionHash(one.function || "", { v: one.compile_id, tab: "why" }), `${one.compile_id} ${one.title}`, one.failed.map((failed) => failed.need).join("; ")])],
     ["Graphs", DATA.graphs.filter((one) => fits(one.name, one.compile_id)).map((one) => [graphHash(one.name), one.name, `${count(one.nodes, "node")}, ${one.compile_id}`])],
     ["Kernels", DATA.graphs.flatMap((graph) => graph.kernels.filter((name) => fits(name)).map((name) => [graphHash(graph.name, { find: name }), name, graph.name]))],
@@ -70,7 +70,7 @@ async function searchParts(box, wanted) {
 
 function hitsIn(row, part, wanted) {
   const hits = [];
-  const search = (text, name, hash) => {
+  const search = (text, name, hash, before = 0) => {
     let at = text.toLowerCase().indexOf(wanted);
     let number = 0;
     let counted = 0;
@@ -80,13 +80,13 @@ function hitsIn(row, part, wanted) {
       const begin = text.lastIndexOf("\n", at) + 1;
       const stop = text.indexOf("\n", at);
       const whole = text.slice(begin, stop < 0 ? undefined : stop).trim();
-      hits.push([hash(line), whole.slice(0, 200), `${name}:${line}`]);
+      hits.push([hash(line), whole.slice(0, 200), `${name}:${line + before}`]);
       number++;
       at = stop < 0 ? -1 : text.toLowerCase().indexOf(wanted, stop);
     }
   };
   if (part.versions) {
-    search(part.source.text, fileOf(part.source.file).short, (line) => functionHash(part.key, { l: line + part.source.line - 1 }));
+    search(part.source.text, fileOf(part.source.file).short, (line) => functionHash(part.key, { l: line + part.source.line - 1 }), part.source.line - 1);
     for (const one of part.versions) search(one.text, one.file, (line) => functionHash(part.key, { v: one.compile_id, t: line }));
     for (const one of part.guards.filter((guard) => guard[0].toLowerCase().includes(wanted)).slice(0, 6)) hits.push([functionHash(part.key, { tab: "guards" }), one[0], "guard"]);
   } else for (const stage of part.stages) search(stage.text, stage.file, (line) => graphHash(part.name, { stage: stage.file, l: line }));
