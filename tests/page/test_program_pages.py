@@ -135,7 +135,7 @@ def check_lines(page, folder: Path) -> int:
 
 
 def check_pictures(page) -> None:
-    """Every picture has its operations, each with what it uses, and begins where some of them are in sight."""
+    """Check that each picture has its operations with what they use, and begins where some of them are in sight."""
     for graph in page.page.evaluate("DATA.graphs.map((one) => one.name)"):
         page.go(f"#/g/{graph}?view=picture")
         stages = page.page.evaluate(
