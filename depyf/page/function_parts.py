@@ -144,7 +144,7 @@ def failed_guard(failed: FailedGuard, places: PlaceTable) -> Data:
         "likewise": failed.likewise,
         "also": [{"about": one.about, "then": one.then, "now": one.now, "text": str(one)} for one in failed.also],
         "also_more": failed.also_more,
-        "also_of": failed.also_of,
+        "is_nearest": failed.is_nearest,
         "at": places.of(failed.location),
         "first_used": failed.first_used,
         "of_sizes": failed.of_sizes,

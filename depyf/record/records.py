@@ -113,6 +113,9 @@ class ChangedValue:
         return f"{self.condition}, {f'now {self.now}' if self.now else 'which is not so now'}"
 
 
+THE_SAME = "the same"  # what other versions need
+
+
 @dataclass(frozen=True)
 class FailedGuard:
     """The guard of an earlier version that did not hold, so that Dynamo compiled again.
@@ -136,7 +139,7 @@ class FailedGuard:
     first_used: bool = False  # nobody asked for it: the line is the first that uses the tensor
     also: Tuple[ChangedValue, ...] = ()  # what else is not as the version needs it, the likeliest causes first
     also_more: int = 0  # changes that are not in the list
-    also_of: str = ""  # the version that the list is about, where another one that failed likewise is nearer: "0/1"
+    is_nearest: bool = False  # of several versions it is the nearest: nothing else of what it tests changed
 
     def __str__(self) -> str:
         return "".join([self.need, f", {self.instead}" * bool(self.instead), f"; {self.likewise}" * bool(self.others)])
@@ -162,15 +165,15 @@ class FailedGuard:
         """What the other versions need, if there are any."""
         if not self.others:
             return ""
-        return f"{self.others}: {f'needs {self.then_of_others}' if self.then_of_others else 'likewise'}"
+        return f"{self.others}: {'likewise' if self.kind else f'needs {self.then_of_others or THE_SAME}'}"
 
     @property
     def beside(self) -> str:
-        """What else changed, if anything did, or which version it is of which nothing else did."""
+        """What else changed, if anything did; of several versions, that nothing else did of this one."""
         if not self.also:
-            return f"{self.also_of} is the nearest: nothing else of what it tests changed" if self.also_of else ""
+            return f"{self.version} is the nearest: nothing else of what it tests changed" * self.is_nearest
         rest = [f"{self.also_more} more"] if self.also_more else []
-        return f"also{f', of {self.also_of}' if self.also_of else ''}: {'; '.join([*map(str, self.also), *rest])}"
+        return f"also: {'; '.join([*map(str, self.also), *rest])}"
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,9 @@ _EMPTY = re.compile(rf"not (?P<value>{_PATH})$")
 _MEMBER = re.compile(rf"(?P<key>'[^'\\\n]*'|\d+) (?P<not>not )?in (?P<value>{_PATH})$")
 _OF_AXIS = re.compile(
     r"(?:(?P<least>\d+) <= )?(?P<tensor>\S+)\.(?P<what>size|stride)\(\)\[(?P<axis>\d+)\]"
-    r"(?: <= (?P<most>\d+)| == (?P<exactly>\d+))?$"
+    r"(?: <= (?P<most>\d+)| == (?P<exactly>\d+)| == (?P<same>[^<>=!]*\.(?:size|stride)\(\)\[\d+\][^<>=!]*))?$"
 )
+_AN_AXIS = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
 _NAME = re.compile(r"[^\W\d]\w*")
 _PRIVATE = re.compile(r"(?:^|\.)_|\(.*\(")
 _OF_TENSOR = re.compile(r"\.(?:size|stride)\(\)$|\.(?:dtype|device|requires_grad)$")
@@ -86,11 +87,14 @@ class _Axis(NamedTuple):
     least: str = ""
     most: str = ""
     exactly: str = ""
+    same: str = ""  # the size, or what is computed from sizes, that it must equal
 
     @property
     def words(self) -> str:
-        if self.exactly or not self.least or not self.most:
-            return self.exactly or (f"{self.least} or more" if self.least else f"up to {self.most}")
+        if self.exactly or self.same:
+            return self.exactly or self.same
+        if not self.least or not self.most:
+            return f"{self.least} or more" if self.least else f"up to {self.most}"
         return f"{self.least} to {self.most}"
 
 
@@ -163,8 +167,13 @@ def _of_expression(condition: str, axes: Axes) -> Tested:
     if found is not None:
         axis = f"{found['tensor']}.{found['what']}({found['axis']})"
         known = axes.get(axis, _Axis())
-        least, most, exactly = found["least"] or known.least, found["most"] or known.most, found["exactly"] or ""
-        axes[axis] = _Axis((*known.conditions, condition), least, most, exactly or known.exactly)
+        axes[axis] = _Axis(
+            (*known.conditions, condition),
+            found["least"] or known.least,
+            found["most"] or known.most,
+            found["exactly"] or known.exactly,
+            known.same or _AN_AXIS.sub(r".\1(\2)", found["same"] or ""),
+        )
     return Tested(condition, INTERNAL, condition)
 
 
@@ -180,6 +189,12 @@ def _with_axes(one: Tested, axes: Axes) -> Tuple[Tested, List[str]]:
     sizes = tuple([int(text) if text.isdecimal() else None for text in shown])
     listed = f"{', '.join(shown)}{',' if len(shown) == 1 else ''}"
     return one._replace(condition=f"{one.about} == ({listed})", sizes=sizes), spelled
+
+
+def upper_bound(test: GuardTest) -> str:
+    """Return the condition of a guard that limits a size, as a table spells sizes: x.size(0) <= 15; else empty."""
+    found = _OF_AXIS.match(test.text) if isinstance(test, PythonTest) else None
+    return _AN_AXIS.sub(r".\1(\2)", test.text) if found is not None and found["most"] else ""
 
 
 def _kind(kind: int, about: str) -> int:

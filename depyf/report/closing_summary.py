@@ -118,7 +118,7 @@ def called(record: SessionRecord) -> List[str]:
 
 def blocks_of(record: SessionRecord, whole: bool = False) -> List[List[Block]]:
     """Return what the summary lists, by kind: graph breaks, recompiles, functions that were not compiled."""
-    return [break_blocks(record, whole), _recompiled(record), _not_compiled(record)]
+    return [break_blocks(record, whole), _recompiled(record, whole), _not_compiled(record)]
 
 
 def shown(blocks: Sequence[Block], whole: bool) -> List[str]:
@@ -183,7 +183,7 @@ def _story(file: str | None) -> List[str]:
     return [f"{_INDENT}story: {file}"] if file else []
 
 
-def _recompiled(record: SessionRecord) -> List[Block]:
+def _recompiled(record: SessionRecord, whole: bool) -> List[Block]:
     """Return the functions that were compiled again, the most often compiled first, each recompile with its reason."""
     blocks: List[Block] = []
     functions = [one for one in record.functions if any(frame.failed_guards for frame in record.frames_of(one.key))]
@@ -194,7 +194,7 @@ def _recompiled(record: SessionRecord) -> List[Block]:
         lines = [f"{often}{limited}: {title_of(record, function)} ({_place(function)})"]
         calls = {frame.called_from for frame in frames if frame.failed_guards}
         for same in _alike(frames):
-            lines += _reasons(record, same)
+            lines += _reasons(record, same, whole)
             lines += _call(same[-1].called_from) if len(calls) > 1 else []
         lines += _call(calls.pop()) if len(calls) == 1 else []
         if any("___stack" in one.about for frame in frames for one in frame.failed_guards):
@@ -231,19 +231,25 @@ def _values(failed: FailedGuard) -> List[str]:
     return [failed.about, *[one.about for one in failed.also]]
 
 
-def _reasons(record: SessionRecord, same: Sequence[FrameRecord]) -> List[str]:
-    """Return the reasons of the last of these versions, and how many others there were."""
+def _reasons(record: SessionRecord, same: Sequence[FrameRecord], whole: bool) -> List[str]:
+    """Return the reasons of the last of these versions, and the values of the others: for a terminal of a few."""
     last = same[-1]
     lines: List[str] = []
     for number, failed in enumerate(last.failed_guards[:_MOST_REASONS]):
         start = f"{last.compile_id} because" if not number else " " * len(last.compile_id) + " and"
         lines.append(f"{_INDENT}{start} {failed}{_asked(record, failed)}")
         lines += [f"{_INDENT}{' ' * len(last.compile_id)}     {failed.beside}"] if failed.beside else []
-    if len(same) > 1:
-        others = ", ".join(frame.compile_id for frame in same[:-1][-_MOST_REASONS:])
-        more = "..., " if len(same) > _MOST_REASONS + 1 else ""
-        lines.append(f"{_INDENT}likewise, for the same values: {more}{others}")
-    return lines
+    others = same[:-1] if whole else same[:-1][-_MOST_REASONS:]
+    rest = len(same) - 1 - len(others)
+    lines += [f"{_INDENT}... and {rest} before in the same way, with other values: see summary.txt"] if rest else []
+    return lines + [f"{_INDENT}{one.compile_id} likewise: {_changed_values(one.failed_guards[0])}" for one in others]
+
+
+def _changed_values(failed: FailedGuard) -> str:
+    """Return what a version needs and has not, and what else changed, without who asked for it."""
+    return "; ".join(
+        filter(None, [f"{failed.need}, {failed.instead}".rstrip(", "), failed.beside if failed.also else ""])
+    )
 
 
 def _asked(record: SessionRecord, failed: FailedGuard) -> str:

@@ -159,7 +159,7 @@ def _story(
     if function.skips and not frames:
         return lines + _not_compiled(session, function, facts)
     signature = signature_of(function, frames)
-    differences = version_table(frames, shown_name(function))
+    differences = version_table(frames, shown_name(function), paths)
     passed = passed_names(function, differences) if differences else ""
     differences += [f"  ({passed})"] if passed else []
     lines += ["", "", *python_source.heading("\n".join(differences), "-")] if differences else []

@@ -17,6 +17,7 @@ from typing import FrozenSet, Sequence
 
 from depyf.record.guard_conditions import VALUE, NoDimensionMarks, SameBody, SameObject, TensorTest
 from depyf.record.records import FrameRecord, GuardRecord, Location
+from depyf.record.tested_values import upper_bound
 from depyf.report.call_signature import Signature
 from depyf.report.condition_groups import condition_lines, value_and_forms
 from depyf.report.index_patterns import fold
@@ -177,11 +178,13 @@ def _groups(guards: Sequence[GuardRecord], paths: ShortPaths, is_short: bool) ->
     Unless it `is_short`, guards for many lines of libraries are grouped by file.
     """
     sizes = [guard for guard in guards if guard.of_sizes]
-    torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes]
+    bounds = [guard for guard in guards if guard.from_torch and not guard.of_sizes and upper_bound(guard.test)]
+    torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes and guard not in bounds]
     ambient = [guard for guard in guards if guard.location is None]
     users = [guard for guard in guards if not guard.from_torch and guard.location is not None and not guard.of_sizes]
     groups = _by_line(users, paths, _MOST_LINES if not is_short else len(users))
     groups += [(f"from torch, which {OF_SIZES}:", sizes)] if sizes else []
+    groups += [(f"from torch itself, {line}", group) for line, group in _by_line(bounds, paths, len(bounds))]
     groups += [("from torch itself:", torch)] if torch else []
     return groups + ([("Dynamo itself:", ambient)] if ambient else [])
 

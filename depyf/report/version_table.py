@@ -11,11 +11,13 @@ import re
 from typing import Dict, Mapping, NamedTuple, Sequence
 
 from depyf.record.records import FrameRecord
-from depyf.record.tested_values import Order, Tested, values_tested
+from depyf.record.tested_values import Order, Tested, upper_bound, values_tested
+from depyf.report.guard_function import asked_by
+from depyf.report.shortened_records import ShortPaths
 from depyf.text import python_source
 
 _MOST = 4  # columns, unless it takes more until no two versions are the same
-
+_MOST_BOUNDS = 4  # whose lines are named
 
 _ANY = re.compile(r": any \w+$")
 
@@ -30,7 +32,7 @@ class Column(NamedTuple):
     order: Order
 
 
-def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
+def version_table(frames: Sequence[FrameRecord], name: str, paths: ShortPaths = ShortPaths()) -> list[str]:
     """Return a table of the versions of the function `name`, as lines of a heading; empty for a single version."""
     guarded = [frame for frame in frames if frame.guards]
     if len(guarded) < 2:
@@ -50,7 +52,18 @@ def version_table(frames: Sequence[FrameRecord], name: str) -> list[str]:
         pieces += [f"(as {guarded[first].compile_id}: see why it was compiled)"] * (first < number)
         pieces += [f"{rest} more"] if rest else []
         lines += _wrapped(f"  {frame.compile_id}: ".ljust(margin), pieces)
-    return lines
+    return lines + _bounds(guarded, paths)
+
+
+def _bounds(frames: Sequence[FrameRecord], paths: ShortPaths) -> list[str]:
+    """Return who asked that a size be no larger than a number: nothing in the program may say so."""
+    found: dict[str, None] = {}
+    for frame in frames:
+        for guard in frame.guards:
+            bound = upper_bound(guard.test) if guard.location is not None else ""
+            if bound:
+                found[f"  {bound} is asked for by {asked_by(paths.location(guard.location))}"] = None
+    return list(found)[:_MOST_BOUNDS]
 
 
 def differing_values(frames: Sequence[FrameRecord]) -> list[Column]:

@@ -6,6 +6,7 @@ once the guards of those versions are known, which hold the lines and types that
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from typing import Callable, Dict, Sequence, Tuple
@@ -33,8 +34,8 @@ from depyf.torch_hooks.guards.mismatches import (
     words_of_modes,
 )
 from depyf.torch_hooks.guards.origins import Bound, Origin, origins_in, split_range
-from depyf.torch_hooks.guards.other_causes import UNKNOWN_VERSION, GuardedVersion, with_other_causes
-from depyf.torch_hooks.guards.recompile_reasons import Cause, Reason
+from depyf.torch_hooks.guards.other_causes import UNKNOWN_VERSION, GuardedVersion, distances_of, with_other_causes
+from depyf.torch_hooks.guards.recompile_reasons import Cause, Reason, runs
 from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.guards.torch_switches import with_states_then
 from depyf.torch_hooks.internals.torch_text import scrub, with_sorted_sets
@@ -47,12 +48,32 @@ class Failure:
     version: str  # compile id of the newest one
     mismatch: Mismatch
     origin: Origin
-    others: str = ""  # the other versions: "0/0 to 0/57"
-    expected_of_others: str = ""  # the values that those were compiled for, where they are others
+    others: Tuple[str, ...] = ()  # the compile ids of the other versions, newest first
+    some: Tuple[Tuple[str, Mismatch], ...] = ()  # of the oldest of those, and of the newest ones; oldest first
     calls: Tuple[Location, ...] = ()  # that led to the line that asked for the guard, outermost first
     advice: str = ""  # torch's, on how to avoid the recompile
     first_used: bool = False  # the line is the first that uses the tensor, and asks for nothing
-    versions: Tuple[str, ...] = ()  # the compile ids of some that fail likewise, this one first
+
+    @property
+    def expected_of_others(self) -> str:
+        """The values that the other versions were compiled for, where they are others and all are known."""
+        values = [mismatch.expected for _, mismatch in self.some]
+        if not values or not all(values) or set(values) == {self.mismatch.expected}:
+            return ""
+        if len(set(values)) == 1:
+            return values[0]
+        return values[0] + (", " if len(values) == len(self.others) else ", ..., ") + ", ".join(values[1:])
+
+    def led_by(self, version: str) -> Failure:
+        """Return the same with one of the other versions in the place of the newest one."""
+        found = dict(self.some)
+        if version not in found:
+            return self
+        every = [self.version, *self.others]
+        others = tuple([one for one in every if one != version])
+        some = {**found, self.version: self.mismatch}
+        listed = tuple([(one, some[one]) for one in reversed(others) if one in some])
+        return replace(self, version=version, mismatch=found[version], others=others, some=listed)
 
     def record(self) -> FailedGuard:
         """Return what the record of the session holds of it."""
@@ -62,7 +83,7 @@ class Failure:
             self.mismatch.expected,
             self.mismatch.actual,
             self.origin.location,
-            self.others,
+            runs(self.others),
             self.origin.of_sizes,
             self.expected_of_others,
             shortened(scrub(self.mismatch.about)),
@@ -80,12 +101,8 @@ def failures(reasons: Sequence[Reason], variables: Variables) -> Tuple[Failure, 
 
 def _of_all(reason: Reason, variables: Variables) -> Failure:
     failure = _of_one(reason.version, reason.cause, variables)
-    failure = replace(failure, advice=reason.cause.advice, versions=reason.versions)
-    if not reason.some:
-        return failure
-    values = [_of_one(reason.version, cause, variables).mismatch.expected for cause in reason.some]
-    listed = "" if set(values) == {failure.mismatch.expected} else reason.listed(values)
-    return replace(failure, others=reason.others, expected_of_others=listed)
+    some = [(one, _of_one(one, cause, variables).mismatch) for one, cause in zip(reason.versions, reason.some)]
+    return replace(failure, advice=reason.cause.advice, others=reason.every[1:], some=tuple(some))
 
 
 def _of_one(version: str, cause: Cause, variables: Variables) -> Failure:
@@ -120,15 +137,20 @@ def failed_guards(
     known = {
         one: GuardedVersion(one, guards_of(one), values_of(one))
         for failure in found
-        for one in (failure.version, *failure.versions)
+        for one in (failure.version, *[version for version, _ in failure.some])
     }
     records: Dict[FailedGuard, float] = {}  # with the distance of the version from the new one
+    farthest: float = 0
     for failure in found:
-        completed = _completed(failure, known[failure.version])
-        versions = [known[one] for one in failure.versions or (failure.version,)]
-        record, distance = with_other_causes(completed.record(), completed.mismatch, versions, new)
+        likewise = [known[one] for one, _ in reversed(failure.some)]
+        distances = distances_of(failure.mismatch, [known[failure.version], *likewise], new)
+        nearest = failure.led_by(min(distances, key=distances.__getitem__))
+        completed = _completed(nearest, known[nearest.version])
+        record, distance = with_other_causes(completed.record(), completed.mismatch, known[nearest.version], new)
         records[record] = distance
-    return tuple(sorted(records, key=records.__getitem__))
+        farthest = max(farthest, *distances.values(), distance)
+    nearest_first = sorted(records, key=records.__getitem__)
+    return tuple([replace(one, is_nearest=records[one] == 0 < farthest < math.inf) for one in nearest_first])
 
 
 def _completed(failure: Failure, version: GuardedVersion) -> Failure:

@@ -42,25 +42,31 @@ class GuardedVersion:
 UNKNOWN_VERSION = GuardedVersion()
 
 
+def distances_of(mismatch: Mismatch, versions: Sequence[GuardedVersion], new: GuardedVersion) -> Dict[str, float]:
+    """Return how many values set each of the versions that fail likewise apart from the new one, by compile id."""
+    if len(versions) == 1:
+        return {versions[0].compile_id: 0}  # whatever it is, there is none to compare it with
+    return {
+        one.compile_id: len(_other_changes(one, mismatch, new)) if one.guards and new.guards else math.inf
+        for one in versions
+    }
+
+
 def with_other_causes(
-    failed: FailedGuard, mismatch: Mismatch, versions: Sequence[GuardedVersion], new: GuardedVersion
+    failed: FailedGuard, mismatch: Mismatch, version: GuardedVersion, new: GuardedVersion
 ) -> Tuple[FailedGuard, float]:
-    """Add what else is not as an earlier version needs it: of those that fail likewise, for the nearest one.
+    """Add what else is not as an earlier version needs it.
 
     Return the number of these values, too: the distance of that version from the new one; infinite where not known.
     """
-    if failed.kind == FITS_NOW or not new.guards:
+    if failed.kind == FITS_NOW or not new.guards or not version.guards:
         return failed, math.inf
-    found = [(_other_changes(one, mismatch, new), one.compile_id) for one in versions if one.guards]
-    if not found:
-        return failed, math.inf
-    also, nearest = min(found, key=lambda one: len(one[0]))
+    also = _other_changes(version, mismatch, new)
     same = [one for one in also if one.condition == failed.condition]
     if same and not failed.now:  # the value could not be read, but the new version tests it, too
         failed, also = replace(failed, now=same[0].now), [one for one in also if one not in same]
     shown = tuple([_scrubbed(one) for one in also[:_MOST]])
-    other = nearest if nearest != failed.version else ""
-    return replace(failed, also=shown, also_more=len(also) - len(shown), also_of=other), len(also)
+    return replace(failed, also=shown, also_more=len(also) - len(shown)), len(also)
 
 
 def _other_changes(old: GuardedVersion, mismatch: Mismatch, new: GuardedVersion) -> List[ChangedValue]:

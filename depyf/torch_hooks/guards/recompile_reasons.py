@@ -63,16 +63,8 @@ class Reason(NamedTuple):
     cause: Cause
     others: str = ""  # the other versions: "0/0 to 0/57"
     some: Tuple[Cause, ...] = ()  # of the oldest of those, and of the newest ones
-    is_all: bool = True  # whether that is all of them
-    versions: Tuple[str, ...] = ()  # the compile ids of some: the newest ones, and the oldest
-
-    def listed(self, values: Sequence[str]) -> str:
-        """Join values, one for each of `some`; empty where one of them is not known."""
-        if not all(values):
-            return ""
-        if len(set(values)) == 1:
-            return values[0]
-        return values[0] + (", " if self.is_all else ", ..., ") + ", ".join(values[1:])
+    versions: Tuple[str, ...] = ()  # the compile ids of these, the oldest first
+    every: Tuple[str, ...] = ()  # the compile ids of all, that of `version` included, newest first
 
 
 def read_reasons(payload: str) -> Tuple[Reason, ...]:
@@ -101,15 +93,14 @@ def _split(text: str) -> Tuple[str, str]:
 
 def _together(group: List[Tuple[str, str, str]]) -> Reason:
     (version, text, stack), *others = group
-    is_all = len(others) <= _MOST_VALUES + 1
-    some = others if is_all else [*others[:_MOST_VALUES], others[-1]]
+    some = others if len(others) <= _MOST_VALUES + 1 else [*others[:_MOST_VALUES], others[-1]]
     return Reason(
         version,
         _cause(text, stack),
-        _runs([name for name, _, _ in others]),
+        runs([name for name, _, _ in others]),
         tuple([_cause(other) for _, other, _ in reversed(some)]),
-        is_all,
-        (version, *[name for name, _, _ in some]),
+        tuple([name for name, _, _ in reversed(some)]),
+        tuple([name for name, _, _ in group]),
     )
 
 
@@ -121,7 +112,7 @@ def _cause(text: str, stack: str = "") -> Cause:
     )
 
 
-def _runs(versions: Sequence[str]) -> str:
+def runs(versions: Sequence[str]) -> str:
     """Compile ids, newest first, in few words, oldest first: `0/0 to 0/57, 0/60`."""
     found: List[List[str]] = []  # those that follow each other
     expected = ""

@@ -13,7 +13,7 @@ from depyf.record.guard_conditions import PythonTest  # noqa: E402
 from depyf.record.records import FailedGuard, GuardRecord  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
 from depyf.torch_hooks.guards.mismatches import EXPRESSION, Mismatch  # noqa: E402
-from depyf.torch_hooks.guards.other_causes import GuardedVersion, with_other_causes  # noqa: E402
+from depyf.torch_hooks.guards.other_causes import GuardedVersion, distances_of, with_other_causes  # noqa: E402
 
 
 class Layer(torch.nn.Module):
@@ -179,10 +179,10 @@ def test_a_version_whose_guards_were_not_seen_is_not_taken_for_the_nearest():
 
     failed, mismatch = FailedGuard("0/1", "n == 1"), Mismatch(EXPRESSION, text="n == 1", parts=(("n", "2"),))
     seen, unseen, new = version("0/1", "n == 1", "k == 1"), version("0/0"), version("0/2", "n == 2", "k == 2")
-    for versions in ([seen, unseen], [seen]):
-        found, distance = with_other_causes(failed, mismatch, versions, new)
-        assert ([str(one) for one in found.also], distance) == (["k == 1, now 2"], 1)
-    assert with_other_causes(failed, mismatch, [unseen], new) == (failed, math.inf)
+    assert distances_of(mismatch, [unseen, seen], new) == {"0/0": math.inf, "0/1": 1}
+    found, distance = with_other_causes(failed, mismatch, seen, new)
+    assert ([str(one) for one in found.also], distance) == (["k == 1, now 2"], 1)
+    assert with_other_causes(failed, mismatch, unseen, new) == (failed, math.inf)
 
 
 def test_an_older_version_is_named_where_it_is_the_one_of_which_nothing_else_changed(run):
@@ -195,7 +195,7 @@ def test_an_older_version_is_named_where_it_is_the_one_of_which_nothing_else_cha
 
     run(main, dynamic=False)
     first = run.frames["0/2"].failed_guards[0]
-    assert (first.about, first.version, first.also) == ("x.size(0)", "0/1", ()) and first.others == "0/0"
+    assert (first.about, first.version, first.also) == ("x.size(0)", "0/0", ()) and first.others == "0/1"
     assert first.beside == "0/0 is the nearest: nothing else of what it tests changed"
     assert first.beside in run.summary and first.beside in run.stories
 

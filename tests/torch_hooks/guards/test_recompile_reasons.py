@@ -216,7 +216,7 @@ def test_many_versions_that_fail_for_one_reason_are_one_line(often):
     assert head.count("why:") == 1 and "0/0 to 0/9: needs 0, ..., 6, 7, 8, 9" in head
 
 
-def test_the_summary_names_versions_that_differ_in_the_same_values_and_ends_with_the_last_one(tmp_path):
+def test_the_summary_names_versions_that_differ_in_the_same_values_and_ends_with_the_last_one(tmp_path, capsys):
     def scaled(x, n, flag):
         return x * n + flag
 
@@ -228,8 +228,14 @@ def test_the_summary_names_versions_that_differ_in_the_same_values_and_ends_with
     lines = [line.strip() for line in (tmp_path / "summary.txt").read_text().splitlines()]
     shown = [line.split()[0] for line in lines if " because " in line]
     assert shown == sorted(shown) and shown[-1] == "0/7"
-    (likewise,) = [line for line in lines if line.startswith("likewise")]
-    assert likewise == "likewise, for the same values: ..., 0/4, 0/5, 0/6"
+    likewise = [line for line in lines if " likewise: " in line]
+    assert likewise[-2:] == [
+        "0/5 likewise: 0/4 needs n == 3, now 4",
+        "0/6 likewise: 0/5 needs n == 4, now 5",
+    ]
+    terminal = capsys.readouterr().err
+    assert "... and 2 before in the same way, with other values: see summary.txt" in terminal
+    assert likewise[-1] in terminal and likewise[0] not in terminal
 
 
 def test_a_resume_function_with_many_names_is_shown_under_one(often):
