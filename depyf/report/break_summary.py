@@ -29,6 +29,14 @@ def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
     return sorted(groups, key=_is_in_library)  # the program's own first
 
 
+def number_of_breaks(record: SessionRecord) -> str:
+    """Return how many graph breaks there are, and in how many ways they are reached where these are more."""
+    breaks = distinct_breaks(record)
+    ways = sum(max(1, len(ways_to(record, _at_cause(same)))) for same in breaks)
+    number = f"{len(breaks)} graph break{'s' * (len(breaks) != 1)}"
+    return f"{number} (reached in {ways} ways)" if ways > len(breaks) else number
+
+
 def cause_of(graph_break: GraphBreak) -> Location | None:
     """Return the line that causes a break: its own, or the one that raised the exception that it passes on."""
     return graph_break.raised_before or graph_break.location
@@ -53,7 +61,9 @@ def break_blocks(record: SessionRecord, whole: bool = False) -> List[List[str]]:
         place = cause_of(first)
         lines = [f"graph break at {place_of(place)}", *_function_of(place, owners, called), _INDENT + first.reason]
         lines += [_INDENT + line for line in _passed_on(same)]
-        lines += [_INDENT + line for line in reached_lines(ways_to(record, _at_cause(same)), whole)]
+        ways = ways_to(record, _at_cause(same))
+        lines += [f"{_INDENT}reached in {len(ways)} ways:"] if len(ways) > 1 else []
+        lines += [_INDENT + line for line in reached_lines(ways, whole)]
         lines += [_INDENT + after[number]] if number in after else []
         if advised.setdefault(first.hints, number) == number:
             lines += [f"{_INDENT}hint: {hint}" for hint in first.hints]

@@ -42,7 +42,7 @@ from depyf.record.vocabulary import (
     SUPPRESSED_ERROR,
 )
 from depyf.report.break_paths import calls_inside, why_no_resume
-from depyf.report.break_summary import break_blocks, distinct_breaks
+from depyf.report.break_summary import break_blocks, number_of_breaks
 from depyf.report.call_chains import (
     calls_to,
     explains,
@@ -136,7 +136,7 @@ def numbers(record: SessionRecord) -> str:
     before = f", {cached} compiled before" if cached else ""
     proofs = f" ({proved} proved{before})" if record.frames and not record.from_log else ""
     frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
-    return f"{frames}{proofs}, {graphs}, {_count(len(distinct_breaks(record)), 'graph break')}"
+    return f"{frames}{proofs}, {graphs}, {number_of_breaks(record)}"
 
 
 def not_offered(record: SessionRecord, manifest: str, whole: bool) -> List[str]:

@@ -12,7 +12,7 @@ from depyf.report.dispatcher import shown_name
 def resume_title(session: SessionRecord, function: FunctionRecord) -> str:
     """Return the heading of a resume function, whose paths are short."""
     whole = _whole(session, function)
-    title = f"Resume function {shown_name(function)}   ({function.file}:{function.first_line})\n"
+    title = f"Resume function {shown_name(function)}   (after {function.file}:{function.first_line})\n"
     title += f"What is left of {whole[-1].display_name} after {'a' if len(whole) == 2 else 'a further'} graph break."
     if len(function.resume_names) > 1:
         title += f"\nIt has {len(function.resume_names)} names, one for each version of its caller:"

@@ -68,7 +68,7 @@ class Facts:
             facts += lines if lines[0] not in facts else []
         if frame.from_cache and frame.resumes and not frame.graph_breaks:
             facts.append("  break:  why the graph broke is not known: torch tells it only while it compiles")
-        return facts + [f"  then:   goes on in {call.name}{self._resumes_at(call)}" for call in frame.resumes]
+        return facts + [f"  then:   goes on in {call.name}{self._left_after(call)}" for call in frame.resumes]
 
     @property
     def owners(self) -> Owners:
@@ -128,14 +128,14 @@ class Facts:
             facts = [f"  proof:  {frame.grade}: the code below may differ from what runs"]
         return facts + [f"            {line}" for line in frame.divergence.splitlines()]
 
-    def _resumes_at(self, call: ResumeCall) -> str:
+    def _left_after(self, call: ResumeCall) -> str:
         if call.function is None:
             return " (never reached so far)"
         try:
             function = self._session.function(call.function)
         except KeyError:
             return " (never reached so far)"
-        return f"   (resumes at {self._paths.of(function.file)}:{function.first_line})"
+        return f"   (what is left after {self._paths.of(function.file)}:{function.first_line})"
 
 
 def graph_lines(name: str, graph: GraphRecord | None) -> list[str]:

@@ -87,3 +87,13 @@ def test_guards_on_single_axes_are_part_of_the_sizes():
 
 
 _AXES = ("2 <= x.size()[0]", "2 <= x.size()[1] <= 15", "x.size()[2] == 4")
+
+
+def test_a_size_that_must_equal_another_one_is_not_called_any():
+    found = values_tested([tensor("x", None, 4), tensor("y", None, None), *map(PythonTest, _EQUAL_AXES)])
+    assert found["y.size()"].condition == "y.size() == (x.size(0), 2*x.size(0))"
+    assert found["x.size()"].condition == "x.size() == (2 or more, 4)"
+    assert not set(_EQUAL_AXES) & set(found)
+
+
+_EQUAL_AXES = ("2 <= x.size()[0]", "y.size()[0] == x.size()[0]", "2 <= y.size()[1]", "y.size()[1] == 2*x.size()[0]")

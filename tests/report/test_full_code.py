@@ -328,7 +328,7 @@ def test_guards_that_repeat_for_each_tensor_or_come_from_torch_are_grouped():
 
 def test_terms_of_dynamo_are_explained_and_resume_functions_have_a_location():
     text = render(SESSION, "toy_example_0")
-    assert "#   then:   goes on in __resume_at_102_2   (resumes at toy.py:3)\n" in text
+    assert "#   then:   goes on in __resume_at_102_2   (what is left after toy.py:3)\n" in text
     assert "#   __resume_at_<offset>_<n>: the rest of a function" in text
     assert "record_pregraph_bytecode_enter/exit: torch times" not in text
     source = ENTRY_FRAME.source.replace("    if", "    record_pregraph_bytecode_enter([], [])\n    if")

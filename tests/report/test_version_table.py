@@ -88,3 +88,37 @@ def test_no_two_versions_have_the_same_row(seed):
     distinct = {tuple(sorted(guard.condition for guard in one.guards)): one for one in frames}
     found = [row.partition(": ")[2] for row in rows(version_table(list(distinct.values()), "f"))]
     assert len(found) == len(distinct) == len(set(found))
+
+
+def test_a_size_that_must_equal_that_of_another_argument_is_shown_so(tmp_path):
+    def multiply(x, y, z):
+        return x @ y, x + z
+
+    torch._dynamo.reset()
+    compiled = torch.compile(multiply, backend="eager")
+    with depyf.prepare_debug(tmp_path / "dump", include_earlier=False) as context:
+        for size in (2, 3):
+            compiled(torch.ones(size, 4), torch.ones(4, 5), torch.ones(size, 4))
+    last = rows(version_table(context.record.frames, "multiply"))[1]
+    assert "x.size() == (2 or more, 4)" in last and "z.size() == (x.size(0), 4)" in last, last
+
+
+def test_a_bound_that_nothing_in_the_program_asks_for_names_the_line_of_torch(tmp_path):
+    class Up(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.convolution = torch.nn.Conv2d(4, 4, 3)
+
+        def forward(self, x):
+            return self.convolution(x + 1)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(Up(), backend="eager")
+    with depyf.prepare_debug(tmp_path / "dump", include_earlier=False) as context, torch.no_grad():
+        for size in (2, 3):
+            compiled(torch.ones(size, 4, 8, 8))
+    if " to 15," not in "".join(version_table(context.record.frames, "forward")):
+        pytest.skip("this torch takes one way for any batch")
+    story = (tmp_path / "dump" / context.record.stories[0].full_code_file).read_text()
+    assert "#   x.size(0) <= 15 is asked for by torch/nn/modules/conv.py:" in story
+    assert "        # from torch itself, torch/nn/modules/conv.py:" in story

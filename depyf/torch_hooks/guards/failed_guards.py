@@ -162,8 +162,10 @@ def _completed(failure: Failure, version: GuardedVersion) -> Failure:
     guard = _guard_on(mismatch.subject, guards) if mismatch.is_of_tensor else None
     if guard is None:
         return _with_calls(failure, guards, values)
-    first_used = failure.origin.location is None
-    failure = replace(_with_calls(_with_line(failure, guard), guards, values), first_used=first_used)
+    if failure.origin.location is None:
+        failure = replace(_with_first_use(failure, guard, values), first_used=True)
+    else:
+        failure = _with_calls(failure, guards, values)
     if mismatch.aspect == TYPE and isinstance(guard.test, (TensorTest, TypeTest)):
         failure = replace(failure, mismatch=replace(mismatch, expected=guard.test.type_name))
     return failure
@@ -174,6 +176,39 @@ def _with_line(failure: Failure, guard: GuardRecord | None) -> Failure:
     if guard is None or failure.origin.location is not None:
         return failure
     return replace(failure, origin=failure.origin._replace(location=guard.location))
+
+
+_AXIS = re.compile(r"(?:size|stride)\((\d+)\)$")
+
+
+def _with_first_use(failure: Failure, guard: GuardRecord, values: CompiledValues) -> Failure:
+    """Add the first line that depends on a property of a tensor, where that can be known.
+
+    The line of the guard is the first that touches the tensor, be it to hand it on. If it reads the property, it is the
+    one; else it is the line of the first operation on the tensor. A frame without a graph has none.
+    """
+    is_of_size = _AXIS.match(failure.mismatch.aspect) is not None or failure.mismatch.aspect == "dim()"
+    stack = read_stack(values.uses.get(_placeholder(guard.expression), ""))
+    reads = guard.location is not None and _reads(guard.location.code, failure.mismatch.aspect)
+    if stack and not reads:
+        place, calls = stack[-1], stack[:-1]
+    elif reads or not is_of_size:
+        place, calls = guard.location, () if guard.location is None else _before(guard.location, stack)
+    else:
+        return failure
+    return replace(failure, origin=failure.origin._replace(location=place), calls=calls)
+
+
+def _reads(code: str, aspect: str) -> bool:
+    """Return whether a line of code reads this property of a tensor: `x.shape`, `x.size(0)` for size(0)."""
+    name, axis = aspect.partition("(")[0], _AXIS.match(aspect)
+    if axis is None:
+        return re.search(rf"\.{re.escape(name)}\b", code) is not None
+    number = rf"(?:{axis[1]}|-\d+)\s*"
+    if name == "stride":
+        return re.search(rf"\.stride\(\s*(?:{number})?\)", code) is not None
+    code = re.sub(r"\blen\([\w.]+\.shape\)", "", code)  # the number of dimensions
+    return re.search(rf"\.shape\b(?!\[)|\.shape\[{number}\]|\.size\(\s*(?:{number})?\)", code) is not None
 
 
 def _with_calls(failure: Failure, guards: Sequence[GuardRecord], values: CompiledValues) -> Failure:

@@ -248,6 +248,51 @@ def test_a_line_that_first_uses_a_tensor_is_not_blamed_for_its_size(run):
     assert "#             first used at " in run.stories
 
 
+class Adding(torch.nn.Module):
+    def forward(self, x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+
+class Handing(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Adding()
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def asked_in(run, needs):
+    """Return the code of the line that the summary names for a guard; empty where it names none."""
+    (line,) = [line for line in run.summary.splitlines() if needs in line]
+    return line.partition("; first used at ")[2].partition(": ")[2]
+
+
+def test_a_line_that_reads_another_size_or_hands_the_tensor_on_is_not_named(run):
+    def main(compiled):
+        def helper(x):
+            return x * 2
+
+        def add(x):
+            columns = x.shape[1] + x.ndim + len(x.shape)
+            y = x
+            return helper(y) + columns
+
+        def count(x):
+            rows = x.shape[0]
+            return torch.ones(rows)
+
+        for function in (add, count, Handing()):
+            for size in (2, 3):
+                compiled(function)(torch.ones(size, 4))
+
+    run(main, dynamic=False)
+    assert asked_in(run, "0/1 because").startswith("return x * 2, reached from ")
+    assert asked_in(run, "1/1 because") == "rows = x.shape[0]"
+    assert asked_in(run, "2/1 because") == "", "the frame has no graph: it hands the tensor on"
+
+
 def test_values_of_older_versions_stand_in_the_order_of_the_versions(run):
     def main(compiled):
         def scale(x, n):

@@ -137,7 +137,7 @@ def test_functions_compiled_before_the_session_or_skipped_by_dynamo_are_reported
     assert "    # Dynamo has not come to it: it has not been called" in story
     assert "does not know how to trace builtin" in story or not EXPLAINS_BREAKS
     line = breaks.__code__.co_firstlineno + 2
-    assert f"(resumes at {os.path.basename(__file__)}:{line})" in story
+    assert f"(what is left after {os.path.basename(__file__)}:{line})" in story
     left_alone = (tmp_path / "d" / "full_code_for_loop_0.py").read_text()
     assert "it runs as it is, eagerly" in left_alone and "for _ in range(2):" in left_alone
     if EXPLAINS_BREAKS:
