@@ -299,6 +299,8 @@ class FunctionRecord:
     original: Optional[OriginalFunction] = None  # the function inside them; None: the compiled code is its own
     compiled_in_calls: int = 0  # compilations of the newest context while the program was calling it
     called_at: Tuple[Location, ...] = ()  # lines of other functions that called it when Dynamo came to it: a few
+    hook_of: Tuple[str, ...] = ()  # a few of the modules whose calls run it as a hook: "encoder.block[0]"
+    hooked_modules: int = 0  # how many there are
     passed_on: Tuple[str, ...] = ()  # its `*args`: their name, then what the function that gets them calls each
 
     @property
@@ -361,6 +363,7 @@ class FrameRecord:
     linked_to: str = ""  # of such a version: the file that an earlier session linked its code to
     line_links: Tuple[LineLink, ...] = ()  # the user's lines that lines of the file stem from
     called_from: Optional[Location] = None  # of a recompile: the line of the program that made the call
+    module: str = ""  # of a method: the module that `self` was, in the model that it is part of: "encoder.block[0]"
     unreached: str = ""  # lines of the function that Dynamo did not come to when it traced: "12-14,20"
 
 

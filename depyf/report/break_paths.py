@@ -13,7 +13,7 @@ from typing import Callable, Iterable, Iterator, Sequence
 
 from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, Location, SessionRecord
 from depyf.report.story_order import root_of
-from depyf.report.wrapper_notes import title_apart
+from depyf.report.wrapper_notes import hook_note, title_apart
 
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+$")
 _MOST_NAMED = 12  # functions that one line, or one function, calls
@@ -100,7 +100,9 @@ class Owners:
         for one in functions:
             what = self._fate(one)
             if one.key != but and what and one.full_code_file is not None:
-                found[f"{title_apart(self._session, one)} is {what}: {one.full_code_file}"] = None
+                note = hook_note(one)
+                title = title_apart(self._session, one) + (f", {note}," if note else "")
+                found[f"{title} is {what}: {one.full_code_file}"] = None
         lines = list(found)[:_MOST_NAMED]
         return lines + [f"... and {len(found) - len(lines)} more functions"] * (len(found) > len(lines))
 

@@ -58,6 +58,7 @@ class Facts:
         facts = recompile_lines(frame, function)
         if compile_ids.is_of_autograd(frame.compile_id):
             facts.append("  from:   compiled autograd: the original is a backward that it traced")
+        facts += [f"  self:   {frame.module}, when it was compiled"] if frame.module else []
         facts += self._file(frame) + self._proof(frame)
         for name in frame.graphs:
             facts += graph_lines(name, self._session.graph(name))

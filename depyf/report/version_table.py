@@ -32,7 +32,7 @@ class Column(NamedTuple):
     order: Order
 
 
-def version_table(frames: Sequence[FrameRecord], name: str, paths: ShortPaths = ShortPaths()) -> list[str]:
+def version_table(frames: Sequence[FrameRecord], name: str, paths: ShortPaths | None = None) -> list[str]:
     """Return a table of the versions of the function `name`, as lines of a heading; empty for a single version."""
     guarded = [frame for frame in frames if frame.guards]
     if len(guarded) < 2:
@@ -52,7 +52,7 @@ def version_table(frames: Sequence[FrameRecord], name: str, paths: ShortPaths = 
         pieces += [f"(as {guarded[first].compile_id}: see why it was compiled)"] * (first < number)
         pieces += [f"{rest} more"] if rest else []
         lines += _wrapped(f"  {frame.compile_id}: ".ljust(margin), pieces)
-    return lines + _bounds(guarded, paths)
+    return lines + _bounds(guarded, paths or ShortPaths())
 
 
 def _bounds(frames: Sequence[FrameRecord], paths: ShortPaths) -> list[str]:

@@ -23,6 +23,9 @@ def wrapper_lines(function: FunctionRecord, is_compiled: bool = True) -> list[st
     lines = []
     if is_generated(function):
         lines.append("Python generated it for this dataclass.")
+    if function.hook_of:
+        note = f"It is {hook_note(function)}: torch runs it when they are called."
+        lines += textwrap.wrap(note, _WIDTH, break_long_words=False, break_on_hyphens=False)
     if own:
         names = ", ".join(f"{one.function} ({one.file}:{one.line})" for one in own)
         what = "its decorator" if len(own) == 1 else "its decorators, outermost first"
@@ -56,6 +59,15 @@ def title_apart(session: SessionRecord, function: FunctionRecord) -> str:
         return title
     own = _own(function)
     return f"the decorator {own[0].function} of {title}" if own else f"the call of {title}, which torch wraps"
+
+
+def hook_note(function: FunctionRecord) -> str:
+    """Return the modules that a function is a hook of, in words; empty for one that is none."""
+    if not function.hook_of:
+        return ""
+    rest = function.hooked_modules - len(function.hook_of)
+    more = f" and {rest} more module{'s' * (rest > 1)}" if rest > 0 else ""
+    return f"a hook of {', '.join(function.hook_of)}{more}"
 
 
 def spoken_title(function: FunctionRecord) -> str:

@@ -121,6 +121,33 @@ def test_a_broken_call_names_the_story_that_has_the_work(tmp_path):
     assert "Hooked.forward is compiled on its own: full_code_for_Hooked.forward_0.py" in found["Blocks.forward_0"]
 
 
+def shout(module, arguments, output):
+    print("hook")
+
+
+class Shouting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.ModuleDict({"first": Hooked(), "rest": torch.nn.Sequential(Hooked(), Hooked())})
+        for part in (self.parts["first"], *self.parts["rest"]):
+            part.register_forward_hook(shout)
+
+    def forward(self, x):
+        x = self.parts["first"](x)
+        return self.parts["rest"](x) * 2
+
+
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
+def test_a_hook_is_called_one_and_the_modules_that_have_it_are_named(tmp_path, capsys):
+    found = stories(tmp_path, Shouting())
+    modules = "a hook of parts.first, parts.rest[0], parts.rest[1]"
+    assert f"shout, {modules}, is " in found["Shouting.forward_0"]
+    assert f"It is {modules}: torch runs it when they are called." in found["shout_0"]
+    summary = capsys.readouterr().err
+    assert f"in shout, {modules}\n" in summary
+    assert "1 graph break (reached in " in summary and "reached in 2 ways:" in summary
+
+
 def kept(function):
     def wrapper(self, x):
         try:

@@ -17,6 +17,7 @@ from depyf.torch_hooks.graphs.graph_files import GraphEvent
 from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.guards.compiled_values import CompiledValues
 from depyf.torch_hooks.guards.failed_guards import Failure
+from depyf.torch_hooks.guards.module_paths import Hooked
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import is_in_torch
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
@@ -49,6 +50,7 @@ class Compilation:
     failures: Tuple[Failure, ...] = ()  # guards of earlier versions that failed
     unmet: Tuple[FailedGuard, ...] = ()  # the same as records, where there is no frame to hold them
     values: CompiledValues = field(default_factory=CompiledValues)  # what the variables of the frame held
+    hooked: Hooked = field(default_factory=Hooked)  # the modules that what is compiled is a hook of
     frame: int | None = None  # index of the frame's record, once Dynamo handed over the frame
     sources: Tuple[NodeSource, ...] = ()  # the user's lines that the nodes of the captured graph stem from
     graph: CompiledGraph | None = None

@@ -17,6 +17,7 @@ from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.frames import identities, source_files
 from depyf.torch_hooks.frames.decompiled_text import decompile_or_list
 from depyf.torch_hooks.frames.identities import Identity
+from depyf.torch_hooks.guards.module_paths import Hooked
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.qualified_names import qualified_name
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, RESUMED, parameter_names
@@ -156,6 +157,12 @@ class Functions:
         record = self._records[key]
         if record.resume_of is None and call not in record.called_at and len(record.called_at) < _MOST_CALLERS:
             self._records[key] = dataclasses.replace(record, called_at=record.called_at + (call,))
+
+    def add_hook(self, key: str, hooked: Hooked) -> None:
+        """Record the modules that a function is a hook of."""
+        if hooked.number > self._records[key].hooked_modules:
+            found = dataclasses.replace(self._records[key], hook_of=hooked.paths, hooked_modules=hooked.number)
+            self._records[key] = found
 
     def add_skip(self, key: str, skip: SkipRecord) -> None:
         """Record why Dynamo compiled no version of a function, once for each reason."""

@@ -29,6 +29,7 @@ from depyf.torch_hooks.frames.functions import Functions, function_named
 from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.frames.program_calls import ProgramCall
 from depyf.torch_hooks.frames.skip_records import SOFT_FAILURES, read_attempt, read_skip
+from depyf.torch_hooks.guards.module_paths import Hooked
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_program
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
@@ -84,6 +85,7 @@ class Skips:
             call = find_call()
             key = self._functions.key_of(code, _identity(code, call))
             self._functions.add_skip(key, skip)
+            self._functions.add_hook(key, Hooked() if attempt is None else attempt.hooked)
             if call is not None and call.code is code:
                 add_call(key, call)
         elif not is_in_torch(file) or (entry and not is_in_torch(file, "_dynamo")):

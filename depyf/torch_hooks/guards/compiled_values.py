@@ -15,6 +15,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, Dict, NamedTuple, Sequence, Tuple
 
 from depyf.torch_hooks.guards.frame_values import Variables, describe, keys_of
+from depyf.torch_hooks.guards.module_paths import ModulePaths
 from depyf.torch_hooks.internals import private_hooks
 
 _MOST_VARIABLES = 200
@@ -26,6 +27,7 @@ class ModuleReference(NamedTuple):
 
     reference: weakref.ref[Any]
     class_name: str  # dotted
+    path: str = ""  # in the model that it is part of: encoder.block[0]
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,13 @@ class CompiledValues:
     modules: Dict[str, ModuleReference] = field(default_factory=dict)
     uses: Dict[str, str] = field(default_factory=dict)  # name of an input of the graph -> the stack of its first use
 
+    def path_of_module(self, name: str) -> str:
+        """Return the path of the module that a variable held; empty where it held none, or one that is no part."""
+        return self.modules[name].path if name in self.modules else ""
 
-def values_in(variables: Variables) -> CompiledValues:
-    """Return the facts about the variables of a frame."""
+
+def values_in(variables: Variables, paths: ModulePaths) -> CompiledValues:
+    """Return the facts about the variables of a frame; `paths` are those of the modules that were seen before."""
     found = CompiledValues(modes=active_modes())
     for name, value in list(variables.local.items())[:_MOST_VARIABLES]:
         if type(value) in (dict, OrderedDict):
@@ -51,7 +57,7 @@ def values_in(variables: Variables) -> CompiledValues:
         elif type(value) in (FunctionType, BuiltinFunctionType) or issubclass(type(value), Enum):
             found.objects[name] = describe(value)
         elif _is_module(value):
-            found.modules[name] = ModuleReference(weakref.ref(value), describe(type(value)))
+            found.modules[name] = ModuleReference(weakref.ref(value), describe(type(value)), paths.of(value))
         else:
             metadata = metadata_of(value)
             if metadata:
@@ -65,7 +71,7 @@ def _is_module(value: Any) -> bool:
 
 
 def other_modules(then: CompiledValues, now: CompiledValues) -> Dict[str, str]:
-    """Return the variables that hold another module of the same class than they did, each with the name of the class.
+    """Return the variables that hold another module of the same class than they did, each with which one, in words.
 
     A module that is gone by now is another one for certain. Of plain objects many are made for one call: that it is
     another one explains nothing.
@@ -75,7 +81,8 @@ def other_modules(then: CompiledValues, now: CompiledValues) -> Dict[str, str]:
         before = then.modules.get(name)
         if before is not None and before.class_name == module.class_name:
             if before.reference() is not module.reference():
-                found[name] = module.class_name.rpartition(".")[2]
+                which = f": {module.path}, not {before.path}" if module.path and before.path else ""
+                found[name] = f"another {module.class_name.rpartition('.')[2]}{which * (module.path != before.path)}"
     return found
 
 

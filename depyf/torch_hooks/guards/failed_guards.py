@@ -190,12 +190,10 @@ def _with_first_use(failure: Failure, guard: GuardRecord, values: CompiledValues
     is_of_size = _AXIS.match(failure.mismatch.aspect) is not None or failure.mismatch.aspect == "dim()"
     stack = read_stack(values.uses.get(_placeholder(guard.expression), ""))
     reads = guard.location is not None and _reads(guard.location.code, failure.mismatch.aspect)
+    place = guard.location if reads or not is_of_size else None
+    calls = () if place is None else _before(place, stack)
     if stack and not reads:
         place, calls = stack[-1], stack[:-1]
-    elif reads or not is_of_size:
-        place, calls = guard.location, () if guard.location is None else _before(guard.location, stack)
-    else:
-        return failure
     return replace(failure, origin=failure.origin._replace(location=place), calls=calls)
 
 

@@ -72,7 +72,7 @@ def with_other_causes(
 def _other_changes(old: GuardedVersion, mismatch: Mismatch, new: GuardedVersion) -> List[ChangedValue]:
     known = _known(mismatch)
     others = other_modules(old.values, new.values) if mismatch.aspect != IDENTITY else {}
-    found = [ChangedValue(name, now=f"another {class_name}") for name, class_name in others.items()]
+    found = [ChangedValue(name, now=which) for name, which in others.items()]
     for change in changes(old.tested, new.tested):
         if change.about not in known and not _follows(change, mismatch):
             found.append(change)

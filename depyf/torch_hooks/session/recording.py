@@ -57,6 +57,7 @@ from depyf.torch_hooks.guards.compiled_values import CompiledValues, values_in
 from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
 from depyf.torch_hooks.guards.frame_values import variables_now
 from depyf.torch_hooks.guards.guard_tree import describe_guards
+from depyf.torch_hooks.guards.module_paths import Hooked, ModulePaths, hook_in_progress
 from depyf.torch_hooks.guards.other_causes import GuardedVersion
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
 from depyf.torch_hooks.internals import private_hooks
@@ -97,6 +98,7 @@ class Recording:
         self.skips = Skips(self.functions, self.compilations)
         self.has_unplaced_code = False  # a graph module was generated that no frame's code was calling for
         self.traced_lines = TracedLines()
+        self.module_paths = ModulePaths()
         self.seconds: Dict[str, float] = {}  # what took depyf how long
         self.summary: Tuple[str, ...] = ()  # the lines of summary.txt, once it is written
         self.calls: List[Tuple[str, Identity | None]] = []  # what was compiled, and what the program called then
@@ -155,6 +157,7 @@ class Recording:
         call = compilation.call if compilation.call is not None else call_in_progress()
         call = call if call is not None and call.code is code else None
         key = self._key_of(code, call)
+        self.functions.add_hook(key, compilation.hooked)
         unreached = ""
         with self.problems.shield("finding the lines that Dynamo did not reach"):
             unreached = self.traced_lines.unreached(code, is_whole=not compilation.breaks)
@@ -383,7 +386,9 @@ class Recording:
         with self.problems.shield("reading what Dynamo starts to compile"):
             started.function = started_function(event.data)
         with self.problems.shield("reading the variables of a frame"):
-            started.values = values_in(variables_now())
+            started.values = values_in(variables_now(), self.module_paths)
+            hook = hook_in_progress()
+            started.hooked = self.module_paths.hooked_by(hook) if hook is not None else Hooked()
         with self.problems.shield("finding what the program calls"):
             started.call = call_in_progress()
             place, call = started.function, started.call
@@ -454,6 +459,7 @@ class Recording:
             failed = failed_guards(compilation.failures, self.frames.guards_of, self._values_of, new)
         reasons = Reasons(tuple(compilation.breaks), tuple(compilation.recompile_reasons), failed)
         RECORDED.explain(self._running_codes[compilation.frame], reasons)
+        known["module"] = compilation.values.path_of_module("self")
         self.frames.update(compilation.frame, called_from=compilation.called_from, **reasons._asdict(), **known)
         self.link(compilation)
         self._not_in_journal = compilation  # it will soon be over

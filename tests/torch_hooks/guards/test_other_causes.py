@@ -111,9 +111,12 @@ def test_another_layer_is_named_where_torch_names_another_argument(run):
     (failed,) = run.frames["1/1"].failed_guards
     if not failed.condition.startswith("filled[0]"):
         pytest.skip("this torch (2.8 and older) does not find the argument first")
-    assert run.also("1/1") == ["self is another Layer", "self.inner.number == 0, now 1"]
-    line = "also: self is another Layer; self.inner.number == 0, now 1\n"
+    which = "self is another Layer: layers[1], not layers[0]"
+    assert run.also("1/1") == [which, "self.inner.number == 0, now 1"]
+    line = f"also: {which}; self.inner.number == 0, now 1\n"
     assert line in run.summary and f"#             {line}" in run.stories
+    assert [run.frames[one].module for one in ("1/0", "1/1")] == ["layers[0]", "layers[1]"]
+    assert "#   self:   layers[1], when it was compiled\n" in run.stories
 
 
 def test_a_change_of_the_batch_alone_is_not_blamed_on_another_layer(run):
