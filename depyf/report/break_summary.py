@@ -8,7 +8,7 @@ from depyf.record.records import FunctionRecord, GraphBreak, Location, SessionRe
 from depyf.report.break_paths import Owners
 from depyf.report.call_chains import has_library_path, place_of, reached_lines, ways_to
 from depyf.report.story_order import called_functions, root_of
-from depyf.report.wrapper_notes import hook_note, spoken_title, title_apart
+from depyf.report.wrapper_notes import hook_note, title_apart, title_inside
 
 _INDENT = "    "
 
@@ -80,7 +80,7 @@ def _function_of(place: Location | None, owners: Owners, called: Container[str])
     is_known = function is None or function.display_name in called
     if function is None or is_known:
         return []
-    return [f"{_INDENT}in {', '.join(filter(None, [spoken_title(function), hook_note(function)]))}"]
+    return [f"{_INDENT}in {', '.join(filter(None, [title_inside(function), hook_note(function)]))}"]
 
 
 def _passed_on(same: Sequence[GraphBreak]) -> List[str]:

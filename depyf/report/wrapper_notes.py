@@ -61,6 +61,12 @@ def title_apart(session: SessionRecord, function: FunctionRecord) -> str:
     return f"the decorator {own[0].function} of {title}" if own else f"the call of {title}, which torch wraps"
 
 
+def title_inside(function: FunctionRecord) -> str:
+    """Return what to call the code of a function that a line is in: of a wrapper, the decorator."""
+    own = _own(function)
+    return f"the decorator {own[0].function} of {spoken_title(function)}" if own else spoken_title(function)
+
+
 def hook_note(function: FunctionRecord) -> str:
     """Return the modules that a function is a hook of, in words; empty for one that is none."""
     if not function.hook_of:

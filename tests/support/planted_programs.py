@@ -1591,4 +1591,95 @@ def main(compile):
         ("compiled 2 times: the rest of step after line 7", "in the call at {here}:13: "),
         ("in the call at {here}:7: ",),
     ),
+    "line_of_a_decorator": Planted(
+        """\
+import functools
+import torch
+
+SUMS = []
+
+def audited(function):
+    @functools.wraps(function)
+    def guard(*args, **kwargs):
+        result = function(*args, **kwargs)
+        SUMS.append(float(result.sum()))  # planted
+        return result
+    return guard
+
+@audited
+def energy(x):
+    return (x * x).sum(-1)
+
+def main(compile):
+    compile(lambda x: energy(x * 3) + 1)(torch.ones(2, 3))
+""",
+        ("Tensor.item()", "in the decorator audited of energy\n", "reached from {here}:19: "),
+    ),
+    "attribute_of_a_part": Planted(
+        """\
+import torch
+
+class Gate(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.opened = True
+    def forward(self, x):
+        return x + 1 if self.opened else x - 1  # planted
+
+class Unit(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = Gate()
+    def forward(self, x):
+        return self.gate(x) * 2
+
+def main(compile):
+    units = torch.nn.Sequential(Unit(), Unit())
+    def run(x):
+        return units(x)
+    run = compile(run)
+    run(torch.ones(2))
+    units[1].gate.opened = False
+    run(torch.ones(2))
+""",
+        ("units[1].gate.opened == True, now False",),
+        ("units[0]",),
+    ),
+    "dictionary_in_kwargs": Planted(
+        """\
+import torch
+
+def scale(x, **options):
+    norm = options["norm"]
+    return x / norm["by"] if norm["on"] else x * 2  # planted
+
+def main(compile):
+    c = compile(scale)
+    c(torch.ones(2), norm={"on": True, "by": 2})
+    c(torch.ones(2), norm={"on": False, "by": 2})
+""",
+        ("options['norm']['on'] == True, now False", "in the call at {here}:10: "),
+    ),
+    "nonlocal_number": Planted(
+        """\
+import torch
+
+def make():
+    step = 0
+    def advance():
+        nonlocal step
+        step += 1
+    def scale(x):
+        return x * step  # planted
+    return scale, advance
+
+def main(compile):
+    scale, advance = make()
+    c = compile(scale)
+    c(torch.ones(2))
+    advance()
+    c(torch.ones(2))
+""",
+        ("needs step == 0, now 1", "in the call at {here}:17: "),
+    ),
 }
