@@ -56,7 +56,7 @@ def version_table(frames: Sequence[FrameRecord], name: str, paths: ShortPaths | 
 
 
 def _bounds(frames: Sequence[FrameRecord], paths: ShortPaths) -> list[str]:
-    """Return who asked that a size be no larger than a number: nothing in the program may say so."""
+    """Return the lines that asked for upper bounds of sizes: nothing in the program may name the number."""
     found: dict[str, None] = {}
     for frame in frames:
         for guard in frame.guards:

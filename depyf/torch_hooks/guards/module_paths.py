@@ -1,6 +1,6 @@
 """Which module of a model it is: the path from the outermost module that was compiled, as a person writes it.
 
-A model calls one method for each of its layers, and "another T5Block" does not tell which.  Dynamo names modules by the
+A model calls one method for each of its layers, and "another T5Block" may be any of them.  Dynamo names modules by the
 variables of a frame; where it starts on a method of a module that is part of no other known one, the paths of all
 modules inside it are noted.
 """
