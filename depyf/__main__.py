@@ -267,7 +267,11 @@ def _add_decompile(commands: Any) -> None:
 
 
 def _add_coverage(commands: Any) -> None:
-    parser = commands.add_parser("coverage", help="list this interpreter's opcodes and which are supported")
+    parser = commands.add_parser(
+        "coverage",
+        help="list this interpreter's opcodes and which are supported",
+        epilog="For example: depyf coverage",
+    )
     parser.set_defaults(run=run_coverage)
 
 
@@ -293,6 +297,7 @@ def _add_report(commands: Any) -> None:
         description="Make index.html and the folder page/ beside it, from the files of a folder alone, and print the "
         "path. Each of several processes gets a page of its own, which the first one links to. A log that TORCH_TRACE "
         "wrote (.log, .gz, or a folder of them) gets the same page in a folder of its own, less what such logs lack.",
+        epilog="For example: depyf report --open depyf_output, or depyf report trace.log.gz -o from_log",
     )
     parser.add_argument("folder", help="the folder that prepare_debug was given, or a log of TORCH_TRACE")
     parser.add_argument("-o", "--output", metavar="DIR", help="of a log: where to write (depyf_report)")
@@ -362,6 +367,7 @@ def _add_doctor(commands: Any) -> None:
         help="print what of this Python and this torch is supported, and try it",
         description="Print which parts of depyf work with this Python and this torch, what is lost where one does not, "
         "and try it on a small program. The status is 1 where something is lost.",
+        epilog="For example: depyf doctor, before you report a problem",
     )
     parser.add_argument("--json", action="store_true", help="print it as data")
     parser.set_defaults(run=run_doctor)
@@ -375,6 +381,8 @@ def _add_run(commands: Any) -> None:
         description="Run a script, or a module with -m, as python does, and write what torch.compile makes of it to a "
         "folder. The program is not changed, and its exit status is the status. With several ranks: "
         "torchrun ... -m depyf run script.py ...",
+        epilog="For example: depyf run --open train.py --epochs 1, or depyf run -m package.train; then read the lines "
+        "that it prints, and depyf show depyf_output",
         usage="depyf run [-o DIR] [--provenance] [--timeline] [--open] (SCRIPT | -m MODULE) [argument ...]",
     )
     parser.add_argument("-o", "--output", metavar="DIR", default="depyf_output", help="the folder (%(default)s)")
@@ -391,7 +399,7 @@ def _add_run(commands: Any) -> None:
     parser.add_argument("--open", action="store_true", help="open the page of the run in the browser when it has ended")
     parser.add_argument("-m", dest="is_module", action="store_true", help="what follows is the name of a module")
     parser.add_argument("script", metavar="SCRIPT", help="the file to run, or the module")
-    parser.add_argument("arguments", nargs="*", metavar="argument", help="the arguments of the program")
+    parser.add_argument("arguments", nargs="*", default=[], metavar="argument", help="the arguments of the program")
     parser.set_defaults(run=run_program)
 
 

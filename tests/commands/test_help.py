@@ -14,7 +14,8 @@ def test_every_command_explains_itself(capsys, command):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
-    assert f"depyf {command}" in capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"depyf {command}" in text.split("For example: ")[1]
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,12 @@ def test_a_wrong_argument_gets_one_line(capsys, arguments):
     error = capsys.readouterr().err
     assert ended.value.code == 2
     assert error.count("\n") == 1 and error.startswith("depyf: ") and "--help" in error
+
+
+def test_run_without_a_script_asks_for_that_alone(capsys):
+    with pytest.raises(SystemExit):
+        main(["run"])
+    assert "required: SCRIPT (see depyf run --help)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

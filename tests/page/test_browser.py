@@ -14,7 +14,7 @@ from depyf.commands.page_report import report
 from depyf.line_table.folders import read_file, read_records
 from depyf.line_table.table import build
 from depyf.page.page_data import known_lines
-from depyf.record.records import FunctionRecord, ProcessRecord, RankDifference, RankView, SessionRecord
+from depyf.record.records import FunctionRecord, ProcessRecord, RankDifference, RankView, SessionRecord, SkipRecord
 
 pytest_plugins = ["page_visits"]
 
@@ -162,6 +162,17 @@ def test_texts_of_a_hostile_program_are_shown_as_text(visit, tmp_path):
         assert page.page.locator("img").count() == 0
     page.go("#/")
     assert page.page.get_by_text("</script><script>window.hacked=1</script>").count()
+
+
+def test_a_program_of_which_nothing_could_be_compiled_is_told_so_at_once(visit, tmp_path):
+    skip = SkipRecord("failed", "BackendCompilerFailed: no", "0/0")
+    function = FunctionRecord("step_0", "step", "step", "step.py", 3, "def step(): pass\n", "file", skips=(skip,))
+    folder = write_run(tmp_path / "failed", SessionRecord(functions=(function,)))
+    report(str(folder))
+    page = visit(folder)
+    assert page.page.locator("h1").inner_text() == "0 graphs, 1 function that failed to compile"
+    assert page.page.locator("h2").all_inner_texts() == ["Left to Python"]
+    assert page.walk() >= {"#/", "#/f/step_0"}
 
 
 def test_ranks_stand_side_by_side_differences_first(visit, tmp_path):

@@ -15,7 +15,7 @@ function showOverview(main) {
       tile("#breaks", broken, broken === 1 ? "graph break" : "graph breaks", broken ? "bad" : "good"),
       tile("#recompiles", counts.recompiles, counts.recompiles === 1 ? "recompile" : "recompiles", counts.recompiles ? "warn" : "good"),
       tile("#skipped", skippedFunctions().length, "left to Python", skippedFunctions().length ? "warn" : "good"),
-      DATA.from_log ? null : tile("#functions", `${counts.proved}/${counts.versions}`, "versions proved", counts.proved === counts.versions ? "good" : "warn", "the decompiled text is proved to be the program that runs"),
+      DATA.from_log || !counts.versions ? null : tile("#functions", `${counts.proved}/${counts.versions}`, "versions proved", counts.proved === counts.versions ? "good" : "warn", "the decompiled text is proved to be the program that runs"),
       timeTile(), cacheTile()),
     processesNote(),
     ...[breaksSection(), recompilesSection(), timeSection(), functionsSection(), graphsSection(), skippedSection(), librariesSection(), problemsSection()].filter(Boolean));
@@ -25,11 +25,13 @@ function showOverview(main) {
 function headline() {
   const { counts } = DATA;
   const rank = DATA.rank === null ? "" : `Rank ${DATA.rank}${DATA.world_size ? ` of ${DATA.world_size}` : ""}: `;
-  if (!counts.versions && !counts.graphs) return `${rank}nothing was compiled`.replace(/^n/, "N");
-  const trouble = [];
+  const failed = DATA.functions.filter((one) => one.skip && ["failed", "interrupted"].includes(one.skip.kind)).length;
+  if (!counts.versions && !counts.graphs && !failed) return `${rank}nothing was compiled`.replace(/^n/, "N");
+  const trouble = failed ? [`${count(failed, "function")} that failed to compile`] : [];
   if (DATA.breaks.length) trouble.push(count(DATA.breaks.length, "graph break"));
   if (counts.recompiles) trouble.push(count(counts.recompiles, "recompile"));
-  return `${rank}${count(counts.graphs, "graph")}, ${trouble.join(" and ") || "no graph breaks, no recompiles"}`;
+  const last = trouble.pop();
+  return `${rank}${count(counts.graphs, "graph")}, ${last ? [trouble.join(", "), last].filter(Boolean).join(" and ") : "no graph breaks, no recompiles"}`;
 }
 
 function calledText() {
@@ -126,8 +128,8 @@ function failedRows(one, failed) {
 /* -- tables */
 
 function functionsSection() {
-  if (!DATA.functions.length) return null;
   const compiled = DATA.functions.filter((one) => one.frames);
+  if (!compiled.length) return null;
   return section("functions", "Functions", "resume functions belong to the function that they continue",
     el("div", { class: "card scroll" }, table(["Function", "File", "#Versions", "#Graphs", "#Breaks", "#Recompiles", DATA.from_log ? "" : "Proof", "#Compile time"], compiled, (one) => [
       link(functionHash(one.key), el("code", {}, one.name)),
