@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Callable, Dict, Iterable, List, Sequence, Tuple
+from typing import Callable, Container, Dict, Iterable, List, Sequence, Tuple
 
 from depyf.record.records import FailedGuard, GraphBreak, Location, SessionRecord
 from depyf.text.short_paths import ShortPaths
@@ -44,10 +44,13 @@ def calls_to(record: SessionRecord, stack: Sequence[Location], place: Location |
 
     Where all of them are in libraries, the line of the program that called the first comes before.
     """
+    return _calls_from({(one.file, one.name) for one in record.functions}, stack, place)
+
+
+def _calls_from(names: Container[Tuple[str, str]], stack: Sequence[Location], place: Location | None) -> Chain:
     calls = list(stack)
     if place is not None and calls and (calls[-1].file, calls[-1].line) == (place.file, place.line):
         calls.pop()
-    names = {(function.file, function.name) for function in record.functions}
     first = next((number for number, call in enumerate(calls) if (call.file, call.function) in names), len(calls))
     chain = [call for call in calls[first:] if _NOWHERE.search(call.file) is None]
     chain = [call for call, after in zip(chain, [*chain[1:], place]) if after is None or not _is_same_line(call, after)]
@@ -76,8 +79,9 @@ def _is_same_line(call: Location, after: Location) -> bool:
 def ways_to(record: SessionRecord, breaks: Iterable[GraphBreak]) -> List[Chain]:
     """Return each way to a line on which graphs broke, the first one first."""
     found: Dict[Tuple[Tuple[str, int], ...], Chain] = {}
-    for one in breaks:
-        chain = calls_to(record, one.stack, one.location)
+    names = {(one.file, one.name) for one in record.functions}
+    for one in dict.fromkeys(breaks):
+        chain = _calls_from(names, one.stack, one.location)
         if chain:
             found.setdefault(tuple((call.file, call.line) for call in chain), chain)
     return list(found.values())
