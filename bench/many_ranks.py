@@ -5,7 +5,8 @@
 Four processes run a program as ranks of one job: three have another graph, a graph break or a second version of their
 own. Their folders are copied for the other ranks (files are hard links, manifests their own), then
 `python -m depyf finish` merges them (with `--report`, `depyf report` makes the page), in a process of its own. Prints
-seconds, memory, and the ranks that are named as different.
+how long the end of the last rank's program waits before that, seconds, memory, and the ranks that are named as
+different.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ def main() -> None:
     try:
         odd = make_ranks(top, options.ranks, options.functions)
         print(f"{options.ranks} ranks in {top}; others than the rest: {', '.join(map(str, sorted(odd)))}")
+        measure_exit(top)
         output = measure("finish", top)
         if options.report:
             measure("report", top)
@@ -118,6 +120,23 @@ def copy_rank(source: str, target: str, rank: int, identity: Dict[str, object]) 
     _write(os.path.join(target, "manifest.json"), json.dumps(record, indent=1))
     own = {**json.loads(_read(os.path.join(source, "timings.json"))), "run": identity["run"], "process": f"p{rank}"}
     _write(os.path.join(target, "timings.json"), json.dumps(own, indent=1))
+
+
+def measure_exit(top: str) -> None:
+    """Try to merge as the last rank does when its program ends, which gives up where it takes long; print seconds."""
+    sys.path.insert(0, ROOT)
+    from depyf.torch_hooks.disk.merging import merge_at_exit
+    from depyf.torch_hooks.disk.process_records import Deadline, TooLong
+    from depyf.torch_hooks.session.closing import LONGEST_MERGE
+
+    identity = json.loads(_read(os.path.join(top, "rank_0", "timings.json")))
+    before = time.monotonic()
+    try:
+        merge_at_exit(top, identity["run"], identity["started"], Deadline.after(LONGEST_MERGE))
+        what = "merged"
+    except TooLong:
+        what = "left to `depyf report`"
+    print(f"the end of a program waits {time.monotonic() - before:.1f} s: {what}")
 
 
 def measure(command: str, top: str) -> str:

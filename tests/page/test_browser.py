@@ -206,8 +206,13 @@ def test_the_page_prints_all_lines_of_its_code(visit):
     page.go("#/g/__compiled_fn_2")
     lines = page.page.evaluate("[...PANES].reduce((sum, pane) => sum + pane.lines.length, 0)")
     assert page.page.locator(".ln").count() < lines
+    page.page.evaluate("[...PANES].forEach((pane) => pane.toLine(60))")
+    page.page.wait_for_function("[...PANES].some((pane) => pane.code.scrollTop && !pane.shown.has(0))")
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.page.locator(".ln").count() == lines
+    for pane in page.page.locator(".pane").all():
+        order = pane.locator(".ln").evaluate_all("nodes => nodes.map((node) => Number(node.dataset.at))")
+        assert order == sorted(order)
 
 
 def test_the_picture_has_no_node_for_values_that_are_released(visit):

@@ -48,7 +48,7 @@ class CodePane {
 
   /* Draw the lines in sight, or all of them for a printer. */
   draw(all) {
-    if (all) this.drawLines(0, Math.min(this.lines.length, 3000));
+    if (all) { this.drawLines(0, 0); this.drawLines(0, Math.min(this.lines.length, 3000)); } // anew: paper has them in the order of the document
     else this.drawFrom(this.code.scrollTop, this.code.clientHeight);
     this.drawStrip();
   }

@@ -21,7 +21,7 @@ from depyf.torch_hooks.disk.process_records import Deadline, TooLong
 from depyf.torch_hooks.session import late_pages
 from depyf.torch_hooks.session.recording import Recording
 
-_LONGEST_MERGE = 4.0  # seconds that the end of a program waits for
+LONGEST_MERGE = 4.0  # seconds that the end of a program waits for
 
 
 def close(recording: Recording) -> SessionRecord:
@@ -173,7 +173,7 @@ def leave_out_if_alike(folder: OutputFolder) -> None:
 def merge_processes(folder: OutputFolder) -> None:
     """Merge the folders of all processes of the run, if this is the last one to leave, and print how ranks differ."""
     try:
-        merged = merging.merge_at_exit(folder.top, folder.run, folder.started, Deadline.after(_LONGEST_MERGE))
+        merged = merging.merge_at_exit(folder.top, folder.run, folder.started, Deadline.after(LONGEST_MERGE))
     except TooLong:
         _print_on_stderr(f"depyf: the processes are not compared yet, it would take long: depyf report {folder.top}")
         return
