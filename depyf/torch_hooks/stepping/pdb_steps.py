@@ -40,7 +40,7 @@ def pdb_for_pause() -> bdb.Bdb:
 class PdbSteps:
     """Keeps the steps of one debugger out of frames that are skipped; calls `after_prompt` when a prompt was left.
 
-    `find_file` returns the path of a file whose name pdb finds nowhere: pdb looks in `sys.path` alone.
+    `find_file` returns the path of a file whose name pdb finds nowhere: pdb searches `sys.path` alone.
     """
 
     def __init__(
