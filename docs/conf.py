@@ -35,6 +35,7 @@ copybutton_prompt_is_regexp = True
 html_theme = "furo"
 html_title = "depyf"
 html_static_path = ["pictures"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "light_css_variables": {"font-stack": "system-ui, sans-serif", "font-stack--monospace": "ui-monospace, monospace"},
     "dark_css_variables": {"font-stack": "system-ui, sans-serif", "font-stack--monospace": "ui-monospace, monospace"},

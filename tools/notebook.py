@@ -25,7 +25,7 @@ from executed_blocks import FENCE, ROOT, Block, Page, blocks_of, commands_of, co
 
 PAGE = ROOT / "docs" / "walkthrough.md"
 NOTEBOOK = ROOT / "docs" / "walkthrough.ipynb"
-SECONDS = 300  # of one cell
+SECONDS = 900  # of one cell
 
 INTRODUCTION = f"""\
 *This notebook is made from the page of the same name (`docs/{PAGE.name}`). It runs wherever torch and depyf are

@@ -81,6 +81,7 @@ def compiler(variant: Variant) -> Callable[[Any], Any]:
     import torch
 
     torch._dynamo.reset()
+    torch._dynamo.config.use_numpy_random_stream = True
     if variant.backend == "inductor":
         import torch._inductor.config
 

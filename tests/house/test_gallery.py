@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 import torch  # noqa: E402
 
 from bench.gallery import catalogue, children, measures, trial  # noqa: E402
+from bench.gallery.cases import Case  # noqa: E402
 from bench.gallery.index_page import page  # noqa: E402
 
 MODELS = "torch/mlp,torch/lstm,torch/attention,loops/classifier_sgd"
@@ -151,3 +152,24 @@ def test_there_are_more_than_150_architectures(monkeypatch):
 def test_models_of_a_library_that_is_not_installed_are_left_out(monkeypatch):
     monkeypatch.setattr(catalogue, "missing_libraries", lambda: ["timm", "transformers", "diffusers"])
     assert {exhibit.family for exhibit in catalogue.exhibits([], ["training"])} == {"torch", "loops"}
+
+
+class Drawing(torch.nn.Module):
+    """A model that draws random numbers by numpy, as speech models do for their masks."""
+
+    def forward(self, x):
+        import numpy
+
+        return x + torch.from_numpy(numpy.random.rand(4))
+
+
+def test_numbers_that_a_model_draws_by_numpy_are_those_of_the_uncompiled_run(monkeypatch):
+    pytest.importorskip("numpy")
+    case = Case(Drawing(), lambda batch: {"x": torch.zeros(batch, 4)})
+    monkeypatch.setattr(trial, "build", lambda family, name: case)
+    variant = catalogue.VARIANTS["forward"]
+    exhibit = catalogue.Exhibit("torch", "drawing", "forward")
+    eager = trial.run(exhibit, variant, lambda model: model)
+    compiled = trial.run(exhibit, variant, trial.compiler(variant))
+    assert not compiled.error and compiled.frames
+    assert trial.differing(eager.tensors, compiled.tensors, variant) == ""
