@@ -93,7 +93,7 @@ class _Search:
         """Return whether the tree still has a function that fails in the same way."""
         try:
             return self.is_wanted(text_of(self.tree))
-        except (SyntaxError, ValueError, RecursionError, AttributeError, TypeError):
+        except (SyntaxError, ValueError, RecursionError, AttributeError, TypeError, LookupError):
             return False  # a change that left no valid program
 
     def keep_only(self, path: List[ast.AST]) -> None:

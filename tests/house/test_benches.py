@@ -48,6 +48,12 @@ def test_a_failing_function_is_reduced_to_what_makes_it_fail() -> None:
     assert smallest(LONG, "method", 9, fails_on_wanted, seconds=60) == 'def method():\n    """wanted"""\n'
 
 
+def test_a_failing_import_is_reduced_to_the_name_that_makes_it_fail() -> None:
+    imports_wanted = lambda code: "wanted" if "wanted" in code.co_names else None  # noqa: E731
+    source = "def f():\n    from a import b, wanted\n"
+    assert smallest(source, "f", 1, imports_wanted, seconds=60) == "def f():\n    from a import wanted\n"
+
+
 def test_a_function_that_does_not_fail_is_not_reduced() -> None:
     assert smallest(LONG, "method", 9, lambda code: None, seconds=60) is None
 
