@@ -4,7 +4,8 @@
 
 FOLDER defaults to `.venv-sid` in the checkout, where `tools/interpreters.py` looks for it (elsewhere, name it by
 DEPYF_SID). It takes 3 minutes and 510 MB. Needs root, `dpkg-deb` and the network: the suite's own debootstrap installs
-python3.14 and python3.15 with their tests, --torch adds python3-torch. The interpreters are built for another C library
+python3.14 and python3.15 with their tests; --torch adds python3-torch and what its tests need, for
+`tools/pair.py --inside FOLDER`. The interpreters are built for another C library
 than that of this machine, so a copy of each in FOLDER/usr/outside/bin is given the loader and the libraries of FOLDER.
 """
 
@@ -27,13 +28,19 @@ MIRROR = "http://deb.debian.org/debian"
 VERSIONS = ("3.14", "3.15")
 LOADER = "lib64/ld-linux-x86-64.so.2"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
+# A compiler and headers for Inductor, then what tests/requirements.txt names, as far as Debian has it.
+TORCH = (
+    "python3-torch", "g++", "libpython3.14-dev", "python3-pytest", "python3-pytest-xdist", "python3-pytest-timeout",
+    "python3-hypothesis", "python3-dill", "python3-coverage", "python3-yaml", "python3-nbclient", "python3-ipykernel",
+    "python3-jsonschema", "python3-ipython",
+)  # fmt: skip
 
 
 def packages(with_torch: bool) -> List[str]:
     """Return the packages to install: each Python with its tests, and what changes the copies."""
     kinds = ("python{}", "python{}-venv", "libpython{}-testsuite")
     wanted = [kind.format(version) for version in VERSIONS for kind in kinds]
-    return [*wanted, "patchelf", *(["python3-torch"] if with_torch else [])]
+    return [*wanted, "patchelf", *(TORCH if with_torch else ())]
 
 
 def fetch_debootstrap(mirror: str, folder: Path) -> Path:
@@ -80,7 +87,7 @@ def make_runnable(folder: Path, version: str) -> Path:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", default=str(interpreters.SID), help="where to make it")
-    parser.add_argument("--torch", action="store_true", help="install python3-torch, too")
+    parser.add_argument("--torch", action="store_true", help="install python3-torch and what its tests need, too")
     parser.add_argument("--mirror", default=MIRROR)
     options = parser.parse_args(arguments)
     folder = Path(options.folder).resolve()
