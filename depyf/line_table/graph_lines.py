@@ -1,6 +1,6 @@
 """Read the text of a graph at some stage: on which line each node is, and which line of the user's it stems from.
 
-Torch prints the user's line as a comment above the nodes that stem from it:
+Torch prints the user's line as a comment above the nodes that stem from it (2.2 without the function):
 
     # File: model.py:13 in forward, code: z = torch.exp(-z * z)
     neg: "f32[4, 8]" = torch.ops.aten.neg.default(sin)
@@ -16,7 +16,7 @@ from typing import List, Optional, Tuple
 from depyf.record.records import Location
 from depyf.text.line_breaks import joined_comments
 
-_FILE = re.compile(r"# (?:.* )?File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: ?(?P<code>.*)$")
+_FILE = re.compile(r"# (?:.* )?File: (?P<file>.+?):(?P<line>\d+)(?: in (?P<function>.+?))?, code: ?(?P<code>.*)$")
 _NO_STACK = "No stacktrace found for following nodes"
 _GOES_ON = ("(", "[", "{", ",", "\\")
 _CLASS = re.compile(r"(?P<indent> *)class (?P<name>\w+)\(")
@@ -51,7 +51,8 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
         if is_comment:
             comment = _FILE.search(line)
             if comment is not None:
-                place = Location(comment["file"], int(comment["line"]), comment["function"], comment["code"].strip())
+                code, function = comment["code"].strip(), comment["function"] or ""
+                place = Location(comment["file"], int(comment["line"]), function, code)
             elif _NO_STACK in line:
                 place = None
             else:

@@ -15,7 +15,7 @@ from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, Locatio
 from depyf.report.story_order import root_of
 from depyf.report.wrapper_notes import hook_note, title_apart
 
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_\d+$")
+_RESUMED = re.compile(r"(?:torch_dynamo_)?resume_in_(.+?)(?:_at_\d+)?$")  # torch 2.2: without the line
 _MOST_NAMED = 12  # functions that one line, or one function, calls
 
 
@@ -32,7 +32,8 @@ def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Loca
 
 def _holds(function: FunctionRecord, file: str, call: Location) -> bool:
     """Return whether a call is in the function, which is in `file`."""
-    name = _RESUMED.sub(r"\1", function.name)  # stacks have the name of the function itself
+    # Stacks have the name of the function itself.
+    name = function.name if function.resume_of is None else _RESUMED.sub(r"\1", function.name)
     if (name, file) != (call.function, call.file):
         return False
     last = function.last_line

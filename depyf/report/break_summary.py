@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Container, Dict, Iterable, List, Sequence, Tuple
 
-from depyf.record.records import FunctionRecord, GraphBreak, Location, SessionRecord
+from depyf.record.compile_ids import sort_key
+from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, Location, SessionRecord, SkipRecord
 from depyf.report.break_paths import Owners
 from depyf.report.call_chains import has_library_path, place_of, reached_lines, ways_to
 from depyf.report.story_order import called_functions, root_of
@@ -19,8 +20,9 @@ def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
     The frames after a break, and recompilations, report it again, and it may be reached in several ways.  An exception
     is reported wherever a `finally`, `with` or `except` raises it once more.
     """
-    every = [graph_break for frame in record.frames for graph_break in frame.graph_breaks]
-    every.extend(record.lone_breaks)
+    holders: List[FrameRecord | SkipRecord] = [*record.frames]
+    holders += [skip for function in record.functions for skip in function.skips]
+    every = [one for holder in sorted(holders, key=_order) for one in holder.graph_breaks]
     found: Dict[Tuple[object, str], List[GraphBreak]] = {}
     for one in every:
         place = cause_of(one)
@@ -35,6 +37,10 @@ def number_of_breaks(record: SessionRecord) -> str:
     ways = sum(max(1, len(ways_to(record, _at_cause(same)))) for same in breaks)
     number = f"{len(breaks)} graph break{'s' * (len(breaks) != 1)}"
     return f"{number} (reached in {ways} ways)" if ways > len(breaks) else number
+
+
+def _order(holder: FrameRecord | SkipRecord) -> Tuple[int, ...]:
+    return sort_key(holder.compile_id)
 
 
 def cause_of(graph_break: GraphBreak) -> Location | None:

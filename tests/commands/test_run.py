@@ -11,6 +11,7 @@ import pytest
 from repository import ROOT
 
 pytest.importorskip("torch")
+from torch_probes import ANNOUNCES_COMPILATIONS, needs  # noqa: E402
 
 PROGRAM = """
 import os
@@ -73,6 +74,7 @@ print("over")
 """
 
 
+@needs(ANNOUNCES_COMPILATIONS, "announcement of a compilation")
 def test_a_line_on_the_terminal_counts_while_torch_compiles_and_is_erased(tmp_path):
     (tmp_path / "program.py").write_text(SLOW_BACKEND)
     leader, follower = pty.openpty()

@@ -70,3 +70,9 @@ def test_values_released_on_a_line_of_their_own_are_no_nodes():
         "        return (cond, sym)\n", f"{line}\n        neg = exp = None\n        return (cond, sym)\n"
     )
     assert [node.name for node in read_graph(text)].count("neg") == 1
+
+
+def test_a_line_of_the_users_is_found_where_torch_does_not_name_its_function():
+    text = "# graph\n    # File: model.py:16, code: return x * n  # in f, code: 3\n    mul = l_x_ * 2\n"
+    (node,) = read_graph(text)
+    assert (node.place.file, node.place.line, node.place.function) == ("model.py", 16, "")

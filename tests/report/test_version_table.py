@@ -8,6 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch_probes import GUARDS_WEIGHTS, needs  # noqa: E402
+
 import depyf  # noqa: E402
 from depyf.record.guard_conditions import PythonTest, SameObject, TypeTest, ValueTest  # noqa: E402
 from depyf.record.records import FrameRecord, GuardRecord  # noqa: E402
@@ -35,6 +37,7 @@ class Block(torch.nn.Module):
         return self.out_projection(self.a(x) + self.b(x) + self.c(x) + self.d(x))
 
 
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
 def test_modules_that_differ_in_one_weight_alone_have_rows_of_their_own(tmp_path):
     def call(block, x):
         return block(x)

@@ -161,12 +161,16 @@ def merged(folder):
 def workers(folder):
     """Start both kinds of Inductor's worker pools inside the context; they end with the program."""
     from torch._inductor import config
-    from torch._inductor.async_compile import AsyncCompile
+    try:
+        from torch._inductor.async_compile import AsyncCompile
+    except ImportError:  # torch 2.4 and older
+        from torch._inductor.codecache import AsyncCompile
 
     config.compile_threads = 2
     with depyf.prepare_debug(folder):
-        for method in ("fork", "subprocess"):
-            config.worker_start_method = method
+        for method in ("fork", "subprocess") if hasattr(config, "worker_start_method") else ("",):
+            if method:
+                config.worker_start_method = method
             AsyncCompile.process_pool.cache_clear()
             assert AsyncCompile.process_pool().submit(os.getpid).result(120) != os.getpid(), method
         assert torch.compile(other, backend="inductor")(torch.ones(3)).tolist() == [0.0] * 3

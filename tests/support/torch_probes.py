@@ -16,7 +16,7 @@ from torch._dynamo import bytecode_transformation, guards, symbolic_convert
 from torch._dynamo.backends import debugging
 from torch._functorch import aot_autograd
 
-from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals import private_hooks, torch_behaviours
 
 TORCH = tuple(int(number) for number in torch.__version__.split(".")[:2])
 
@@ -51,14 +51,24 @@ COPIES_POSITIONS = hasattr(bytecode_transformation.Instruction, "copy_positions"
 )
 # torch 2.3: the structured trace; 2.5: graph breaks and recompiles in it
 HAS_TRACE = private_hooks.find("trace_logger") is not None
+# torch 2.4: tensors in it; 2.5: symbolic sizes in it
+TRACES_TENSORS = None not in [private_hooks.find(f"raise_{kind}event") for kind in ("", "tensor_", "symbol_")]
 # torch 2.7: the graph before the pre-grad passes is in the trace
 LOGS_PRE_GRAD = '"before_pre_grad_graph"' in source_of("torch._inductor.compile_fx")
 # torch 2.7: Inductor's cache keeps the text of the post-grad graph
 CACHE_KEEPS_POST_GRAD = '"inductor_post_grad_graph"' in source_of("torch._inductor.codecache")
 # torch 2.9: a guard manager has the types of its values, and is read without printing it
 READS_GUARD_TREES = hasattr(getattr(torch._C._dynamo.guards, "RootGuardManager", None), "get_type_of_guarded_value")
-# torch 2.4: guards are a tree in C++
-HAS_GUARD_TREES = "TREE_GUARD_MANAGER" in source_of("torch._dynamo.guards")
+# torch 2.4: guards are a tree in C++, which can be read later
+HAS_GUARD_TREES = torch_behaviours.has("guard_trees")
+# torch 2.4: the global switch that changed is named
+NAMES_SWITCHES = torch_behaviours.has("named_switches")
+# torch 2.5: modules are guarded by their weights and attributes, not by which object they are
+GUARDS_WEIGHTS = torch_behaviours.has("guards_on_weights")
+# torch 2.3: all_reduce and the like are part of the graph
+TRACES_COLLECTIVES = "all_reduce_inplace" in source_of("torch.distributed._functional_collectives")
+# torch 2.3: the start of a compilation is announced
+ANNOUNCES_COMPILATIONS = private_hooks.find("on_compile_start") is not None
 # torch 2.11: the calls that led to the line that asked for a guard are in the reason of a recompile
 GUARDS_HAVE_STACKS = "User stack trace:" in source_of("torch._dynamo.guards")
 # torch 2.11: torch's global switches are in the guard on them, with their values
@@ -85,5 +95,14 @@ IS_WHOLE = not private_hooks.not_offered()
 COMPILED_AUTOGRAD_HAS_IDS = "compiled_autograd_id" in source_of("torch._guards")
 # torch 2.8: torch.compiler.nested_compile_region
 HAS_REGIONS = hasattr(torch.compiler, "nested_compile_region")
+# torch 2.3: the name of a resume function has the line; before, `reset` also leaves its code to the next compilation
+RESUME_NAMES_LINE = private_hooks.find("resume_prefix") is not None
+# torch 2.2: while one thread traces a graph again, as aot_eager does, torch.compile fails in all others
+TRACES_IN_THREADS = "is_fx_symbolic_tracing" in source_of("torch._dynamo.eval_frame")
 # torch 2.7 renamed the option
 RECOMPILE_LIMIT = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
+
+
+def resume_name(function: str, line: int) -> str:
+    """Return the name of the function that continues another one at a line."""
+    return f"torch_dynamo_resume_in_{function}_at_{line}" if RESUME_NAMES_LINE else f"resume_in_{function}"

@@ -20,7 +20,7 @@ from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.guards.module_paths import Hooked
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.qualified_names import qualified_name
-from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, RESUMED, parameter_names
+from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, RESUME_NAME, parameter_names, resumed_name
 
 
 class _Records(Dict[str, FunctionRecord]):
@@ -219,6 +219,7 @@ def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
 
 def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) -> FunctionRecord:
     source, origin, written = _text(code, problems)
+    resumed = f"{resumed_name(identity.title)} resumed at line {code.co_firstlineno}"
     return FunctionRecord(
         key=key,
         name=code.co_name,
@@ -229,7 +230,7 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
         source_origin=origin,
         parameters=parameter_names(code),
         written_in=written,
-        title=RESUMED.sub(r"\g<name> resumed at line \g<line>", identity.title),
+        title=resumed if _is_generated(code) else identity.title,
         decorators=identity.decorators,
         original=_class_text(identity) if identity.original is None else _original(identity.original, problems),
         passed_on=identity.passed_on,

@@ -14,6 +14,7 @@ from depyf.torch_hooks.guards.origins import end_of_condition
 from depyf.torch_hooks.guards.recompile_reasons import kind_of
 
 _ABOUT = re.compile(r"(?P<test>___check_type_id|___check_obj_id|check_tensor)\((?P<source>.+?), (?P<rest>.+)\)$")
+_ABSENT_MARK = re.compile(r"(?P<test>hasattr)\((?P<source>.+), (?P<rest>'_dynamo_\w+_indices')\) == False$")
 
 
 def as_tree(lines: Iterable[str], are_new: bool) -> str:
@@ -25,7 +26,7 @@ def as_tree(lines: Iterable[str], are_new: bool) -> str:
     for line in dict.fromkeys(lines):
         condition = line[: end_of_condition(line)].strip()
         kind = kind_of(condition) or "LAMBDA_GUARD"
-        about = _ABOUT.match(condition) if are_new else None
+        about = _ABSENT_MARK.match(condition) or (_ABOUT.match(condition) if are_new else None)
         if about is None:
             tree.append(f"| +- {kind}: {line}")
         else:

@@ -317,7 +317,22 @@ def _metadata(leaf: Leaf) -> tuple[GuardTest, ...]:
     return (_in_words(f"{value} has the metadata that it had (the second result of its __tensor_flatten__)"),)
 
 
+# Of torch 2.2: helpers of torch's own, and what they test.
+_HELPERS = {
+    "___guarded_code.valid": "every object that this was compiled with still lives",
+    "___compile_config_hash()": "torch's configuration is the one that this was compiled under",
+    "(___skip_backend_check() or ": "the backend is the one that this was compiled with",
+}
+_CHECK_TENSORS = re.compile(r"___check_tensors\((?P<sources>.+), tensor_check_names=")
+
+
 def _lambda(leaf: Leaf) -> tuple[GuardTest, ...]:
+    helper = next((words for start, words in _HELPERS.items() if leaf.text.startswith(start)), None)
+    if helper is not None:
+        return (_in_words(helper),)
+    tensors = _CHECK_TENSORS.match(leaf.text)
+    if tensors is not None:
+        return (_in_words(f"{readable(tensors['sources'])}: tensors with the properties that they had"),)
     if "top_saved_tensors_hooks ids" in leaf.text:
         if leaf.text.endswith("== None"):
             return (_in_words("no saved-tensors hooks that Dynamo could inline are set"),)

@@ -30,6 +30,7 @@ BACKEND = "backend"
 CONTAINS = "contains"  # a key or an element is in the value, or is not
 METADATA = "metadata"  # of a tensor subclass: what it consists of apart from its tensors
 MODES = "modes"  # the stack of torch function modes
+ALIVE = "alive"  # the objects that the guards name, of which one was freed
 EXPRESSION = "expression"  # no single property: an expression
 
 _MOST_PARTS = 6  # values that are listed for one condition
@@ -80,7 +81,7 @@ _SPELLINGS: dict[str, Callable[[Mismatch], str]] = {
     LENGTH: lambda one: f"len({one.subject}) == {one.expected}",
     DISPATCH_KEYS: lambda one: f"{one.subject} to have the dispatch keys {one.expected}",
     DISTINCT: lambda one: one.text or f"{one.subject} to be different tensors",
-    TORCH_STATE: lambda one: " and ".join(switch.condition for switch in one.switches),
+    TORCH_STATE: lambda one: " and ".join(switch.condition for switch in one.switches) or SAME_SWITCHES,
     BACKEND: lambda one: f"the backend {one.expected or 'that it was compiled with'}",
     CONTAINS: lambda one: one.text,
     METADATA: lambda one: (
@@ -90,11 +91,13 @@ _SPELLINGS: dict[str, Callable[[Mismatch], str]] = {
     MODES: lambda one: (
         f"the torch function modes that it was compiled under{f': {one.expected}' if one.expected else ''}"
     ),
+    ALIVE: lambda one: "every object that it was compiled with",
     FITS_NOW: lambda one: "nothing that this call lacks",
     EXPRESSION: lambda one: one.text,
     TORCH_WORDS: lambda one: one.text,
 }
 SAME_OBJECT = "the object it was compiled with"
+SAME_SWITCHES = "torch's global switches as they were (grad mode, autocast, default dtype, threads)"
 
 
 def read_mismatch(condition: str, variables: Variables) -> Mismatch:
@@ -193,6 +196,25 @@ def of_switches(switches: Tuple[Switch, ...]) -> Mismatch:
     return Mismatch(TORCH_STATE, expected=then, actual=now, switches=switches)
 
 
+def _unnamed_state(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch 2.3 and older do not name the switch."""
+    return Mismatch(TORCH_STATE, actual="one of them changed")
+
+
+def _aliased(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch 2.3 and older name one of the tensors."""
+    name = readable(match["name"])
+    text = f"{name} to be another tensor than the others"
+    return Mismatch(DISTINCT, name, "different tensors", "one tensor", text=text)
+
+
+def _key_set(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch 2.3 and older compare the keys of a dictionary, later ones its length first."""
+    keys = variables.keys(match["name"])
+    actual = "" if keys is None else f"{{{', '.join(keys)}}}"
+    return Mismatch(EXPRESSION, "", match["then"], actual, readable(match.string))
+
+
 def _type(match: re.Match[str], variables: Variables) -> Mismatch:
     expected = re.sub(r"^(?:builtins|__main__)\.", "", type_from_repr(match["type"] or ""))
     return Mismatch(TYPE, readable(match["name"]), expected, variables.describe(f"type({match['name']})"))
@@ -237,6 +259,11 @@ def _modes(match: re.Match[str], variables: Variables) -> Mismatch:
 def words_of_modes(modes: Tuple[str, ...]) -> str:
     """Return the modes, outermost first."""
     return ", ".join(modes) or "none"
+
+
+def _alive(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch 2.2 drops a version when an object that it has guards on is freed."""
+    return Mismatch(ALIVE, actual="one of them was freed")
 
 
 def _fits_now(match: re.Match[str], variables: Variables) -> Mismatch:
@@ -292,7 +319,10 @@ _FORMS = tuple(
         (r"BACKEND_MATCH failure:.*?different backend callables\.?"
          r"(?: Cached backend: (?P<then>\S+) .*?New backend: (?P<now>\S+) )?", _backend),
         (r"Duplicate tensors? found: \[(?P<names>.*)\]$", _duplicates),
+        (r"Duplicate tensor found where not expected! (?P<name>.+?) ?should not alias to anything", _aliased),
         (r"GLOBAL_STATE changed: (?P<names>.*)$", _global_state),
+        (r"___check_global_state\(\)$", _unnamed_state),
+        (r"set\((?P<name>.+)\.keys\(\)\) == (?P<then>\{.+\})$", _key_set),
         (r"___check_type_id\((?P<name>.+), (?:\d+|\.\.\.)\)(?:, type=(?P<type>.+))?$", _type),
         (r"___check_obj_id\((?P<name>.+), (?P<id>\d+|\.\.\.)\)", _object),
         (r"len\((?P<name>[^()]+)\) [!=]= (?P<then>\d+)$", _length),
@@ -300,6 +330,7 @@ _FORMS = tuple(
         (r"(?P<not>not )?(?:set|frozenset|dict)\.__contains__\((?P<owner>.+), (?P<key>'[^'\\\n]*'|\d+)\)$", _contains),
         (r"___check_metadata_", _metadata),
         (r"___check_torch_function_mode_stack\(\)", _modes),
+        (r"___guarded_code\.valid$", _alive),
         (r"Unexpected recompilation: runtime guards failed", _fits_now),
         (rf"(?P<one>{_VALUE}) is (?P<other>(?!None$|True$|False$){_VALUE})$", _two_objects),
         (r"(?P<name>[^=<>!]+?) == (?P<then>.+)$", _equal),

@@ -117,7 +117,7 @@ def runs(versions: Sequence[str]) -> str:
     found: List[List[str]] = []  # those that follow each other
     expected = ""
     for version in reversed(versions):
-        if version == expected:
+        if version and version == expected:
             found[-1].append(version)
         else:
             found.append([version])

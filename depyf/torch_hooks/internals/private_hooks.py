@@ -14,6 +14,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Tuple
 
+from depyf.torch_hooks.internals import torch_behaviours
+
 
 @dataclass(frozen=True)
 class PrivateHook:
@@ -66,8 +68,8 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "trace_log",
         "the structured trace: graphs at every stage, kernels, guards, graph breaks, timings, by compile id",
         "2.5 and newer, a part of it from 2.3 on (2.6, 2.9, 2.13, 2.14, 2.15 checked)",
-        "events are made from functions that torch calls anyway: no graph before the pre-grad passes, no cache hits, "
-        "no timings",
+        "events are made from functions that torch calls anyway: no graph before the pre-grad passes, no pieces "
+        "into which DDP splits a graph, no cache hits, no timings",
     ),
     PrivateHook(
         "raise_event",
@@ -574,8 +576,7 @@ _ONLY_TIME = frozenset(
         "template_folder",
         "set_callback",
         "resume_prefix",
-        "on_compile_start",
-        "on_compile_end",
+        "on_compile_end",  # comes with on_compile_start
     )
 )
 # These are used where there is no structured trace.
@@ -645,6 +646,7 @@ def not_offered() -> Tuple[str, ...]:
     missing = [row for row in rows if row.module in sys.modules and find(row.name) is None]
     lines = [f"torch has no {row.module}.{row.attribute}: {row.without}" for row in missing]
     loaded = tuple([name for name, (module, _) in _LATE_EVENTS.items() if module in sys.modules])
+    lines += torch_behaviours.lacking()
     return (*lines, *_events_not_offered(loaded)) if has_trace else tuple(lines)
 
 

@@ -35,7 +35,7 @@ class _ResumeFunctions:
 
 def resumed_name(name: str) -> str:
     """Return the name of the function that a resume function is the rest of; any other name as it is."""
-    found = RESUMED.match(name) if RESUME_FUNCTION.match(name) else None
+    found = _RESUMED.match(name) if RESUME_FUNCTION.match(name) else None
     return found["name"] if found else name
 
 
@@ -45,7 +45,7 @@ def _has_short_names() -> bool:
 
 
 RESUME_FUNCTION = _ResumeFunctions()
-RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+)_at_(?P<line>\d+)$")
+_RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+?)(?:_at_\d+)?$")  # torch 2.2: without the line
 
 
 def without_random_id(text: str) -> str:

@@ -126,7 +126,7 @@ def test_modules_methods_and_callable_objects_are_accepted():
     torch.compile(called, backend="eager")(torch.ones(2))
     for target in (optimized, optimized._orig_mod, in_place, in_place.forward, Half.forward):
         found = names(depyf.inspect(target))
-        assert found[0] == "forward" and found[1].startswith("torch_dynamo_resume_in_forward"), target
+        assert found[0] == "forward" and "resume_in_forward" in found[1], target
     assert names(depyf.inspect(called)) == ["__call__"]
     assert names(depyf.inspect(torch.nn.Sequential(torch.nn.ReLU(), Half())))[:1] == ["forward"], "submodules too"
 

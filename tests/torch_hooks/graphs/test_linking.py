@@ -6,7 +6,7 @@ import capture_tools as tools
 import pytest
 import torch
 from capture_tools import breakpoints, dump, run_toy, same, statement_lines
-from torch_probes import AOT_EAGER_INTERPRETS, LOGS_PRE_GRAD, needs
+from torch_probes import AOT_EAGER_INTERPRETS, GUARDS_WEIGHTS, LOGS_PRE_GRAD, needs
 
 import depyf
 from depyf.problems import Problems
@@ -229,6 +229,7 @@ class _Deep(torch.nn.Module):
         return self.inner_part_of_the_model(x)
 
 
+@needs(GUARDS_WEIGHTS, "weights among the inputs of its graphs")
 def test_a_backend_that_passes_inputs_by_name_gets_them_though_the_file_shortens_their_names(tmp_path):
     model = _Deep(4)
     x = torch.ones(2, 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from capture_tools import first_line, session, stages
+from torch_probes import HAS_TRACE, needs
 
 pytestmark = pytest.mark.usefixtures("own_inductor_cache")
 
@@ -38,6 +39,7 @@ def test_the_module_that_calls_the_pieces_of_a_split_graph_is_linked_instead_of_
     assert [part.execution for part in graph.stages] == ["", "", "ran"]
 
 
+@needs(HAS_TRACE, "structured trace, which has the pieces")
 def test_each_piece_of_a_graph_that_ddp_splits_has_its_own_linked_files(tmp_path):
     import torch.distributed as dist
 

@@ -17,6 +17,7 @@ from depyf.torch_hooks.guards.condition_cache import tests_of as read_with_cache
 from depyf.torch_hooks.guards.guard_kinds import Leaf, read_guard
 from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.source_names import readable
+from depyf.torch_hooks.internals import torch_behaviours
 
 # ---------------------------------------------------------------- single lines of torch's guard text
 
@@ -298,6 +299,9 @@ def test_the_conditions_hold_for_the_arguments_they_were_made_for(compiled_guard
     assert len([guard for guard in guards if guard.is_python]) > 15
 
 
+OF_TREES = (0, 1, 9)  # arguments whose guards can be read after compiling only from a tree: tensors, a class
+
+
 @pytest.mark.parametrize(
     ("index", "other"),
     [
@@ -320,6 +324,8 @@ def test_the_conditions_hold_for_the_arguments_they_were_made_for(compiled_guard
 )
 def test_a_condition_fails_when_dynamo_would_recompile(compiled_guards, index, other):
     torch, values, guards = compiled_guards
+    if index in OF_TREES and not torch_behaviours.has("guard_trees"):
+        pytest.skip("this torch has no guard trees")
     changed = list(values)
     changed[index] = other(torch)
     assert failing(torch, guards, changed) or not recompiles(torch, changed)  # 2.6 takes one kind of dict for another

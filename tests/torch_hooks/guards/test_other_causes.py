@@ -8,6 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch_probes import GUARDS_WEIGHTS, needs  # noqa: E402
+
 import depyf  # noqa: E402
 from depyf.record.guard_conditions import PythonTest  # noqa: E402
 from depyf.record.records import FailedGuard, GuardRecord  # noqa: E402
@@ -106,6 +108,7 @@ def run(tmp_path, capsys):
     return Run(tmp_path / "dump", capsys)
 
 
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
 def test_another_layer_is_named_where_torch_names_another_argument(run):
     run(lambda compiled: compiled(Stack())(torch.ones(2, 4), [False]))
     (failed,) = run.frames["1/1"].failed_guards
@@ -119,6 +122,7 @@ def test_another_layer_is_named_where_torch_names_another_argument(run):
     assert "#   self:   layers[1], when it was compiled\n" in run.stories
 
 
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
 def test_a_change_of_the_batch_alone_is_not_blamed_on_another_layer(run):
     def main(compiled):
         model = compiled(Stack())
@@ -132,6 +136,7 @@ def test_a_change_of_the_batch_alone_is_not_blamed_on_another_layer(run):
     assert failed is run.frames["1/2"].failed_guards[0], "the version that differs in the batch alone comes first"
 
 
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
 def test_an_attribute_that_the_first_call_set_is_named_beside_the_size(run):
     def main(compiled):
         model = compiled(Switching())
@@ -145,6 +150,7 @@ def test_an_attribute_that_the_first_call_set_is_named_beside_the_size(run):
     assert "self.kind == 'sparse'" in found and "self is another" not in run.summary
 
 
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
 def test_a_module_with_an_optional_part_is_named_beside_the_size(run):
     def main(compiled):
         def call(block, x):
@@ -188,6 +194,7 @@ def test_a_version_whose_guards_were_not_seen_is_not_taken_for_the_nearest():
     assert with_other_causes(failed, mismatch, unseen, new) == (failed, math.inf)
 
 
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
 def test_an_older_version_is_named_where_it_is_the_one_of_which_nothing_else_changed(run):
     def main(compiled):
         layers = [Layer(0), Layer(1)]
@@ -247,7 +254,8 @@ def test_a_line_that_first_uses_a_tensor_is_not_blamed_for_its_size(run):
 
     run(main)
     assert "needs x.size(0) == 2, now 3; first used at " in run.summary
-    assert "needs mode == 'a', now 'bc'; asked for by " in run.summary
+    summary = run.summary.replace("; 0/0: likewise", "")  # torch 2.2 goes on to the older version, too
+    assert "needs mode == 'a', now 'bc'; asked for by " in summary
     assert "#             first used at " in run.stories
 
 
@@ -338,6 +346,7 @@ class Deep(torch.nn.Module):
         return x
 
 
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
 def test_a_value_that_only_the_new_version_tests_is_the_value_now_and_no_other_cause(run):
     def main(compiled):
         call = compiled(Deep())
@@ -365,7 +374,7 @@ def test_the_length_of_a_list_that_is_no_longer_empty_is_no_other_cause(run):
 
     run(main)
     (failed,) = run.frames["0/1"].failed_guards
-    assert failed.condition == "not seen" and not failed.also
+    assert failed.condition in ("not seen", "len(seen) == 0") and not failed.also
 
 
 def flagged(x, flag):

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 
-from torch_probes import READS_GUARD_TREES, needs  # noqa: E402
+from torch_probes import HAS_GUARD_TREES, READS_GUARD_TREES, needs  # noqa: E402
 
 from depyf.torch_hooks.frames.cache_entries import versions_of  # noqa: E402
 from depyf.torch_hooks.guards import tree_leaves  # noqa: E402
@@ -55,6 +55,9 @@ def containers(x, options, ordered, default, chosen):
     for key, value in ordered.items():
         x = x + value if key != "b" else x
     return x * options.scale + len(options.note) + default["q"] + (3 in chosen)
+
+
+pytestmark = needs(HAS_GUARD_TREES, "guard trees")
 
 
 def dynamic(tensor):

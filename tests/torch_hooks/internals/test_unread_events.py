@@ -15,12 +15,13 @@ import torch
 import torch._dynamo
 import torch.fx.experimental.symbolic_shapes
 from repository import ROOT, SUPPORT
-from torch_probes import READS_GUARD_TREES, needs
+from torch_probes import READS_GUARD_TREES, TRACES_TENSORS, needs
 
 import depyf
 from depyf.torch_hooks.internals import private_hooks, structured_trace
 
-LOGGER = torch._logging._internal.trace_log
+pytestmark = needs(TRACES_TENSORS, "structured trace of its tensors and sizes")
+LOGGER = private_hooks.find("trace_logger")
 CONTEXT = ("rank", "frame_id", "frame_compile_id", "attempt", "has_payload", "stack")
 RAISERS = ("raise_event", "raise_tensor_event", "raise_symbol_event")
 

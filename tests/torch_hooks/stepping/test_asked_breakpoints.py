@@ -113,5 +113,6 @@ def test_pdb_stops_at_the_lines_without_a_pause_before_and_not_after_the_context
     )
     assert done.returncode == 0, done.stderr
     stops = re.findall(r"> \S*/(\S+)\(\d+\)(\w+)", done.stdout)
-    assert stops == [("__compiled_fn_1.Captured_Graph.0.py", "forward"), ("asked.py", "plain")], done.stdout
+    stops = [(re.sub(r"\d+(?=\.Captured)", "N", file), function) for file, function in stops]
+    assert stops == [("__compiled_fn_N.Captured_Graph.0.py", "forward"), ("asked.py", "plain")], done.stdout
     assert "_pause" not in done.stdout and done.stdout.endswith("THE END\n")

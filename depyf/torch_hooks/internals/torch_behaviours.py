@@ -1,0 +1,65 @@
+"""What newer torch does and older does not, shown by a name that the newer one has: what the record lacks without it.
+
+Nothing here is used; `private_hooks` lists the names that are.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple, Tuple
+
+
+class Behaviour(NamedTuple):
+    """Something that torch does since some version."""
+
+    name: str  # depyf's own name for it
+    module: str
+    attribute: str  # may be dotted; missing in a torch that does not do it
+    without: str  # what is lost then
+
+
+BEHAVIOURS: Tuple[Behaviour, ...] = (
+    Behaviour(  # 2.4
+        "guard_trees",
+        "torch._C._dynamo.guards",
+        "RootGuardManager",
+        "of what was compiled before a context, guards on tensors and classes name neither properties nor classes",
+    ),
+    Behaviour(  # 2.4
+        "named_switches",
+        "torch._C._dynamo.guards",
+        "GlobalStateGuard.reason",
+        "a recompile for a global switch of torch, such as grad mode, does not name the switch",
+    ),
+    Behaviour(  # 2.5
+        "guards_on_weights",
+        "torch._dynamo.variables.nn_module",
+        "UnspecializedBuiltinNNModuleVariable",
+        "modules are told apart by which object they are, not by what their weights and attributes are",
+    ),
+    Behaviour(  # 2.3
+        "traced_collectives",
+        "torch.distributed._functional_collectives",
+        "all_reduce_inplace",
+        "collectives that change their tensor, such as all_reduce, break the graph and are not compared between ranks",
+    ),
+)
+
+
+def has(name: str) -> bool:
+    """Return whether this torch does it; False, too, as long as its module is not loaded."""
+    row = next(row for row in BEHAVIOURS if row.name == name)
+    return _is_there(row)
+
+
+def lacking() -> Tuple[str, ...]:
+    """Return a line on each behaviour that this torch lacks, of those whose module is loaded."""
+    rows = [row for row in BEHAVIOURS if row.module in sys.modules and not _is_there(row)]
+    return tuple([f"torch has no {row.module}.{row.attribute}: {row.without}" for row in rows])
+
+
+def _is_there(row: Behaviour) -> bool:
+    value: Any = sys.modules.get(row.module)
+    for part in row.attribute.split("."):
+        value = getattr(value, part, None)
+    return value is not None
