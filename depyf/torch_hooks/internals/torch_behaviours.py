@@ -35,7 +35,7 @@ BEHAVIOURS: Tuple[Behaviour, ...] = (
         "guards_on_weights",
         "torch._dynamo.variables.nn_module",
         "UnspecializedBuiltinNNModuleVariable",
-        "modules are told apart by which object they are, not by what their weights and attributes are",
+        "versions differ in which object a module is, not in its weights and attributes",
     ),
     Behaviour(  # 2.3
         "traced_collectives",

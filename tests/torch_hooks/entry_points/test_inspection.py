@@ -12,7 +12,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import capture_tools as tools  # noqa: E402
-from torch_probes import AOT_EAGER_INTERPRETS, CACHED_ID, EXPLAINS_BREAKS, GUARDS_HAVE_STACKS, needs  # noqa: E402
+from torch_probes import (  # noqa: E402
+    AOT_EAGER_INTERPRETS,
+    CACHED_ID,
+    EXPLAINS_BREAKS,
+    GUARDS_HAVE_STACKS,
+    HAS_GUARD_TREES,
+    needs,
+)
 
 import depyf  # noqa: E402
 from depyf.errors import UserError  # noqa: E402
@@ -68,7 +75,8 @@ def test_versions_guards_graphs_and_resume_functions_are_found_without_a_session
     assert {call.function for call in entry.resumes} == {function.key for function in inspection.functions[1:]}
     assert len(resumed) == 2 and all(frame.from_cache for frame in inspection.frames)
     conditions = [guard.condition for guard in entry.guards]
-    assert any("a.size() == (10,)" in condition for condition in conditions)
+    tensors = "a.size() == (10,)" if HAS_GUARD_TREES else "a, b: tensors with the properties that they had"
+    assert any(tensors in condition for condition in conditions)
     assert inspection.function(entry.function).source.startswith("def toy_example")
     for graph in inspection.graphs:
         assert "Captured_Graph" in [part.stage for part in graph.stages]
@@ -81,9 +89,8 @@ def test_the_repr_is_an_overview_and_the_text_the_full_code():
     assert (
         overview[0] == f"toy_example ({tools.__file__}:{tools.toy_example.__code__.co_firstlineno}): 1 compiled version"
     )
-    assert f"{CACHED_ID}: calls __compiled_fn_" in overview[1] and "a: float32 (10,), b: float32 (10,)" in repr(
-        inspection
-    )
+    assert f"{CACHED_ID}: calls __compiled_fn_" in overview[1]
+    assert "a: float32 (10,), b: float32 (10,)" in repr(inspection) or not HAS_GUARD_TREES
     assert len(overview) < 16 and all(len(line) <= 100 for line in overview[1:3])
     story = str(inspection)
     compile(story, "story", "exec")

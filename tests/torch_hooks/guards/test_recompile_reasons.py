@@ -94,7 +94,7 @@ def why(tmp_path_factory):
     return found
 
 
-# What torch with guard trees says, and what torch 2.3 and older say.
+# With guard trees, and without: torch 2.3 and older.
 ALIAS = {True: "a, b to be different tensors", False: "b to be another tensor than the others"}
 KEYS = {True: ("len(values) == 1", "1", "2, with 'b'"), False: ("set(values.keys()) == {'a'}", "{'a'}", "{'a', 'b'}")}
 
