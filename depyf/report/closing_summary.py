@@ -195,7 +195,7 @@ def _recompiled(record: SessionRecord, whole: bool) -> List[Block]:
         calls = {frame.called_from for frame in frames if frame.failed_guards}
         for same in _alike(frames):
             lines += _reasons(record, same, whole)
-            lines += _call(same[-1].called_from) if len(calls) > 1 else []
+            lines += _call(same[0].called_from) if len(calls) > 1 else []
         lines += _call(calls.pop()) if len(calls) == 1 else []
         if any("___stack" in one.about for frame in frames for one in frame.failed_guards):
             lines.append(f"{_INDENT}___stack<i>: a value that the line had at hand, under no name, at the graph break")
@@ -216,14 +216,14 @@ def _call(place: Location | None) -> List[str]:
 def _alike(frames: Sequence[FrameRecord]) -> List[List[FrameRecord]]:
     """Return the versions that were compiled again, those together that differ from the others in the same values.
 
-    The last one of a group has its reasons shown, so the groups are in the order of their last ones.
+    The first one of a group has its reasons shown, and the groups are in the order of these.
     """
     again = [frame for frame in frames if frame.failed_guards]
     found: Dict[Tuple[object, ...], List[FrameRecord]] = {}
     for number, frame in enumerate(again):
         values = {about for one in frame.failed_guards for about in _values(one)}
         found.setdefault((number,) if len(again) <= _MOST_EACH else tuple(sorted(values)), []).append(frame)
-    return sorted(found.values(), key=lambda same: again.index(same[-1]))
+    return list(found.values())
 
 
 def _values(failed: FailedGuard) -> List[str]:
@@ -232,16 +232,16 @@ def _values(failed: FailedGuard) -> List[str]:
 
 
 def _reasons(record: SessionRecord, same: Sequence[FrameRecord], whole: bool) -> List[str]:
-    """Return the reasons of the last of these versions, and the values of the others: for a terminal of a few."""
-    last = same[-1]
+    """Return the reasons of the first of these versions, and the values of the others: for a terminal of a few."""
+    first = same[0]
     lines: List[str] = []
-    for number, failed in enumerate(last.failed_guards[:_MOST_REASONS]):
-        start = f"{last.compile_id} because" if not number else " " * len(last.compile_id) + " and"
+    for number, failed in enumerate(first.failed_guards[:_MOST_REASONS]):
+        start = f"{first.compile_id} because" if not number else " " * len(first.compile_id) + " and"
         lines.append(f"{_INDENT}{start} {failed}{_asked(record, failed)}")
-        lines += [f"{_INDENT}{' ' * len(last.compile_id)}     {failed.beside}"] if failed.beside else []
-    others = same[:-1] if whole else same[:-1][-_MOST_REASONS:]
+        lines += [f"{_INDENT}{' ' * len(first.compile_id)}     {failed.beside}"] if failed.beside else []
+    others = same[1:] if whole else same[1:][-_MOST_REASONS:]
     rest = len(same) - 1 - len(others)
-    lines += [f"{_INDENT}... and {rest} before in the same way, with other values: see summary.txt"] if rest else []
+    lines += [f"{_INDENT}... {rest} more in the same way, with other values: see summary.txt"] if rest else []
     return lines + [f"{_INDENT}{one.compile_id} likewise: {_changed_values(one.failed_guards[0])}" for one in others]
 
 
