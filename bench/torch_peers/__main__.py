@@ -112,9 +112,10 @@ def tested(peer: Peer, switch: str, module: str, folder: str) -> Lines:
 
 
 def passed(lines: Lines) -> List[str]:
-    """Return the tests that passed, setup and teardown included."""
+    """Return the tests that passed, setup and teardown included; a test with subtests has a line for each."""
     failed = {line["test"] for line in lines if line.get("outcome") == "failed"}
-    return [line["test"] for line in lines if line.get("outcome") == "passed" and line["test"] not in failed]
+    ended = dict.fromkeys(line["test"] for line in lines if line.get("outcome") == "passed")
+    return [name for name in ended if name not in failed]
 
 
 def score_of(lines: Lines, wanted: List[str]) -> Score:

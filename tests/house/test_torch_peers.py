@@ -12,7 +12,7 @@ from repository import ROOT
 pytest.importorskip("torch")
 sys.path.insert(0, str(ROOT))
 
-from bench.torch_peers.__main__ import score_of  # noqa: E402
+from bench.torch_peers.__main__ import passed, score_of  # noqa: E402
 
 TESTS = """
 import torch
@@ -62,3 +62,7 @@ def test_a_test_that_fails_or_is_never_reached_under_a_depyf_is_lost(capsys):
     wanted = ["kept", "broken", "broken in teardown", "never reached"]
     assert score_of(lines, wanted) == ("0.0", 1, 4, 3, 5)
     assert capsys.readouterr().err.count("lost with 0.0") == 3
+
+
+def test_a_test_with_subtests_is_counted_once():
+    assert passed([{"test": "one", "outcome": "passed"}] * 3) == ["one"]
