@@ -129,7 +129,9 @@ def timed(action: Callable[[], Any]) -> float:
 # Each waits for the frame after the change is drawn, and returns milliseconds.
 AFTER_DRAWING = (
     "new Promise((done) => { const look = () => document.documentElement.dataset.shown === (location.hash || '#/')"
-    " ? requestAnimationFrame(() => setTimeout(() => done(performance.now() - begin))) : setTimeout(look); look(); })"
+    " ? requestAnimationFrame(() => { const after = new MessageChannel(); after.port1.onmessage = () =>"
+    " { performance.mark('drawn'); done(performance.now() - begin) }; after.port2.postMessage(0) })"
+    " : setTimeout(look); look(); })"
 )
 INTERACTIONS = {
     "open the graph of 2,000 nodes": "location.hash = '#/g/__compiled_fn_1'",
@@ -178,16 +180,18 @@ def visit(folder: Path) -> None:
 
 
 def _drawn(browser: Any, page: Any, action: str, at: int) -> Tuple[float, float]:
-    """Take an action, and return milliseconds: until it is drawn, and of CPU time on the page's main thread."""
+    """Take an action, and return milliseconds until it is drawn, and how many of CPU on the page's main thread."""
     page.wait_for_timeout(200)
-    browser.start_tracing(page=page, categories=["toplevel"])
+    browser.start_tracing(page=page, categories=["toplevel", "blink.user_timing"])
     wall = page.evaluate(_timed(action, at))
     events = json.loads(browser.stop_tracing())["traceEvents"]
     names = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one["name"] == "thread_name"}
+    drawn = max((one["ts"] for one in events if one["name"] == "drawn"), default=float("inf"))
     spent: Dict[Tuple[int, int], float] = {}
     for one in events:
         thread = (one["pid"], one["tid"])
-        if one["name"] == "ThreadControllerImpl::RunTask" and names.get(thread) == "CrRendererMain":
+        is_before = one["name"] == "ThreadControllerImpl::RunTask" and one["ts"] < drawn
+        if is_before and names.get(thread) == "CrRendererMain":
             spent[thread] = spent.get(thread, 0) + one.get("tdur", 0) / 1000
     return wall, max(spent.values(), default=0)
 
