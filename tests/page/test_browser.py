@@ -164,7 +164,7 @@ def test_texts_of_a_hostile_program_are_shown_as_text(visit, tmp_path):
     assert page.page.get_by_text("</script><script>window.hacked=1</script>").count()
 
 
-def test_a_program_of_which_nothing_could_be_compiled_is_told_so_at_once(visit, tmp_path):
+def test_the_headline_of_a_program_of_which_nothing_could_be_compiled_names_the_failure(visit, tmp_path):
     skip = SkipRecord("failed", "BackendCompilerFailed: no", "0/0")
     function = FunctionRecord("step_0", "step", "step", "step.py", 3, "def step(): pass\n", "file", skips=(skip,))
     folder = write_run(tmp_path / "failed", SessionRecord(functions=(function,)))
