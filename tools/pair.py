@@ -88,7 +88,7 @@ def main() -> int:
     version, torch = versions_of(python)
     environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT)}
     if options.inside:
-        environment["USE_LIBUV"] = "0"  # Debian builds torch without it, and torchrun asks for it
+        environment["USE_LIBUV"] = "0"  # Debian builds torch without it (`torchrun` asks for it all the same)
     command = [*python, "-m", "pytest", "-p", "no:cacheprovider", "-n", options.jobs]
     command += ["--show-capture=no", *options.pytest, *test_files(options.all)]
     done = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
