@@ -145,6 +145,28 @@ def test_a_saved_difference_shows_itself_in_a_program_of_its_own(tmp_path):
     assert "0 () torch.float32 greatest difference 1.0" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (lambda: depyf.compare(waves(*tensors())), r"compare\(Tensor, ...\): expected a function or module"),
+        (lambda: depyf.compare(waves, *tensors(), backend="eager"), r"use compare.using\(backend=...\)\(function\)"),
+        (lambda: depyf.compare.using(backend="inductr")(waves, *tensors()), r"no backend 'inductr'; .*inductor"),
+    ],
+)
+def test_a_call_that_cannot_work_is_answered_with_the_one_that_can(call, answer):
+    with pytest.raises(depyf.errors.UserError, match=answer):
+        call()
+
+
+def test_another_default_device_makes_no_difference():
+    torch.set_default_device("meta")
+    try:
+        comparison = depyf.compare.using(backend="aot_eager")(waves, *[torch.ones(2, 2, device="cpu", requires_grad=True)] * 2)
+    finally:
+        torch.set_default_device(None)
+    assert comparison, str(comparison)
+
+
 def test_nothing_to_save_is_an_error_that_a_user_understands(tmp_path):
     with pytest.raises(depyf.errors.UserError, match="nothing differs"):
         depyf.compare.using(backend="eager")(waves, *tensors()).save(tmp_path)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from typing import Tuple
 
 import pytest
+import support.odd_nan_programs as odd
 from support.nan_programs import CLEAN, HEAD, PLANTED
 
 torch = pytest.importorskip("torch")
@@ -63,9 +65,25 @@ def cases():
 
 @pytest.mark.parametrize(("name", "backend"), list(cases()))
 def test_the_line_that_made_the_first_nan_is_named(name, backend, tmp_path):
-    path, step = prepared(name, PLANTED[name], tmp_path, backend)
+    names_the_planted_line(name, PLANTED[name], backend, tmp_path)
+
+
+# AOTAutograd gives all of a gradient transform the line that calls it.
+ODD_FUSED = ["compiled_optimizer", "checkpointed_backward", "gradient_transform_in_backward", "index_put", "inside_vmap"]
+
+
+@needs_compiled_code
+@pytest.mark.parametrize(
+    ("name", "backend"), [*((name, "eager") for name in odd.PLANTED), *((name, "inductor") for name in ODD_FUSED)]
+)
+def test_the_line_is_named_in_transforms_hooks_checkpoints_and_optimizers(name, backend, tmp_path):
+    names_the_planted_line(name, odd.PLANTED[name], backend, tmp_path)
+
+
+def names_the_planted_line(name, text, backend, folder):
+    path, step = prepared(name, text, folder, backend)
     report = report_of(step, bad=True)
-    lines = (HEAD + PLANTED[name]).splitlines()
+    lines = (HEAD + text).splitlines()
     planted = [number for number, line in enumerate(lines, 1) if line.endswith("# planted")]
     assert (report.user.file, [report.user.line]) == (str(path), planted), str(report)
     assert report.direction == ("backward" if "backward" in name else "forward")
@@ -74,9 +92,9 @@ def test_the_line_that_made_the_first_nan_is_named(name, backend, tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-@pytest.mark.parametrize("name", CLEAN)
+@pytest.mark.parametrize("name", [*CLEAN, *odd.CLEAN])
 def test_a_program_without_a_nan_of_its_own_is_left_alone(name, backend, tmp_path):
-    _, step = prepared(name, CLEAN[name], tmp_path, backend)
+    _, step = prepared(name, {**CLEAN, **odd.CLEAN}[name], tmp_path, backend)
     assert report_of(step, bad=True) is None
 
 
@@ -100,6 +118,33 @@ def test_autograd_and_autocast_are_as_before_after_the_error(tmp_path, backend):
     _, step = prepared("without_gradients", PLANTED["without_gradients"], tmp_path, backend)
     assert report_of(step, bad=True) is not None
     assert torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
+
+
+@needs_compiled_code
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_an_error_inside_a_gradient_transform_leaves_no_transform_open(tmp_path, backend):
+    name = "gradient_transform_in_backward"
+    _, step = prepared(name, odd.PLANTED[name], tmp_path, backend)
+    assert report_of(step, bad=True) is not None
+    assert not torch._C._functorch.get_interpreter_stack()
+    with torch.autograd.graph.save_on_cpu():  # refused inside of transforms
+        torch.ones(2, requires_grad=True).sin()
+
+
+@needs_compiled_code
+def test_what_a_graph_holds_is_changed_once_though_it_runs_again_for_the_report(tmp_path):
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda: optimizer.step(), backend="inductor")
+    weight.grad = torch.ones(2)
+    with depyf.prepare_debug(tmp_path / "dump", include_earlier=False):
+        compiled()
+    weight.grad = torch.tensor([3e38, 1.0])
+    with torch.no_grad():
+        weight[0] = -3e38
+    assert report_of(lambda bad: compiled(), bad=True) is not None
+    assert weight.tolist() == [-float("inf"), -1.0]
 
 
 class OneByOne(torch.fx.Interpreter):
@@ -149,6 +194,45 @@ def test_without_files_the_line_is_found_in_the_graph(tmp_path):
     with pytest.raises(depyf.NumericError) as raised, depyf.debug(pause=False, stop_on_nan=True):
         compiled(torch.zeros(2))
     assert raised.value.report.user.code == "return torch.log(y)"
+
+
+@needs_compiled_code
+def test_without_files_the_line_behind_an_operation_between_kernels_is_found(tmp_path):
+    def f(x):
+        z = torch.complex(x, x)
+        return torch.view_as_real(1 / z) * 2
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="inductor")
+    compiled(torch.ones(2))
+    with pytest.raises(depyf.NumericError) as raised, depyf.debug(pause=False, stop_on_nan=True):
+        compiled(torch.zeros(2))
+    assert raised.value.report.user.code == "return torch.view_as_real(1 / z) * 2"
+
+
+@pytest.fixture(scope="module")
+def padded_attention():
+    """An operator that pads its second output, as attention on a GPU does."""
+    library = pytest.importorskip("torch.library")
+    if not hasattr(library, "custom_op"):
+        pytest.skip("this torch has no custom_op")
+
+    @library.custom_op("depyf_tests::padded_attention_forward", mutates_args=())
+    def operator(x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+        return torch.log(x), torch.full((4,), float("inf"))
+
+    operator.register_fake(lambda x: (torch.empty_like(x), x.new_empty(4)))
+    return operator
+
+
+@pytest.mark.parametrize("bad", [False, True])
+def test_the_padding_of_attention_is_no_number_of_the_program(bad, padded_attention):
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: padded_attention(x)[0] + 1, backend="eager")
+    compiled(torch.ones(2))
+    report = report_of(lambda bad: compiled(torch.zeros(2) if bad else torch.ones(2)), bad)
+    assert (report is not None) is bad
+    assert report is None or "attention" in report.operator
 
 
 @needs_compiled_code

@@ -45,6 +45,8 @@ def debug(
     breakpoints: lines at which the debugger stops, that of an editor or else pdb: "FILE:LINE" of your source or of a
     dumped file, a function, its name, or (function, line). UserError where nothing can stop there, with what would.
     """
+    if isinstance(pause, (str, Path)):
+        raise UserError(f"debug({str(pause)!r}): it takes no folder; its files are those of the newest prepare_debug")
     _refuse_inside_prepare_debug()
     with _attend(backend) as attendance, _run_only(), _substitute(backend), _watch(stop_on_nan, pause, attendance):
         attendance.attend_running()

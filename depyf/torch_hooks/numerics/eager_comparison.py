@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import importlib
+import inspect
 import itertools
 import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Callable, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 from depyf.errors import UserError
 from depyf.record.records import Location
@@ -104,8 +105,10 @@ class Comparer:
         """
         import torch
 
+        _check_call(function, kwargs)
         plain, own_backend = unwrapped(function)
         backend = self._backend or own_backend or "inductor"
+        _check_backend(backend)
         shadow = _Shadow(backend, self._gradients)
         state = ProgramState(plain, (args, kwargs))
         compiled = torch.compile(plain, backend=shadow)
@@ -182,6 +185,36 @@ class _Shadow:
         user = innermost(read_stack(str(node.meta.get("stack_trace") or "")))
         operation = str(getattr(node.target, "__name__", node.target))
         return GraphDifference(number, direction, values, node.name, operation, user, module, kept)
+
+
+def _check_call(function: Any, kwargs: Dict[str, Any]) -> None:
+    if not callable(function):
+        raise UserError(
+            f"compare({type(function).__name__}, ...): expected a function or module, and then its arguments"
+        )
+    if "backend" in kwargs and not _accepts(function, "backend"):
+        raise UserError(
+            "compare(backend=...): keywords are the function's own; use compare.using(backend=...)(function)"
+        )
+
+
+def _accepts(function: Any, name: str) -> bool:
+    try:
+        parameters = inspect.signature(getattr(function, "forward", function)).parameters
+    except (TypeError, ValueError):  # some builtins
+        return True
+    return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+
+def _check_backend(backend: Any) -> None:
+    import torch
+
+    if isinstance(backend, str):
+        try:
+            torch._dynamo.lookup_backend(backend)
+        except torch._dynamo.exc.InvalidBackend as error:
+            known = ", ".join(torch._dynamo.list_backends())
+            raise UserError(f"compare: torch has no backend {backend!r}; those that it has: {known}") from error
 
 
 def unwrapped(function: Any) -> Tuple[Any, Any]:

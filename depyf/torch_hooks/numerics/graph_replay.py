@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
 
 from depyf.torch_hooks.numerics.finite_values import unwatched
 from depyf.torch_hooks.numerics.higher_order import interpreter_class
+from depyf.torch_hooks.numerics.kept_modes import kept_modes
 from depyf.torch_hooks.numerics.operator_watch import Found, OperatorWatch
 
 
@@ -16,6 +17,7 @@ class KeptInputs:
     """Copies of what went into a compiled graph, and the random state at that time."""
 
     args: Tuple[Any, ...]
+    held: Tuple[Tuple[str, Any], ...]  # the tensors that the graph has as attributes, such as an optimizer's state
     random_states: Tuple[Any, ...]
     has_gradients: bool  # whether autograd recorded the call
 
@@ -28,11 +30,48 @@ class FoundInReplay(Exception):
         self.found = found
 
 
-def keep_inputs(args: Sequence[Any]) -> KeptInputs:
-    """Copy the inputs of a graph: it may change them in place."""
+def keep_inputs(args: Sequence[Any], module: Any = None) -> KeptInputs:
+    """Copy the inputs of a graph, and what the captured graph holds: it may change both in place."""
     import torch
 
-    return KeptInputs(copy_inputs(args), random_states(), torch.is_grad_enabled())
+    held = held_tensors(module)
+    copies = tuple(zip(held, copy_inputs(list(held.values()))))
+    return KeptInputs(copy_inputs(args), copies, random_states(), torch.is_grad_enabled())
+
+
+def held_tensors(module: Any) -> Dict[str, Any]:
+    """Return the tensors that a captured graph reads as its attributes, by name."""
+    import torch
+
+    names = [] if module is None else [str(node.target) for node in module.graph.nodes if node.op == "get_attr"]
+    found = {name: _attribute(module, name) for name in names}
+    return {name: value for name, value in found.items() if isinstance(value, torch.Tensor)}
+
+
+def _attribute(module: Any, name: str) -> Any:
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return module
+
+
+@contextmanager
+def as_of_then(module: Any, kept: KeptInputs) -> Iterator[None]:
+    """Give what the captured graph holds the values of then, and afterwards those of now."""
+    held = held_tensors(module)
+    now = copy_inputs(list(held.values()))
+    _write(held.values(), [value for _, value in kept.held])
+    try:
+        yield
+    finally:
+        _write(held.values(), now)
+
+
+def _write(tensors: Iterable[Any], values: Iterable[Any]) -> None:
+    import torch
+
+    with torch.no_grad(), unwatched():
+        for tensor, value in zip(tensors, values):
+            tensor.copy_(value)
 
 
 def copy_inputs(args: Sequence[Any]) -> Tuple[Any, ...]:
@@ -57,10 +96,14 @@ def replay(module: Any, graph: str, kept: KeptInputs, gradients: Sequence[Any] |
 
     watch = OperatorWatch(_stop)
     watch.graph = graph
-    args = copy_inputs(kept.args)
+    args, held = copy_inputs(kept.args), copy_inputs([value for _, value in kept.held])
     try:
-        with unwatched(), _random_state(kept.random_states), torch.set_grad_enabled(kept.has_gradients), watch.mode():
-            outputs = interpreter_class()(module, watch).run(*args)
+        with ExitStack() as stack:
+            for context in (kept_modes(), unwatched(), _random_state(kept.random_states)):
+                stack.enter_context(context)
+            stack.enter_context(torch.set_grad_enabled(kept.has_gradients))
+            stack.enter_context(watch.mode())
+            outputs = interpreter_class()(module, watch, dict(zip(dict(kept.held), held))).run(*args)
             if gradients is not None:
                 run_backward(outputs, gradients)
     except FoundInReplay as stopped:
@@ -98,7 +141,7 @@ def random_states() -> Tuple[Any, ...]:
     return tuple(states.items())
 
 
-@contextlib.contextmanager
+@contextmanager
 def _random_state(states: Tuple[Any, ...]) -> Iterator[None]:
     """Give the context the random state of then, and the program back its own."""
     now = random_states()

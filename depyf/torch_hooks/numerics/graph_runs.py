@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from dataclasses import dataclass
 from typing import Any, Callable, List, Sequence, Tuple
 
@@ -44,8 +45,9 @@ def _gradients(results: Sequence[Any], args: Sequence[Any]) -> Tuple[Any, ...]:
     inputs = [one for one in tensors_in(list(args)) if one.requires_grad]
     if not outputs or not inputs:
         return ()
-    generator = torch.Generator().manual_seed(_SEED)
-    given = [torch.randn(one.shape, generator=generator, dtype=torch.float64).to(one) for one in outputs]
+    generator = torch.Generator("cpu").manual_seed(_SEED)  # whatever the default device is
+    normal = functools.partial(torch.randn, generator=generator, dtype=torch.float64, device="cpu")
+    given = [normal(one.shape).to(one) for one in outputs]
     return tuple(torch.autograd.grad(outputs, inputs, given, allow_unused=True))
 
 
@@ -55,7 +57,7 @@ def run_in_float64(module: Any, kept: KeptInputs, with_gradients: bool = True) -
         wide = copy.deepcopy(module).double()
         _widen_constants(wide)
         args = tuple([_widened(arg) for arg in kept.args])
-        return run(wide, KeptInputs(args, kept.random_states, kept.has_gradients), with_gradients)
+        return run(wide, KeptInputs(args, kept.held, kept.random_states, kept.has_gradients), with_gradients)
     except Exception:  # such as an operation without a kernel for float64
         return None
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterator, Sequence, Tuple
 from depyf.torch_hooks.graphs.graph_globals import GraphGlobal, graph_globals
 from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
 from depyf.torch_hooks.numerics.finite_values import are_finite, is_finite, tensors_in, unwatched
-from depyf.torch_hooks.numerics.graph_replay import KeptInputs, keep_inputs
+from depyf.torch_hooks.numerics.graph_replay import KeptInputs, held_tensors, keep_inputs
 from depyf.torch_hooks.numerics.numeric_report import BACKWARD, FORWARD
 
 _MOST_STEPS = 4  # from an output to the node of the compiled graph, through views of what it returned
@@ -50,16 +50,17 @@ def watched_graphs(receive: Receive) -> Iterator[None]:
 
 def _watched(called: GraphGlobal, receive: Receive) -> Any:
     name, entry, module = called.graph, called.entry, called.captured_module()
+    held = list(held_tensors(module).values())
 
     def call(*args: Any, **kwargs: Any) -> Any:
         with unwatched():
-            is_clean = are_finite(args)
+            is_clean = are_finite((args, held))
         if not is_clean or kwargs:
             return entry(*args, **kwargs)
-        kept = keep_inputs(args)
+        kept = keep_inputs(args, module)
         result = entry(*args)
         with unwatched():
-            odd = tuple(tensor for tensor in (*tensors_in(result), *tensors_in(args)) if not is_finite(tensor))
+            odd = tuple(tensor for tensor in tensors_in((result, args, held)) if not is_finite(tensor))
         if odd:
             receive(GraphCall(name, entry, module, kept, FORWARD, None, odd))
         else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable
+from types import MappingProxyType
+from typing import Any, Callable, Mapping
 
 from depyf.torch_hooks.internals import private_hooks
 
@@ -56,9 +57,13 @@ def interpreter_class() -> Any:
     import torch
 
     class NodeByNode(torch.fx.Interpreter):  # type: ignore[misc]
-        def __init__(self, module: Any, watch: Any) -> None:
+        def __init__(self, module: Any, watch: Any, held: Mapping[str, Any] = MappingProxyType({})) -> None:
             super().__init__(module)
             self.watch = watch
+            self.held = held  # tensors in the place of the module's attributes
+
+        def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
+            return self.held[target] if target in self.held else super().get_attr(target, args, kwargs)
 
         def run_node(self, node: Any) -> Any:
             before, self.watch.node = self.watch.node, node

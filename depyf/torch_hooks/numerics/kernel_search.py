@@ -14,9 +14,9 @@ from typing import Any, Dict, Tuple
 
 from depyf.record.records import Location
 from depyf.torch_hooks.numerics.finite_values import is_finite, is_recording, unwatched
+from depyf.torch_hooks.numerics.operation_sites import INDUCTOR_MARK
 
 _BUFFER = re.compile(r"\b(?:buf|arg|primals_|tangents_)\w*")
-_MARK = "assert_size_stride"  # a global of each module of Inductor's (it deletes `async_compile`)
 _FUNCTIONS = re.compile(r"call|partition_\d+")
 # Lines that write nothing: memory is taken, named, checked or given back.
 _WRITES_NOTHING = re.compile(
@@ -41,7 +41,7 @@ class KernelSearch:
         sys.settrace(self._before)
 
     def _on_call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if _FUNCTIONS.fullmatch(frame.f_code.co_name) and _MARK in frame.f_globals:
+        if _FUNCTIONS.fullmatch(frame.f_code.co_name) and INDUCTOR_MARK in frame.f_globals:
             return self._on_line
         return None
 

@@ -68,7 +68,7 @@ def find_backward(module: Any, kept: KeptInputs, compile_graph: Compile) -> Foun
     if not nodes:
         return None
     args = (*kept.args, *sizes)
-    wide = KeptInputs(args, kept.random_states, kept.has_gradients)
+    wide = KeptInputs(args, kept.held, kept.random_states, kept.has_gradients)
     compiled, eager = run(compile_graph(probed, args), wide), run(probed, wide)
     exact = run_in_float64(probed, wide)
     count = len(nodes)

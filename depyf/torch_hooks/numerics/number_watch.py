@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-from contextlib import contextmanager
-from typing import Any, Callable, ContextManager, Iterator, Tuple
+from contextlib import ExitStack, contextmanager
+from typing import Any, Callable, ContextManager, Iterator
 
 from depyf.record.records import Location
+from depyf.torch_hooks.internals.code_owners import is_in_torch
 from depyf.torch_hooks.numerics.finite_values import kind_of, summary_of, unwatched
-from depyf.torch_hooks.numerics.graph_replay import copy_inputs, replay, run_backward
+from depyf.torch_hooks.numerics.graph_replay import as_of_then, copy_inputs, replay, run_backward
 from depyf.torch_hooks.numerics.graph_watch import GraphCall, watched_graphs
+from depyf.torch_hooks.numerics.kept_modes import kept_modes
 from depyf.torch_hooks.numerics.kernel_search import KernelSearch
 from depyf.torch_hooks.numerics.numeric_report import BACKWARD, NumericReport
 from depyf.torch_hooks.numerics.operation_sites import Site, SiteLines
 from depyf.torch_hooks.numerics.operator_watch import Found, OperatorWatch
 
-_DEVICES = ("cpu", "cuda")  # for which programs switch autocast on
 Receive = Callable[[NumericReport, "Site | None"], None]
 
 
@@ -27,43 +27,8 @@ def watched_numbers(folder: str | None, receive: Receive) -> Iterator[None]:
     `folder` holds the newest files, in which lines of graphs are looked up; None where there are none.
     """
     watcher = _Watcher(folder, receive)
-    with _kept_modes(), watched_graphs(watcher.on_graph), watcher.operators.mode():
+    with kept_modes(), watched_graphs(watcher.on_graph), watcher.operators.mode():
         yield
-
-
-@contextmanager
-def _kept_modes() -> Iterator[None]:
-    """Put autograd's mode and autocast's back where an error leaves the context.
-
-    A captured graph sets them by calls, and what follows the operation that an error comes from does not run.
-    """
-    import torch
-
-    has_gradients = torch.is_grad_enabled()
-    casts = [(put_back, is_on()) for is_on, put_back in _casts()]
-    try:
-        yield
-    except BaseException:
-        torch.set_grad_enabled(has_gradients)
-        for put_back, was_on in casts:
-            put_back(was_on)
-        raise
-
-
-def _casts() -> Iterator[Tuple[Callable[[], Any], Callable[[Any], Any]]]:
-    """Yield, for each device, the functions that read and set autocast; before torch 2.4 each has its own."""
-    import torch
-
-    if hasattr(torch, "get_autocast_dtype"):
-        for device in _DEVICES:
-            yield (
-                functools.partial(torch.is_autocast_enabled, device),
-                functools.partial(torch.set_autocast_enabled, device),
-            )
-    else:
-        old: Any = torch
-        yield old.is_autocast_enabled, old.set_autocast_enabled
-        yield old.is_autocast_cpu_enabled, old.set_autocast_cpu_enabled
 
 
 class _Watcher:
@@ -77,6 +42,9 @@ class _Watcher:
         """Report an operation that was seen."""
         with unwatched():
             report = self._report(found)
+        if report.user is None and found.site is not None and found.site.is_generated:
+            self.operators.is_off = False  # the run of the captured graph has the line, where the graph returns the NaN
+            return
         self._hand_over(report, found.site)
 
     def on_graph(self, call: GraphCall) -> None:
@@ -99,6 +67,8 @@ class _Watcher:
 
     def _report(self, found: Found) -> NumericReport:
         user, graph = self._lines.places(found.site)
+        if user is not None and is_in_torch(user.file):  # such as a line of an optimizer
+            user = self._lines.of_caller() or user
         return NumericReport(
             kind_of(found.outputs[0]),
             found.direction,
@@ -125,7 +95,11 @@ def _kernel_of(call: GraphCall) -> Location | None:
 
     args: Any = copy_inputs(call.kept.args)
     search = KernelSearch()
-    with unwatched(), _without_cuda_graphs(), torch.set_grad_enabled(call.kept.has_gradients), search:
+    with ExitStack() as stack:
+        for context in (unwatched(), as_of_then(call.module, call.kept), _without_cuda_graphs()):
+            stack.enter_context(context)
+        stack.enter_context(torch.set_grad_enabled(call.kept.has_gradients))
+        stack.enter_context(search)
         outputs = call.entry(*args)
         if call.direction == BACKWARD and call.gradients is not None:
             search.found = None

@@ -20,6 +20,7 @@ from depyf.torch_hooks.internals.code_owners import is_in_torch
 _HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 _ENGINE = "_engine_run_backward"  # the function of torch's that runs a backward
 _RUN_NODE = "run_node"  # the method of torch.fx.Interpreter that runs one node
+INDUCTOR_MARK = "assert_size_stride"  # a global of each module of Inductor's (it deletes `async_compile`)
 _GENERATED = "<eval_with_key>"  # the file name of a graph module's code, as long as it is in no file
 
 Places = Tuple[Optional[Location], Optional[Location]]
@@ -34,6 +35,7 @@ class Site:
     function: str = ""
     node: Any = None
     graph: str = ""  # name of the graph that the node is of
+    is_generated: bool = False  # a line of Inductor's Python, which is somebody's only with a table of lines
 
 
 def current_site() -> Site | None:
@@ -51,7 +53,7 @@ def current_site() -> Site | None:
             node = _node_at(frame.f_locals.get("self"), frame.f_lineno)
             return Site(code.co_filename, frame.f_lineno, code.co_name, node)
         if not is_in_torch(code.co_filename) and not code.co_filename.startswith(_HERE):
-            return Site(code.co_filename, frame.f_lineno, code.co_name)
+            return Site(code.co_filename, frame.f_lineno, code.co_name, is_generated=INDUCTOR_MARK in frame.f_globals)
     return None
 
 
@@ -92,6 +94,9 @@ class SiteLines:
         if site.node is not None:
             return self._of_node(site)
         rows = self._rows(site)
+        is_missing = os.path.isabs(site.file) and not os.path.exists(site.file)  # written only if a session sees it run
+        if rows is None and (site.is_generated or is_missing):
+            return None, None
         if rows is None:
             return Location(site.file, site.line, site.function, _code(site.file, site.line)), None
         here = Location(site.file, site.line, "", _code(site.file, site.line))
@@ -100,6 +105,20 @@ class SiteLines:
     def of_kernel(self, file: str, line: int) -> Location | None:
         """Return the line of the user's behind the call of a kernel, where torch wrote it down."""
         return self._user_line(self._rows(Site(file, line)) or [])
+
+    def of_caller(self) -> Location | None:
+        """Return the innermost line of the user's that runs now, itself or as transformed code."""
+        for frame in _frames(sys._getframe(1)):
+            file, line = frame.f_code.co_filename, frame.f_lineno
+            if is_in_torch(file) or file.startswith(_HERE):
+                continue
+            rows = self._rows(Site(file, line))
+            user = (
+                Location(file, line, frame.f_code.co_name, _code(file, line)) if rows is None else self._user_line(rows)
+            )
+            if user is not None and not is_in_torch(user.file):
+                return user
+        return None
 
     def _of_node(self, site: Site) -> Places:
         stack = read_stack(str(site.node.meta.get("stack_trace") or ""))

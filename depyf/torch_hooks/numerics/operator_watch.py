@@ -8,6 +8,7 @@ operation at hand. It is kept with the site of the operation: in a backward the 
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass, field
 from typing import Any, Callable, ContextManager, Dict, List, Tuple
 
@@ -22,6 +23,7 @@ _UNWRITTEN = frozenset(
     ("empty", "empty_like", "empty_strided", "empty_permuted", "empty_quantized", "new_empty", "new_empty_strided")
     + ("resize", "resize_", "resize_as_", "set_", "_resize_output_")
 )
+_ATTENTION = re.compile(r"_attention(_forward)?(_for_cpu|_overrideable)?$")
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,13 @@ class OperatorWatch:
     graph: str = ""  # name of its graph
     is_off: bool = False
     sites: Dict[int, Site | None] = field(default_factory=dict)  # number of a node of autograd's -> forward operation
+    around: Any = None  # autograd's node whose backward the whole watch is in
     first_number: int = 0  # older nodes were made by operations that nobody watched
 
     def mode(self) -> ContextManager[Any]:
         """Return the dispatch mode, to be entered."""
         self.first_number = _next_number()
+        self.around = _current_node()
         mode_class = _mode_class()
         accept_higher_order(mode_class, mode_class.run_operator)
         context: ContextManager[Any] = mode_class(self)
@@ -63,7 +67,8 @@ class OperatorWatch:
         result = operator(*args, **kwargs)
         if not is_higher_order(operator) and operator._schema.name.rpartition("::")[2] in _UNWRITTEN:
             return result
-        outputs = {id(output): output for output in (*tensors_in(result), *_written(operator, args, kwargs))}
+        looked_at = result[:1] if isinstance(result, tuple) and _has_padding(operator) else result
+        outputs = {id(output): output for output in (*tensors_in(looked_at), *_written(operator, args, kwargs))}
         odd = tuple([output for output in outputs.values() if not is_finite(output)])
         if odd and are_finite(inputs):
             self._report(operator, site, inputs, odd)
@@ -78,13 +83,16 @@ class OperatorWatch:
         return site
 
     def _is_in_backward(self) -> bool:
-        """Return whether autograd's engine runs the operation; a graph that is run once more may be inside of it."""
-        return self.node is None and _current_node() is not None
+        """Return whether autograd's engine runs the operation; all of the watch may be inside a backward, too."""
+        current = _current_node()
+        return current is not None and current is not self.around
 
     def _site_now(self) -> Site | None:
-        if self.node is not None:
-            return Site(node=self.node, graph=self.graph)
-        return current_site()
+        site = current_site()
+        if self.node is None or (self._is_in_backward() and site is None):
+            return site
+        inner = None if site is None else site.node  # of a graph inside the graph: the body of a checkpoint
+        return Site(node=inner or self.node, graph=self.graph)
 
     def _report(self, operator: Any, site: Site | None, inputs: Any, outputs: Tuple[Any, ...]) -> None:
         self.is_off = True
@@ -102,6 +110,11 @@ def _before(args: Any, kwargs: Any) -> List[Any]:
 
 def _is_mutable(operator: Any) -> bool:
     return is_higher_order(operator) or bool(operator._schema.is_mutable)
+
+
+def _has_padding(operator: Any) -> bool:
+    """Return whether outputs after the first may hold Inf by design: attention on a GPU pads its sums of exponents."""
+    return not is_higher_order(operator) and bool(_ATTENTION.search(operator._schema.name))
 
 
 def _written(operator: Any, args: Any, kwargs: Any) -> List[Any]:

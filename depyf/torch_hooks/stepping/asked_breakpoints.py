@@ -67,6 +67,8 @@ def _of_user(asked: Any, tables: Sequence[FolderTable]) -> Place:
         if not same and not os.path.isfile(name):
             raise UserError(f"debug(breakpoints=...): there is no file {name}, and nothing was compiled from one")
         return (same[0] if same else os.path.abspath(name)), line
+    if isinstance(asked, str) and ":" in asked:  # no name of a function has one
+        raise UserError(f"debug(breakpoints=...): {asked!r} is none of {_FORMS}")
     if isinstance(asked, str):
         return _named(asked, tables)
     function, line = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, 0)

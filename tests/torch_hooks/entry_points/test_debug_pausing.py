@@ -166,10 +166,20 @@ def test_an_exception_of_the_program_passes_and_compiling_works_again():
     with pytest.raises(ZeroDivisionError):
         with depyf.debug():
             raise ZeroDivisionError
+    torch._dynamo.reset()  # of this lambda, too, an earlier run of the test may have compiled a version
     compiled = torch.compile(lambda x: x + 1, backend="eager")
     before = torch._dynamo.utils.counters["frames"]["ok"]
     compiled(torch.ones(3))
     assert torch._dynamo.utils.counters["frames"]["ok"] == before + 1
+
+
+def test_a_folder_is_refused_with_what_is_used_instead():
+    pytest.importorskip("torch")
+    import depyf
+
+    with pytest.raises(depyf.errors.UserError, match=r"debug\('./dump'\): it takes no folder"):
+        with depyf.debug("./dump"):
+            pass
 
 
 def test_debug_inside_an_active_prepare_debug_is_a_clear_error(monkeypatch):

@@ -81,6 +81,7 @@ def test_every_way_to_ask_for_a_line_leads_to_the_code_that_runs(program):
         ("missing", r"no function 'missing' was compiled; those that were: Model.forward"),
         ("nowhere.py:3", r"there is no file nowhere.py"),
         ("asked.py:15", r"asked.py:15 has no code; the nearest that has is 16: def plain\(x\):"),
+        ("asked.py:seven", r"'asked.py:seven' is none of FILE:LINE"),
         (3, r"3 is none of FILE:LINE, a function, its name, or \(function, line\)"),
         ((print, 1), r"is none of FILE:LINE"),
     ],
