@@ -12,7 +12,7 @@ from support.nan_programs import CLEAN, HEAD, PLANTED
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import RUNS_UNDER_MODES, needs  # noqa: E402
+from torch_probes import LEAVES_TRANSFORMS, RUNS_UNDER_MODES, needs  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.torch_hooks.graphs.graph_globals import graph_globals  # noqa: E402
@@ -77,6 +77,8 @@ ODD_FUSED = ["compiled_optimizer", "checkpointed_backward", "gradient_transform_
     ("name", "backend"), [*((name, "eager") for name in odd.PLANTED), *((name, "inductor") for name in ODD_FUSED)]
 )
 def test_the_line_is_named_in_transforms_hooks_checkpoints_and_optimizers(name, backend, tmp_path):
+    if "torch.func" in odd.PLANTED[name] and backend == "eager" and not LEAVES_TRANSFORMS:
+        pytest.skip("this torch fails by itself where an error leaves a transform")
     names_the_planted_line(name, odd.PLANTED[name], backend, tmp_path)
 
 
@@ -121,7 +123,9 @@ def test_autograd_and_autocast_are_as_before_after_the_error(tmp_path, backend):
 
 
 @needs_compiled_code
-@pytest.mark.parametrize("backend", ["eager", "inductor"])
+@pytest.mark.parametrize(
+    "backend", [pytest.param("eager", marks=needs(LEAVES_TRANSFORMS, "way out of a transform by an error")), "inductor"]
+)
 def test_an_error_inside_a_gradient_transform_leaves_no_transform_open(tmp_path, backend):
     name = "gradient_transform_in_backward"
     _, step = prepared(name, odd.PLANTED[name], tmp_path, backend)

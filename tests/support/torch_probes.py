@@ -106,3 +106,5 @@ RECOMPILE_LIMIT = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_
 def resume_name(function: str, line: int) -> str:
     """Return the name of the function that continues another one at a line."""
     return f"torch_dynamo_resume_in_{function}_at_{line}" if RESUME_NAMES_LINE else f"resume_in_{function}"
+# torch 2.11: an error that leaves a compiled function inside a transform of torch.func becomes an internal one of torch's
+LEAVES_TRANSFORMS = TORCH[:2] != (2, 11)
