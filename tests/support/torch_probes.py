@@ -99,6 +99,8 @@ HAS_REGIONS = hasattr(torch.compiler, "nested_compile_region")
 RESUME_NAMES_LINE = private_hooks.find("resume_prefix") is not None
 # torch 2.2: while one thread traces a graph again, as aot_eager does, torch.compile fails in all others
 TRACES_IN_THREADS = "is_fx_symbolic_tracing" in source_of("torch._dynamo.eval_frame")
+# torch 2.11: an error that leaves a compiled function inside a transform of torch.func becomes an internal one of torch's
+LEAVES_TRANSFORMS = TORCH[:2] != (2, 11)
 # torch 2.7 renamed the option
 RECOMPILE_LIMIT = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
 
@@ -106,5 +108,3 @@ RECOMPILE_LIMIT = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_
 def resume_name(function: str, line: int) -> str:
     """Return the name of the function that continues another one at a line."""
     return f"torch_dynamo_resume_in_{function}_at_{line}" if RESUME_NAMES_LINE else f"resume_in_{function}"
-# torch 2.11: an error that leaves a compiled function inside a transform of torch.func becomes an internal one of torch's
-LEAVES_TRANSFORMS = TORCH[:2] != (2, 11)
