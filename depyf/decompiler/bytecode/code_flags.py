@@ -16,6 +16,7 @@ CO_ITERABLE_COROUTINE = 0x100
 CO_ASYNC_GENERATOR = 0x200
 CO_FUTURE_ANNOTATIONS = 0x1000000
 CO_HAS_DOCSTRING = 0x4000000  # 3.14
+CO_METHOD = 0x8000000  # 3.14: defined in a class body
 FUTURE_FLAGS = 0x1FF0000  # every feature that `from __future__ import` records
 _LOWEST_FUTURE_FLAG = 0x20000  # CO_FUTURE_DIVISION; the next ones are all of `from __future__`
 

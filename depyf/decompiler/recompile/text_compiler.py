@@ -10,7 +10,7 @@ from types import CodeType
 from typing import Any, Callable, Collection, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
-from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_NESTED, FUTURE_FLAGS
+from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS, CO_METHOD, CO_NESTED, FUTURE_FLAGS
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
 from depyf.decompiler.decode.global_reads import reads_global
 from depyf.decompiler.printer import SyntaxLimits, print_source
@@ -210,7 +210,7 @@ def _like(code: CodeType, original: CodeType, keeps_cells: bool) -> CodeType:
     if hasattr(original, "co_qualname"):
         changes["co_qualname"] = original.co_qualname
     both = code.co_flags ^ original.co_flags
-    if both & ~(CO_NESTED | FUTURE_FLAGS) == 0:
+    if both & ~(CO_NESTED | CO_METHOD | FUTURE_FLAGS) == 0:
         changes["co_flags"] = original.co_flags
     code = code.replace(**changes)
     if code.co_cellvars != original.co_cellvars or code.co_freevars != original.co_freevars:

@@ -12,6 +12,7 @@ import sys
 from types import CodeType, FunctionType
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
+from depyf.decompiler.bytecode.code_flags import CO_METHOD
 from depyf.decompiler.prove import Grade, prove
 from depyf.decompiler.recompile.relabelling import adopt_lines
 from depyf.text.quiet_compile import compile_quietly
@@ -74,7 +75,8 @@ def like_twin(code: CodeType, twins: Sequence[CodeType]) -> Tuple[int, CodeType]
     """Return the index of the twin that has the same code, and `code` with its file and lines; None without such.
 
     CPython 3.13 joins two loads into one instruction only where both are on one line, and torch may log on many
-    lines what it compiles on one: such a twin, proved to be the same program, replaces the code.
+    lines what it compiles on one: such a twin, proved to be the same program, replaces the code. Torch logs a method
+    of a class where it compiles a function: CPython 3.14 flags it.
     """
     renamed = [named_like(code, twin) or code if code.co_varnames != twin.co_varnames else code for twin in twins]
     for number, (own, twin) in enumerate(zip(renamed, twins)):
@@ -82,13 +84,14 @@ def like_twin(code: CodeType, twins: Sequence[CodeType]) -> Tuple[int, CodeType]
             return number, with_parameters_of(code, adopt_lines(own, twin))
     for number, (own, twin) in enumerate(zip(renamed, twins)):
         if _is_same_but_for_joins(own, twin):
-            return number, with_parameters_of(code, twin)
+            return number, with_parameters_of(code, twin.replace(co_flags=code.co_flags))
     return None
 
 
 def _is_same_but_for_joins(one: CodeType, other: CodeType) -> bool:
     return (
-        (one.co_names, one.co_varnames, one.co_flags) == (other.co_names, other.co_varnames, other.co_flags)
+        (one.co_names, one.co_varnames) == (other.co_names, other.co_varnames)
+        and one.co_flags | CO_METHOD == other.co_flags | CO_METHOD
         and one.co_code != other.co_code
         and not other.co_freevars
         and prove(one, other).grade is Grade.PROVED

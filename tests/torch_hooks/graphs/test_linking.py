@@ -9,8 +9,10 @@ from capture_tools import breakpoints, dump, run_toy, same, statement_lines
 from torch_probes import AOT_EAGER_INTERPRETS, GUARDS_WEIGHTS, LOGS_PRE_GRAD, needs
 
 import depyf
+from depyf.decompiler.bytecode.code_flags import CO_METHOD, CO_NESTED
 from depyf.problems import Problems
 from depyf.torch_hooks.disk.folder import OutputFolder
+from depyf.torch_hooks.graphs.generated_functions import forwards_in, like_twin
 from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.linking import link
 
@@ -248,3 +250,15 @@ def test_a_backend_that_passes_inputs_by_name_gets_them_though_the_file_shortens
         compiled(x)
     assert debugger.hits
     assert max(len(name) for name in debugger.hits[0][2] if name.startswith("l_")) <= 100
+
+
+def test_a_graph_that_torch_logs_as_a_method_is_the_function_that_runs():
+    """CPython 3.14 flags functions of a class body, and joins instructions only where they are on one line."""
+    running, logged = forwards_in(
+        "def forward(self, x):\n    return x\nclass M:\n  def forward(self, x):\n    pass\n    return x", "f.py"
+    )
+    logged = logged.replace(co_flags=running.co_flags | CO_METHOD)
+    assert running.co_code != logged.co_code
+    found = like_twin(running, [logged])
+    assert found is not None and found[1].co_flags == running.co_flags
+    assert like_twin(running, [logged.replace(co_flags=logged.co_flags | CO_NESTED)]) is None
