@@ -141,12 +141,16 @@ def _on_exception(frame: FrameType) -> List[Location] | None:
 def _first_raise(frame: FrameType) -> Location | None:
     """Return the line that raised the exception of the program on which Dynamo gave up, where it keeps a traceback.
 
-    A `finally` and the end of a `with` raise it once more, and Dynamo reports the line of the last such.
+    A `finally` and the end of a `with` raise it once more, and Dynamo before 2.14 reports the line of the last such.
     """
     reported = frame.f_locals.get("exc") or frame.f_locals.get("e")
     cause = getattr(reported, "__cause__", None)
     if not any(one.__name__ == _OBSERVED for one in type(cause).__mro__):
         return None
+    if private_hooks.find("report_first_raise") is not None:
+        return next(
+            (_with_code(one) for one in reversed(_on_exception(frame) or ()) if not is_in_torch(one.file)), None
+        )
     raised = getattr(getattr(frame.f_locals.get("self"), "exn_vt_stack", None), "_current_exception", None)
     link: Any = getattr(getattr(raised, "exc_vt", raised), "__traceback__", None)  # `exc_vt`: of a class of the user's
     found = None
