@@ -15,7 +15,7 @@ from typing import Dict
 from depyf.torch_hooks.internals.stable_names import parameter_names
 
 LONGEST = 100  # characters; such a name, indented and with an equals sign behind it, fits a line
-_LONG = re.compile(rf"\b[Ll]_\w{{{LONGEST - 1},}}\b")
+_LONG = re.compile(rf"(?<!\.)\b[Ll]_\w{{{LONGEST - 1},}}\b")  # not an attribute: those are looked up when it runs
 _STEPS = re.compile(r"_(?:modules|parameters|buffers)(?=_)")
 
 

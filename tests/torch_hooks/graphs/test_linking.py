@@ -15,6 +15,7 @@ from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.graphs.generated_functions import forwards_in, like_twin
 from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.linking import link
+from depyf.torch_hooks.graphs.short_names import with_short_names
 
 pytestmark = pytest.mark.usefixtures("own_inductor_cache")
 
@@ -255,10 +256,19 @@ def test_a_backend_that_passes_inputs_by_name_gets_them_though_the_file_shortens
 def test_a_graph_that_torch_logs_as_a_method_is_the_function_that_runs():
     """CPython 3.14 flags functions of a class body, and joins instructions only where they are on one line."""
     running, logged = forwards_in(
-        "def forward(self, x):\n    return x\nclass M:\n  def forward(self, x):\n    pass\n    return x", "f.py"
+        "def forward(self, x):\n    return x\nclass M:\n  def forward(self, x):\n    x = x\n    return x", "f.py"
     )
     logged = logged.replace(co_flags=running.co_flags | CO_METHOD)
     assert running.co_code != logged.co_code
     found = like_twin(running, [logged])
     assert found is not None and found[1].co_flags == running.co_flags
     assert like_twin(running, [logged.replace(co_flags=logged.co_flags | CO_NESTED)]) is None
+
+
+def test_an_attribute_of_a_graph_keeps_its_name_however_long():
+    """Torch 2.2 calls modules of the graph by such names, which a file cannot change."""
+    name = "self__" + "inner_part_of_the_model_" * 5
+    text = f"def forward(self, L_{name}):\n    l_{name} = self.L_{name}(L_{name})\n    return l_{name}"
+    (running,), (logged,) = forwards_in(text, "f.py"), forwards_in(with_short_names(text), "f.py")
+    assert f"self.L_{name}(" in with_short_names(text) and f"l_{name} =" not in with_short_names(text)
+    assert like_twin(running, [logged]) is not None
