@@ -216,7 +216,7 @@ def test_without_files_the_line_behind_an_operation_between_kernels_is_found(tmp
 
 @pytest.fixture(scope="module")
 def padded_attention():
-    """An operator that pads its second output, as attention on a GPU does."""
+    """Register an operator that pads its second output, as attention on a GPU does."""
     library = pytest.importorskip("torch.library")
     if not hasattr(library, "custom_op"):
         pytest.skip("this torch has no custom_op")
