@@ -102,7 +102,7 @@ TRACES_IN_THREADS = "is_fx_symbolic_tracing" in source_of("torch._dynamo.eval_fr
 # torch 2.11: an error that leaves a compiled function inside a transform of torch.func becomes an internal one of torch's
 LEAVES_TRANSFORMS = TORCH[:2] != (2, 11)
 # torch 2.14: of an exception that is raised again, the line that raised it first is reported; 2.13: the last such line
-REPORTS_FIRST_RAISE = hasattr(symbolic_convert.InstructionTranslatorBase, "_raise_observed_exception")
+REPORTS_FIRST_RAISE = torch_behaviours.has("reported_first_raises")
 # torch 2.7 renamed the option
 RECOMPILE_LIMIT = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
 

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Callable, Iterator, List, NamedTuple, Tuple
 
 from depyf.record.records import Location
-from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals import private_hooks, torch_behaviours
 from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_program
 from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
 
@@ -147,7 +147,7 @@ def _first_raise(frame: FrameType) -> Location | None:
     cause = getattr(reported, "__cause__", None)
     if not any(one.__name__ == _OBSERVED for one in type(cause).__mro__):
         return None
-    if private_hooks.find("report_first_raise") is not None:
+    if torch_behaviours.has("reported_first_raises"):
         return next(
             (_with_code(one) for one in reversed(_on_exception(frame) or ()) if not is_in_torch(one.file)), None
         )

@@ -523,14 +523,6 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "no graph breaks",
     ),
     PrivateHook(
-        "report_first_raise",
-        "torch._dynamo.symbolic_convert",
-        "InstructionTranslatorBase._raise_observed_exception",
-        "where an exception is raised again by a `finally` or a `with`: torch reports the line that raised it first",
-        "2.14 and newer (2.14 checked)",
-        "that line is read from the traceback which Dynamo keeps",
-    ),
-    PrivateHook(
         "build_guards",
         "torch._dynamo.guards",
         "CheckFunctionManager.compile_check_fn",
@@ -628,7 +620,7 @@ _LATE_EVENTS = {
 }
 
 
-# Without these only time is lost, or the same is found in another way.
+# Without these only time is lost, or names are recognised in another way.
 _ONLY_TIME = frozenset(
     (
         "raise_event",
@@ -640,7 +632,6 @@ _ONLY_TIME = frozenset(
         "template_folder",
         "set_callback",
         "resume_prefix",
-        "report_first_raise",
         "on_compile_end",  # comes with on_compile_start
     )
 )

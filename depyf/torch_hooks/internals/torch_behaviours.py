@@ -15,7 +15,7 @@ class Behaviour(NamedTuple):
     name: str  # depyf's own name for it
     module: str
     attribute: str  # may be dotted; missing in a torch that does not do it
-    without: str  # what is lost then
+    without: str = ""  # what is lost then; empty: nothing, depyf finds it in another way
 
 
 BEHAVIOURS: Tuple[Behaviour, ...] = (
@@ -43,6 +43,11 @@ BEHAVIOURS: Tuple[Behaviour, ...] = (
         "all_reduce_inplace",
         "collectives that change their tensor, such as all_reduce, break the graph and are not compared between ranks",
     ),
+    Behaviour(  # 2.14: of an exception that a `finally` raises again, it reports the line that raised it first
+        "reported_first_raises",
+        "torch._dynamo.symbolic_convert",
+        "InstructionTranslatorBase._raise_observed_exception",
+    ),
 )
 
 
@@ -53,8 +58,8 @@ def has(name: str) -> bool:
 
 
 def lacking() -> Tuple[str, ...]:
-    """Return a line on each behaviour that this torch lacks, of those whose module is loaded."""
-    rows = [row for row in BEHAVIOURS if row.module in sys.modules and not _is_there(row)]
+    """Return a line on each behaviour without which something is lost, where its module is loaded and lacks it."""
+    rows = [row for row in BEHAVIOURS if row.without and row.module in sys.modules and not _is_there(row)]
     return tuple([f"torch has no {row.module}.{row.attribute}: {row.without}" for row in rows])
 
 
