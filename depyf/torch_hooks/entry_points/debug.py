@@ -47,6 +47,9 @@ def debug(
     """
     if isinstance(pause, (str, Path)):
         raise UserError(f"debug({str(pause)!r}): it takes no folder; its files are those of the newest prepare_debug")
+    for name, value in (("pause", pause), ("stop_on_nan", stop_on_nan)):
+        if not isinstance(value, int):  # bool is one
+            raise UserError(f"debug({name}={value!r}): expected True or False")
     _refuse_inside_prepare_debug()
     with _attend(backend) as attendance, _run_only(), _substitute(backend), _watch(stop_on_nan, pause, attendance):
         attendance.attend_running()

@@ -182,6 +182,16 @@ def test_a_folder_is_refused_with_what_is_used_instead():
             pass
 
 
+@pytest.mark.parametrize("wrong", [{"stop_on_nan": "no"}, {"pause": None}])
+def test_what_is_neither_true_nor_false_is_refused_because_no_would_mean_yes(wrong):
+    pytest.importorskip("torch")
+    import depyf
+
+    with pytest.raises(depyf.errors.UserError, match=r"debug\(\w+=.*\): expected True or False"):
+        with depyf.debug(**wrong):
+            pass
+
+
 def test_debug_inside_an_active_prepare_debug_is_a_clear_error(monkeypatch):
     pytest.importorskip("torch")
     import depyf
