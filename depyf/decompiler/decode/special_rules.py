@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Iterator, Tuple
 from depyf.decompiler.bytecode.code_flags import CO_ASYNC_GENERATOR
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, Operand
+from depyf.decompiler.decode.carried_constants import constant_on_top
 from depyf.decompiler.decode.code_layout import fail
 from depyf.decompiler.decode.generator_shape import is_generator
 from depyf.decompiler.decode.instructions import Raw
@@ -254,7 +255,7 @@ def _call(frame: AbstractFrame, index: int, raw: Raw) -> None:
 
 
 def _call_kw(frame: AbstractFrame, index: int, raw: Raw) -> None:
-    if not is_names(pushed_constant(frame, index - 1), raw.arg):
+    if not is_names(constant_on_top(frame.layout, index), raw.arg):
         fail(raw, "has no names of its keyword arguments before it")
     call_with(frame, raw, raw.arg + 1)
 
