@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import site
 import sys
 import sysconfig
-from typing import Tuple
+from typing import FrozenSet, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
+
+_DEPYF = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def import_folders() -> Tuple[str, ...]:
@@ -28,5 +31,12 @@ def is_in_torch(file: str, *folders: str) -> bool:
 def is_outside_program(file: str) -> bool:
     """Return whether the file is of this Python or of a package installed for it, or is no file (`<string>`)."""
     places = sysconfig.get_paths()
-    folders = {places[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if name in places}
+    folders = package_folders().union(places[name] for name in ("stdlib", "platstdlib") if name in places)
+    folders |= {_DEPYF}  # which may be a checkout
     return file.startswith("<") or any(file.startswith(os.path.join(folder, "")) for folder in folders)
+
+
+def package_folders() -> FrozenSet[str]:
+    """Return the folders that packages are installed in: those of pip, and those of the system (Debian has its own)."""
+    places = sysconfig.get_paths()
+    return frozenset([*(places[name] for name in ("purelib", "platlib") if name in places), *site.getsitepackages()])

@@ -8,12 +8,12 @@ import sysconfig
 from functools import lru_cache
 from types import FrameType
 
-from depyf.torch_hooks.internals.code_owners import is_in_torch
+from depyf.torch_hooks.internals.code_owners import is_in_torch, package_folders
 
 _DEPYF = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
 _CONTEXTS = contextlib.__file__  # which stands between `with depyf.debug():` and depyf
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
-_PACKAGES = os.path.join(sysconfig.get_path("purelib"), "")
+_PACKAGES = tuple([os.path.join(folder, "") for folder in sorted(package_folders())])
 _COMPILATION = os.path.join("_dynamo", "convert_frame.py")
 _OF_DUMPS = ("__transformed_code_", "__compiled_fn_")
 
