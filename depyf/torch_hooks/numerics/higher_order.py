@@ -40,8 +40,13 @@ def accept_higher_order(mode_class: Any, run: Callable[..., Any]) -> None:
     if hasattr(mode_class, "supports_higher_order_operators"):
         return
     for operator in list(registry.values()):
-        if mode_class not in operator.python_key_table:
+        if mode_class not in _rules_of(operator):
             operator.py_impl(mode_class)(_rule(operator, run))
+
+
+def _rules_of(operator: Any) -> Any:
+    """Return the rules of an operator for classes; torch 2.5 renamed them."""
+    return operator.python_key_table if hasattr(operator, "python_key_table") else operator.python_key_mode_table
 
 
 def _rule(operator: Any, run: Callable[..., Any]) -> Callable[..., Any]:
