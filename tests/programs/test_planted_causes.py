@@ -91,6 +91,8 @@ def test_the_summary_names_the_planted_line_and_the_true_cause(name, tmp_path, c
     offered, what = NEEDS.get(name, (True, ""))
     if not offered:
         pytest.skip(f"this torch has no {what}")
+    if name == "partial_method" and not probes.traces_partial_methods():
+        pytest.skip("this torch raises InternalTorchDynamoError for functools.partialmethod, without depyf, too")
     planted = PROGRAMS[name]
     path, summary = summary_of(name, planted.text, tmp_path, capsys)
     lines = [number for number, line in enumerate(planted.text.splitlines(), 1) if line.endswith("# planted")]

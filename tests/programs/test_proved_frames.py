@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._dynamo import convert_frame  # noqa: E402
 from torch_probes import TORCH  # noqa: E402
 
 import depyf  # noqa: E402
@@ -140,9 +141,14 @@ def test_frames_that_change_shared_objects_run_from_their_text_with_the_same_res
     torch._dynamo.reset()
     config = torch._dynamo.config
     switch = {"nested_graph_breaks": True} if nested and hasattr(config, "nested_graph_breaks") else {}
-    with config.patch(**switch), depyf.prepare_debug(tmp_path / "d") as session:
-        results = [torch.compile(make(), backend="eager", dynamic=dynamic)(torch.ones(3)) for make in NESTED]
-    assert len(session.record.frames) >= len(NESTED) + 2
+    met: list[str] = []
+    hook = convert_frame.register_bytecode_hook(lambda code, new_code: met.append(code.co_name))
+    try:
+        with config.patch(**switch), depyf.prepare_debug(tmp_path / "d") as session:
+            results = [torch.compile(make(), backend="eager", dynamic=dynamic)(torch.ones(3)) for make in NESTED]
+    finally:
+        hook.remove()
+    assert len(session.record.frames) == len(met) > len(NESTED)
     assert [frame.file for frame in session.record.frames if frame.installed != "replaced"] == []
     assert repr(results) == repr(expected)
 

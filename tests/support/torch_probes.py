@@ -6,6 +6,8 @@ A test of something that not every torch offers is marked with `needs(PROBE)`; w
 
 from __future__ import annotations
 
+import dis
+import functools
 import importlib.util
 import inspect
 import types
@@ -105,6 +107,41 @@ LEAVES_TRANSFORMS = TORCH[:2] != (2, 11)
 REPORTS_FIRST_RAISE = torch_behaviours.has("reported_first_raises")
 # torch 2.7 renamed the option
 RECOMPILE_LIMIT = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
+
+
+def has_store() -> bool:
+    """Return whether the store that torchrun asks for is built in; Debian's torch has none (`built without libuv`)."""
+    try:
+        torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    except RuntimeError:
+        return False
+    return True
+
+
+def traces_partial_methods() -> bool:
+    """Return whether Dynamo gets through a functools.partialmethod; that of 2.14 fails on Python 3.14, without depyf."""
+
+    class Partial:
+        def scaled(self, by: int, x: torch.Tensor) -> torch.Tensor:
+            return x * by
+
+        doubled = functools.partialmethod(scaled, 2)
+
+    torch._dynamo.reset()
+    try:
+        torch.compile(lambda x: Partial().doubled(x), backend="eager")(torch.ones(2))
+    except torch._dynamo.exc.InternalTorchDynamoError:
+        return False
+    return True
+
+
+def keeps_what_is_there(code: types.CodeType) -> bool:
+    """Return whether the first handler in a resume function, that of a `with`, keeps no more than is on the stack.
+
+    Not so with torch 2.14 on Python 3.14: Dynamo counts the NULL of the call before it. It only traces such code.
+    """
+    entries = dis._parse_exception_table(code) if hasattr(code, "co_exceptiontable") else []
+    return not entries or entries[0].depth <= (2 if "LOAD_SPECIAL" in dis.opmap else 1)
 
 
 def resume_name(function: str, line: int) -> str:

@@ -10,6 +10,7 @@ import pytest
 from depyf.decompiler.pipeline import decompile_frame
 
 torch = pytest.importorskip("torch")
+from torch_probes import keeps_what_is_there  # noqa: E402
 
 
 def resumed(function: Callable[..., object], *args: object) -> Dict[str, CodeType]:
@@ -32,6 +33,13 @@ def resumed(function: Callable[..., object], *args: object) -> Dict[str, CodeTyp
     return found
 
 
+def resumed_in_a_with(function: Callable[..., object]) -> CodeType:
+    (code,) = resumed(function, torch.ones(3)).values()
+    if not keeps_what_is_there(code):
+        pytest.skip("the handlers that this torch makes keep one value more than there is")
+    return code
+
+
 def breaks_inside_a_with(x):
     with torch.no_grad():
         x = x + 1
@@ -42,7 +50,7 @@ def breaks_inside_a_with(x):
 
 
 def test_a_resume_function_inside_a_with_is_structured_code_not_a_state_machine() -> None:
-    (code,) = resumed(breaks_inside_a_with, torch.ones(3)).values()
+    code = resumed_in_a_with(breaks_inside_a_with)
     result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.rung == "idioms"
@@ -64,7 +72,7 @@ def breaks_inside_three_withs(x):
 
 
 def test_code_after_each_of_several_withs_appears_once_guarded_by_a_flag() -> None:
-    (code,) = resumed(breaks_inside_three_withs, torch.ones(3)).values()
+    code = resumed_in_a_with(breaks_inside_three_withs)
     result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.rung == "statements"
@@ -84,7 +92,7 @@ def breaks_inside_two_withs(x):
 
 
 def test_a_resume_function_that_leaves_two_withs_at_once_needs_no_flag() -> None:
-    (code,) = resumed(breaks_inside_two_withs, torch.ones(3)).values()
+    code = resumed_in_a_with(breaks_inside_two_withs)
     result = decompile_frame(code)
     assert result.proved, result.verdict
     assert result.rung == "idioms"

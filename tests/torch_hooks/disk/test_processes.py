@@ -14,7 +14,7 @@ import pytest
 import torch
 from capture_tools import assert_all_parse
 from repository import ROOT, SUPPORT
-from torch_probes import TRACES_COLLECTIVES, needs
+from torch_probes import TRACES_COLLECTIVES, has_store, needs
 
 import depyf
 import depyf.errors
@@ -27,6 +27,7 @@ from depyf.torch_hooks.disk.merging import merge_at_exit
 PROGRAMS = SUPPORT / "process_programs.py"
 FRAMES = 2 if TRACES_COLLECTIVES else 3  # of `two`: a collective that is not traced breaks the graph
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+LAUNCHER = TORCHRUN if has_store() else [sys.executable, SUPPORT / "rank_launcher.py"]
 
 
 def environment():
@@ -72,7 +73,7 @@ def assert_whole(folder):
 class TestRanks:
     def test_four_ranks_write_their_own_folders_and_every_difference_is_reported(self, tmp_path):
         (tmp_path / "rank_7").mkdir()  # a folder of an unknown program must not be removed
-        out, err = run(*TORCHRUN, 4, PROGRAMS, "ddp", tmp_path)
+        out, err = run(*LAUNCHER, 4, PROGRAMS, "ddp", tmp_path)
         assert len({line.split()[2] for line in out.splitlines() if line.startswith("grad")}) == 1, "DDP still works"
         assert {path.name for path in tmp_path.iterdir()} == {
             "manifest.json", "index.html", "page", "ranks.txt", "summary.txt", "timings.json", "rank_0", "rank_1", "rank_2", "rank_3", "rank_7"
@@ -106,7 +107,7 @@ class TestRanks:
         assert broken.text in err and err.count("side by side") == 1, "only the last rank prints the comparison"
 
     def test_two_equal_ranks_end_with_one_manifest_without_differences(self, tmp_path):
-        out, err = run(*TORCHRUN, 2, PROGRAMS, "two", tmp_path)
+        out, err = run(*LAUNCHER, 2, PROGRAMS, "two", tmp_path)
         assert sorted(line for line in out.splitlines() if line.startswith("sum")) == [
             "sum 0 [7.0, 7.0, 7.0]", "sum 1 [7.0, 7.0, 7.0]"
         ]  # fmt: skip
@@ -130,7 +131,7 @@ class TestRanks:
 
     @needs(TRACES_COLLECTIVES, "collectives in its graphs")
     def test_a_killed_job_that_hung_reports_which_collective_differs(self, tmp_path, capsys):
-        process = start(*TORCHRUN, 2, PROGRAMS, "hang", tmp_path)
+        process = start(*LAUNCHER, 2, PROGRAMS, "hang", tmp_path)
         try:
             wait_for(lambda: all('"frame":1' in journal(tmp_path / f"rank_{rank}") for rank in (0, 1)), process)
             assert main(["finish", str(tmp_path)]) == 0  # while it hangs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import textwrap
 from types import SimpleNamespace
@@ -91,7 +92,7 @@ def outer(a):
 
 def uses_a_library(a):
     torch._dynamo.graph_break()
-    return a, textwrap.dedent("  a")
+    return a, re.sub("b", "c", textwrap.dedent("  a"))
 
 
 def compiled(function, **options):
