@@ -101,7 +101,7 @@ def test_the_line_that_asked_for_a_guard_names_the_recompile(tmp_path, capsys):
 def test_the_line_that_raised_an_exception_and_the_one_that_passed_it_on_name_each_other(tmp_path, capsys):
     recorded(tmp_path, closing)
     first = asked(tmp_path, capsys, "raised first")
-    if REPORTS_FIRST_RAISE:  # of the line that passed it on torch says nothing then
+    if REPORTS_FIRST_RAISE:  # there is no break at the other line then
         assert "\ngraph break here: Observed exception: TypeError" in first
         return
     again = asked(tmp_path, capsys, "raised again")
