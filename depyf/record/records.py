@@ -139,7 +139,7 @@ class FailedGuard:
     first_used: bool = False  # nobody asked for it: the line is the first that uses the tensor
     also: Tuple[ChangedValue, ...] = ()  # what else is not as the version needs it, the likeliest causes first
     also_more: int = 0  # changes that are not in the list
-    is_nearest: bool = False  # of several versions it is the nearest: nothing else of what it tests changed
+    is_nearest: bool = False  # of several versions it is the nearest: no other cause was found
 
     def __str__(self) -> str:
         return "".join([self.need, f", {self.instead}" * bool(self.instead), f"; {self.likewise}" * bool(self.others)])
@@ -171,7 +171,7 @@ class FailedGuard:
     def beside(self) -> str:
         """What else changed, if anything did; of several versions, that nothing else did of this one."""
         if not self.also:
-            return f"{self.version} is the nearest: nothing else of what it tests changed" * self.is_nearest
+            return f"{self.version} is the nearest: no other cause was found" * self.is_nearest
         rest = [f"{self.also_more} more"] if self.also_more else []
         return f"also: {'; '.join([*map(str, self.also), *rest])}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Container, Dict, Iterable, List, Sequence, Tuple
+from typing import Container, Dict, Iterable, List, Sequence, Set, Tuple
 
 from depyf.record.compile_ids import sort_key
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, Location, SessionRecord, SkipRecord
@@ -61,7 +61,7 @@ def break_blocks(record: SessionRecord, whole: bool = False) -> List[List[str]]:
     called = {one.display_name for one in called_functions(record)}
     after = _following(record, breaks, owners)
     blocks: List[List[str]] = []
-    advised: Dict[Tuple[str, ...], int] = {}  # hints -> the number of the break that listed them
+    advised: Dict[Tuple[str, ...], int] = {}  # hints -> the number of the break whose block lists them
     for number, same in enumerate(breaks, start=1):
         first = same[0]
         place = cause_of(first)
@@ -74,10 +74,16 @@ def break_blocks(record: SessionRecord, whole: bool = False) -> List[List[str]]:
         if advised.setdefault(first.hints, number) == number:
             lines += [f"{_INDENT}hint: {hint}" for hint in first.hints]
         elif first.hints:
-            lines.append(f"{_INDENT}hints: those of graph break {advised[first.hints]} above")
+            lines.append(f"{_INDENT}hints: those of {_named(breaks[advised[first.hints] - 1])} above")
         story = best_story(same, stories)
         blocks.append(lines + ([f"{_INDENT}story: {story}"] if story else []))
     return blocks
+
+
+def _named(same: Sequence[GraphBreak]) -> str:
+    """Return how other blocks speak of a break: blocks have no numbers, so by its place."""
+    place = cause_of(same[0])
+    return "the other break" if place is None else f"the break at {place.file.rpartition('/')[2]}:{place.line}"
 
 
 def _function_of(place: Location | None, owners: Owners, called: Container[str]) -> List[str]:
@@ -136,16 +142,22 @@ def _following(record: SessionRecord, breaks: Sequence[Sequence[GraphBreak]], ow
     """
     if len(breaks) < 2:
         return {}
-    passed: Dict[str, Dict[int, int]] = {}  # key of a function -> number of a break -> the last line that led there
-    for number, same in enumerate(breaks, start=1):
-        for call in dict.fromkeys(call for one in same for call in one.stack):
-            owner = owners.of(call)
-            if owner is not None:
-                lines = passed.setdefault(owner.key, {})
-                lines[number] = max(call.line, lines.get(number, 0))
     holders: Dict[GraphBreak, List[FunctionRecord]] = {}
     for one, function in _holders(record):
         holders.setdefault(one, []).append(function)
+    passed: Dict[str, Dict[int, int]] = {}  # key of a function -> number of a break -> the last line that led there
+    for number, same in enumerate(breaks, start=1):
+        compiled: Dict[
+            Location, Set[str]
+        ] = {}  # a call on the way -> keys of the functions that were compiled up to the break
+        for one in same:
+            for call in one.stack:
+                compiled.setdefault(call, set()).update(function.key for function in holders.get(one, ()))
+        for call, keys in compiled.items():
+            owner = owners.of(call)
+            if owner is not None and keys - {owner.key}:  # as part of a caller
+                lines = passed.setdefault(owner.key, {})
+                lines[number] = max(call.line, lines.get(number, 0))
     found: Dict[int, str] = {}
     for number, same in enumerate(breaks, start=1):
         held = {function.key: function for one in same for function in holders.get(one, ())}
@@ -157,5 +169,6 @@ def _following(record: SessionRecord, breaks: Sequence[Sequence[GraphBreak]], ow
         cause = next((other for other, line in passed.get(key, {}).items() if other != number and line > last), None)
         if cause is not None:
             title = title_apart(record, function)
-            found[number] = f"follows from graph break {cause}, after which Dynamo comes to {title} on its own"
+            named = _named(breaks[cause - 1])
+            found[number] = f"follows from {named}, after which Dynamo comes to {title} on its own"
     return found

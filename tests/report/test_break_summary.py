@@ -47,6 +47,9 @@ class Inner(torch.nn.Module):
         print("later in the same function")
 
 
+FIRST_LINE = Inner.__init__.__code__.co_firstlineno - 1
+
+
 class Outer(torch.nn.Module):
     def forward(self, x):
         for _ in range(1):
@@ -58,25 +61,36 @@ def test_a_break_that_is_there_because_of_another_one_names_that(tmp_path):
     summary = summary_of(tmp_path, Outer())
     first, second = summary.split("graph break at ")[1:3]
     assert "print(" in first.partition("\n")[0] and "super().__init__()" in second.partition("\n")[0]
-    assert "follows from graph break 1, after which Dynamo comes to Inner.__init__ on its own\n" in second
+    assert (
+        f"follows from the break at test_break_summary.py:{FIRST_LINE + 4}, "
+        "after which Dynamo comes to Inner.__init__ on its own\n" in second
+    )
     assert "follows from" not in first
 
 
-def twice(x):
+def thrice(x):
     print("first")
     x = x + 1
     print("second")
+    x = x * 2
+    print("third")
     return x
 
 
-def calls_twice(x):
+def calls_thrice(x):
     for _ in range(1):
-        x = twice(x)
+        x = thrice(x)
     return x
 
 
-def test_a_second_break_of_a_function_does_not_follow_from_the_first(tmp_path):
-    assert "follows from" not in summary_of(tmp_path, calls_twice)
+def test_a_break_of_a_function_follows_neither_from_an_earlier_nor_from_a_later_one_of_it(tmp_path):
+    assert "follows from" not in summary_of(tmp_path, calls_thrice)
+
+
+def test_hints_that_stood_before_are_named_by_the_line_of_their_break(tmp_path):
+    summary = summary_of(tmp_path, thrice)
+    line = thrice.__code__.co_firstlineno + 1
+    assert summary.count(f"hints: those of the break at test_break_summary.py:{line} above") == 2
 
 
 def shouting(x):

@@ -132,7 +132,7 @@ def test_a_change_of_the_batch_alone_is_not_blamed_on_another_layer(run):
     run(main)
     # Layer 0 with another batch: the version of layer 1 is compared as well, and is not the nearest.
     (failed,) = [one for one in run.frames["1/2"].failed_guards if one.about == "x.size(0)"]
-    assert failed.also == () and failed.beside == "1/0 is the nearest: nothing else of what it tests changed"
+    assert failed.also == () and failed.beside == "1/0 is the nearest: no other cause was found"
     assert failed is run.frames["1/2"].failed_guards[0], "the version that differs in the batch alone comes first"
 
 
@@ -206,7 +206,7 @@ def test_an_older_version_is_named_where_it_is_the_one_of_which_nothing_else_cha
     run(main, dynamic=False)
     first = run.frames["0/2"].failed_guards[0]
     assert (first.about, first.version, first.also) == ("x.size(0)", "0/0", ()) and first.others == "0/1"
-    assert first.beside == "0/0 is the nearest: nothing else of what it tests changed"
+    assert first.beside == "0/0 is the nearest: no other cause was found"
     assert first.beside in run.summary and first.beside in run.stories
 
 
