@@ -665,7 +665,7 @@ def find(name: str) -> Any:
     """Return the object behind a row of the table, or None where this torch does not have it."""
     row = hook(name)
     try:
-        value: Any = sys.modules.get(row.module) or importlib.import_module(row.module)
+        value = _module(row.module)
         for part in row.attribute.split("."):
             value = getattr(value, part)
     except (ImportError, AttributeError):
@@ -673,11 +673,16 @@ def find(name: str) -> Any:
     return value
 
 
+def _module(name: str) -> Any:
+    """Return a module, which is imported if it is not loaded."""
+    return torch_behaviours.loaded_module(name) or importlib.import_module(name)
+
+
 def find_holder(name: str) -> Tuple[Any, str]:
     """Return the object whose attribute a row is, and the attribute; AttributeError where this torch lacks it."""
     row = hook(name)
     *path, last = row.attribute.split(".")
-    value: Any = importlib.import_module(row.module)
+    value = _module(row.module)
     for part in path:
         value = getattr(value, part)
     return value, last

@@ -59,12 +59,18 @@ def has(name: str) -> bool:
 
 def lacking() -> Tuple[str, ...]:
     """Return a line on each behaviour without which something is lost, where its module is loaded and lacks it."""
-    rows = [row for row in BEHAVIOURS if row.without and row.module in sys.modules and not _is_there(row)]
+    rows = [row for row in BEHAVIOURS if row.without and loaded_module(row.module) and not _is_there(row)]
     return tuple([f"torch has no {row.module}.{row.attribute}: {row.without}" for row in rows])
 
 
+def loaded_module(name: str) -> Any:
+    """Return a module that is loaded, or None; up to torch 2.4, one in C++ is only an attribute of the one above it."""
+    above, _, last = name.rpartition(".")
+    return sys.modules.get(name) or getattr(sys.modules.get(above), last, None)
+
+
 def _is_there(row: Behaviour) -> bool:
-    value: Any = sys.modules.get(row.module)
+    value = loaded_module(row.module)
     for part in row.attribute.split("."):
         value = getattr(value, part, None)
     return value is not None

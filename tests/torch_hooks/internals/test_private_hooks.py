@@ -12,7 +12,7 @@ from repository import ROOT
 
 from depyf.torch_hooks.frames import skip_listener
 from depyf.torch_hooks.graphs import autotuning, custom_stages
-from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals import private_hooks, torch_behaviours
 
 sys.path.insert(0, str(ROOT / "tools"))
 import house  # noqa: E402
@@ -107,3 +107,18 @@ def test_autotuning_is_received_under_another_name(renamed):
     assert received == [("timings", "mm", "choices")]
     detach()
     assert names_of(home) == before and not savers
+
+
+def test_a_module_in_cpp_that_cannot_be_imported_is_found_in_the_one_above_it(monkeypatch):
+    """So it is in torch 2.4 and older: what such a module lacks has to be named, and what it has to be used."""
+    above = ModuleType("old_cpp")
+    above.guards = ModuleType("guards")
+    monkeypatch.setitem(sys.modules, "old_cpp", above)
+    row = torch_behaviours.Behaviour("trees", "old_cpp.guards", "Tree", "no trees")
+    monkeypatch.setattr(torch_behaviours, "BEHAVIOURS", (row,))
+    assert torch_behaviours.lacking() == ("torch has no old_cpp.guards.Tree: no trees",)
+    above.guards.Tree = object
+    assert torch_behaviours.has("trees") and torch_behaviours.lacking() == ()
+    hook = private_hooks.PrivateHook("tree", "old_cpp.guards", "Tree", "", "", "")
+    monkeypatch.setitem(private_hooks._BY_NAME, "tree", hook)
+    assert private_hooks.find("tree") is object
