@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import capture_tools as tools
 import pytest
 import torch
@@ -116,7 +118,8 @@ def recorded_as_a_cuda_graph(function):
     """Return what Inductor calls in the place of `function`: it records a CUDA graph, and replays that later."""
     from torch._inductor.compile_fx import cudagraphify
 
-    return cudagraphify(function, device_index=0, stack_traces=[], is_backward=False, is_inference=True)
+    old = {"inputs": []} if "inputs" in inspect.signature(cudagraphify).parameters else {}  # torch 2.4 and older
+    return cudagraphify(function, **old, device_index=0, stack_traces=[], is_backward=False, is_inference=True)
 
 
 def test_only_functions_that_a_cuda_graph_is_recorded_from_are_left_out_of_its_replay(tmp_path):
