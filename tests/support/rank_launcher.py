@@ -18,7 +18,7 @@ def main() -> int:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shared = {"WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    shared["TORCHELASTIC_RUN_ID"] = os.getpid()  # by which the ranks of one run know each other
+    shared["TORCHELASTIC_RUN_ID"] = os.getpid()  # the same for all ranks of a run
     ranks = []
     for rank in range(count):
         own = {**shared, "RANK": rank, "LOCAL_RANK": rank, "USE_LIBUV": 0}
