@@ -158,7 +158,7 @@ def is_story_of(path: str, stories: Dict[str, str], called: str) -> bool:
 
 def _long_lines(folder: str, stories: Dict[str, str], manifest: Dict[str, Any]) -> Iterator[Tuple[int, str]]:
     """Yield the lengths of lines in stories, transformed code and graphs, except the users' own, with the file."""
-    own = {line.strip() for function in manifest["functions"] for line in _own_lines(function)}
+    own = {line.strip() for function in manifest["functions"] for line in _own_lines(function, manifest["lines"])}
     paths = [path for kind in ("transformed_code", "compiled_fn") for path in glob.glob(f"{folder}/__{kind}_*.py")]
     for path in [*stories, *(path for path in paths if ".kernel_" not in path)]:
         for line in read(path).splitlines():
@@ -166,7 +166,12 @@ def _long_lines(folder: str, stories: Dict[str, str], manifest: Dict[str, Any]) 
                 yield len(line), os.path.basename(path)
 
 
-def _own_lines(function: Dict[str, Any]) -> List[str]:
+def _own_lines(function: Dict[str, Any], lines: List[str]) -> List[str]:
     """Return the lines of what was compiled and of the function inside its decorators, docstrings included."""
-    sources = [function["source"], (function.get("original") or {}).get("source")]
-    return [line for source in sources if source for line in source.splitlines()]
+    sources = [function["source"], (function.get("original") or {}).get("source") or ()]
+    return [line for source in sources for span in source for line in _lines(span, lines)]
+
+
+def _lines(span: Any, lines: List[str]) -> List[str]:
+    """Return the lines of a span; of a text whose last line has no end, that stands in place, nothing."""
+    return lines[span[0] : span[0] + span[1]] if isinstance(span, list) else []

@@ -1,20 +1,26 @@
 """The tables of a manifest: strings, source lines and guards that many records share, each stored once.
 
-    "strings"     [n, text]: the first n characters of the string before it, and then the text; the strings are sorted
+    "strings"     n, text, n, text ...: the first n characters of the string before it, and then the text; sorted
     "locations"   [file, line, function, code]: files, functions and code are numbers of strings
     "guards"      [form, value, expression, kind, location, flags], as numbers of strings and of a location (-1: none)
     "texts"       prose of torch's and of proofs, in the order in which it came
+    "user_files"  [file, digest], and a label where the file has one
+    "lines"       of the source of functions and of transformed code, in the order in which they came
 
-The condition of a guard is its form with the value in place of each `<value>`, or the form as it is where the value is
-empty.  Flags are a sum: 1 the condition is Python, 2 torch asked for it, 4 it is about sizes 0 and 1.  Frames have
-their guards as `[first, count]` of rows of that table; the calls that led to the nodes of graphs, and those of
-functions, are rows of `locations`.
+The condition of a guard is its form with the value in place of each `?`, or the form as it is where the value is
+empty.  Flags are a sum: 1 the condition is Python, 2 torch asked for it, 4 it is about sizes 0 and 1.  A row that ends
+before the location has none, and flags 1; one that ends before the flags has 3.
+
+Frames have their guards as `[first, count]` of rows of that table, and a source its lines likewise; the calls that led
+to the nodes of graphs, and those of functions, are rows of `locations`.
+
+Schema 3 had `[n, text]` for a string and `<value>` for `?`, and every source in place.
 """
 
 from __future__ import annotations
 
 from json.encoder import encode_basestring
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from depyf.record.guard_conditions import (
     VALUE,
@@ -26,11 +32,14 @@ from depyf.record.guard_conditions import (
     TypeTest,
     ValueTest,
 )
-from depyf.record.records import GuardRecord, Location
+from depyf.record.records import GuardRecord, Location, UserFile
 from depyf.record.schema_1 import read_test
 
-SHOWN_VALUE = "<value>"
+SHOWN_VALUE = "?"
+SHOWN_IN_SCHEMA_3 = "<value>"
 NO_LOCATION = -1
+ROWS_ON_A_LINE = 8  # of numbers, and of strings that begin with part of another: nobody reads them one by one
+SHORT_LINE = 12  # a line of source that a span of its own would be longer than
 
 Row = Tuple[int, ...]
 Span = Tuple[int, int]
@@ -44,6 +53,8 @@ class TableWriter:
         self._locations: Dict[Row, int] = {}
         self._guards: Dict[Row, int] = {}
         self._texts: Dict[str, int] = {}
+        self._lines: List[str] = []
+        self._line_rows: Dict[str, int] = {}  # a line -> the first row that it has
         self._known: Dict[int, Tuple[int, Location]] = {}  # id of a location, which is that of many guards -> its row
 
     def add_guards(self, guards: Sequence[GuardRecord]) -> List[Span]:
@@ -76,24 +87,74 @@ class TableWriter:
         """Return the row of a text that other records may have, too."""
         return self._texts.setdefault(text, len(self._texts))
 
+    def add_lines(self, text: str) -> Union[str, List[Span]]:
+        """Return the rows of the lines of a source, as spans; the text itself where its last line has no end."""
+        if not text.endswith("\n"):
+            return text
+        lines, known = self._lines, self._line_rows
+        spans: List[Span] = []
+        after = -1  # the row after the last one
+        for line in text[:-1].split("\n"):
+            if 0 <= after < len(lines) and lines[after] == line:
+                row = after
+            else:
+                row = known.get(line, -1) if len(line) > SHORT_LINE else -1
+                if row < 0:
+                    row = len(lines)
+                    lines.append(line)
+                    known.setdefault(line, row)
+            if row == after:
+                spans[-1] = (spans[-1][0], spans[-1][1] + 1)
+            else:
+                spans.append((row, 1))
+            after = row + 1
+        return spans
+
     def _string(self, text: str) -> int:
         return self._strings.setdefault(text, len(self._strings))
 
-    def texts(self) -> Dict[str, List[str]]:
-        """Return the rows of each table as JSON, the strings sorted."""
+    def texts(self, files: Sequence[UserFile] = ()) -> Dict[str, List[str]]:
+        """Return the text of each table, line by line, the strings sorted; `files` are those of the program."""
+        numbers = [self._string(one.file) for one in files]
         ordered = sorted(self._strings)
         place = [0] * len(ordered)
         for number, text in enumerate(ordered):
             place[self._strings[text]] = number
+        strings = [f"{same},{encode_basestring(rest)}" for same, rest in _front_coded(ordered)]
+        locations = [f"[{place[row[0]]},{row[1]},{place[row[2]]},{place[row[3]]}]" for row in self._locations]
+        ends = _Ends()
+        guards = [
+            f"[{place[form]},{place[value]},{place[expression]},{place[kind]}{ends[at, flags]}]"
+            for form, value, expression, kind, at, flags in self._guards
+        ]
+        texts = [[encode_basestring(text) for text in (one.digest, one.label) if text] for one in files]
         return {
-            "strings": [f"[{same},{encode_basestring(rest)}]" for same, rest in _front_coded(ordered)],
-            "locations": [f"[{place[row[0]]},{row[1]},{place[row[2]]},{place[row[3]]}]" for row in self._locations],
-            "guards": [
-                f"[{place[row[0]]},{place[row[1]]},{place[row[2]]},{place[row[3]]},{row[4]},{row[5]}]"
-                for row in self._guards
-            ],
+            "user_files": [f"[{','.join([str(place[n]), *more])}]" for n, more in zip(numbers, texts)],
+            "strings": _several_on_a_line(strings),
+            "locations": _several_on_a_line(locations),
+            "guards": _several_on_a_line(guards),
             "texts": list(map(encode_basestring, self._texts)),
+            "lines": list(map(encode_basestring, self._lines)),
         }
+
+
+class _Ends(Dict[Tuple[int, int], str]):
+    """The ends of the rows of guards: location and flags, without what is left out."""
+
+    def __missing__(self, end: Tuple[int, int]) -> str:
+        place, flags = end
+        text = f",{place},{flags}" if flags != _flags_without(place) else f",{place}" * (place != NO_LOCATION)
+        self[end] = text
+        return text
+
+
+def _flags_without(place: int) -> int:
+    """Return the flags of a row that has none: most lines that ask for guards are torch's own."""
+    return 1 if place == NO_LOCATION else 3
+
+
+def _several_on_a_line(rows: Sequence[str]) -> List[str]:
+    return [",".join(rows[first : first + ROWS_ON_A_LINE]) for first in range(0, len(rows), ROWS_ON_A_LINE)]
 
 
 def _form_and_value(test: GuardTest) -> Tuple[str, str]:
@@ -111,7 +172,7 @@ def _form_and_value(test: GuardTest) -> Tuple[str, str]:
     else:
         return test.text, ""
     value = test.subject
-    if not value or "<" in value or VALUE in value or SHOWN_VALUE in form:  # the mark would be ambiguous
+    if not value or SHOWN_VALUE in value or VALUE in value or SHOWN_VALUE in form:  # the mark would be ambiguous
         return test.text, ""
     return form.replace(VALUE, SHOWN_VALUE), value
 
@@ -143,7 +204,12 @@ class TableReader:
     def __init__(self, tables: Dict[str, Any]) -> None:
         self._strings: List[str] = []
         before = ""
-        for same, rest in tables["strings"]:
+        strings = tables["strings"]
+        is_earlier = tables["schema"] <= 3
+        self._mark = SHOWN_IN_SCHEMA_3 if is_earlier else SHOWN_VALUE
+        if not is_earlier and len(strings) % 2:
+            raise IndexError("a string without its text")
+        for same, rest in strings if is_earlier else zip(strings[::2], strings[1::2]):
             before = before[:same] + rest
             self._strings.append(before)
         string = self._strings.__getitem__
@@ -151,6 +217,7 @@ class TableReader:
             Location(string(row[0]), row[1], string(row[2]), string(row[3])) for row in tables["locations"]
         ]
         self._texts = tables.get("texts", ())
+        self._lines = tables.get("lines", ())
         self._rows = tables["guards"]
         self._guards: Dict[int, GuardRecord] = {}
 
@@ -162,6 +229,18 @@ class TableReader:
         """Return the text of a row; what is no number as it is."""
         return self._texts[number] if isinstance(number, int) else number
 
+    def lines(self, spans: Any) -> Any:
+        """Return the source that has these rows of lines; what are no rows as it is."""
+        if not isinstance(spans, list):
+            return spans
+        if any(not 0 <= first < first + count <= len(self._lines) for first, count in spans):
+            raise IndexError("a source has lines that are not there")
+        return "".join(["\n".join(self._lines[first : first + count]) + "\n" for first, count in spans])
+
+    def user_files(self, rows: Sequence[Any]) -> List[Any]:
+        """Return the files of the program; what are no rows as they are."""
+        return [UserFile(self._strings[row[0]], *row[1:]) if isinstance(row, list) else row for row in rows]
+
     def guards(self, spans: Sequence[Sequence[int]]) -> Tuple[GuardRecord, ...]:
         """Return the guards of spans of rows."""
         return tuple([self._guard(number) for first, count in spans for number in range(first, first + count)])
@@ -169,9 +248,12 @@ class TableReader:
     def _guard(self, number: int) -> GuardRecord:
         guard = self._guards.get(number)
         if guard is None:
-            form, value, expression, kind, place, flags = self._rows[number]
+            row = self._rows[number]
+            form, value, expression, kind = row[:4]
+            place = row[4] if len(row) > 4 else NO_LOCATION
+            flags = row[5] if len(row) > 5 else _flags_without(place)
             text, subject = self._strings[form], self._strings[value]
-            condition = text.replace(SHOWN_VALUE, subject) if subject else text
+            condition = text.replace(self._mark, subject) if subject else text
             test = read_test(condition, bool(flags & 1), self._strings[kind])
             location: Optional[Location] = None if place == NO_LOCATION else self._locations[place]
             guard = self._guards[number] = GuardRecord(

@@ -18,7 +18,7 @@ from depyf.record import vocabulary as words
 from depyf.record.guard_conditions import PROSE, GuardTest
 from depyf.record.vocabulary import Installed, SourceOrigin
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -480,7 +480,7 @@ class SessionRecord:
     differences: Tuple[RankDifference, ...] = ()  # ... and what its ranks did not do alike
     lost_files: Optional[LostFiles] = None
     user_files: Tuple[UserFile, ...] = ()  # that the graphs stem from
-    import_folders: Tuple[str, ...] = ()  # that of the program, then those that Python imports from
+    import_folders: Tuple[str, ...] = ()  # that of the program, then those Python imports from, site-packages aside
     recorded_elsewhere: int = 0  # versions compiled before that the folders of earlier contexts hold, and not this one
     not_offered: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what this torch cannot give, one line each
     summary: Tuple[str, ...] = field(default=(), metadata=PROSE)  # the lines of summary.txt

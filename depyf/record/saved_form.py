@@ -1,8 +1,8 @@
 """The saved form of a record: the JSON text of `manifest.json`, and back.  `to_json` and `from_json` are inverses.
 
 Each record is an object with the names of its fields, laid out so that a person can read it.  What thousands of records
-repeat stands once, in tables at the end (`manifest_tables`): guards, and the lines that nodes of graphs stem from.
-Schemas 1 and 2, and the journal, have these in place.
+repeat stands once, in tables at the end (`manifest_tables`): guards, lines of source, and the calls that led to nodes
+of graphs.  Schema 3 had the sources in place.  Schemas 1 and 2, and the journal, have these in place.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import json
 import typing
-from typing import Any, Callable, Dict, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Sequence, Tuple, Type, TypeVar
 
 from depyf.record.json_text import JsonText, saved
 from depyf.record.manifest_tables import TableReader, TableWriter
@@ -24,6 +24,7 @@ from depyf.record.records import (
     GraphRecord,
     KernelSource,
     NodeSource,
+    OriginalFunction,
     SessionRecord,
     SkippedFrame,
     SkipRecord,
@@ -38,7 +39,7 @@ class RecordFormatError(ValueError):
     """The text is no record that this version of depyf can read."""
 
 
-_TEXT = JsonText(", ", ": ")
+_TEXT = JsonText(",", ":")
 
 
 # ---------------------------------------------------------------- writing
@@ -67,9 +68,10 @@ class GrowingText:
     def of(self, record: SessionRecord) -> str:
         """Return the text of a record."""
         written, self._items = self._items, {}
-        fields = [f" {_TEXT.of(name)}: {self._listed(value, written)}" for name, value in saved(record).items()]
-        for name, rows in self._writer.texts().items():
-            fields.append(f' "{name}": ' + ("[\n" + ",\n".join(rows) + "\n ]" if rows else "[]"))
+        values = saved(record)
+        files = values.pop("user_files", ())
+        fields = [f" {_TEXT.of(name)}:{self._listed(value, written)}" for name, value in values.items()]
+        fields += [f' "{name}":{_rows(rows)}' for name, rows in self._writer.texts(files).items()]
         return "{\n" + ",\n".join(fields) + "\n}\n"
 
     def _listed(self, value: Any, written: Dict[int, Tuple[Any, str]]) -> str:
@@ -77,15 +79,19 @@ class GrowingText:
         if not isinstance(value, tuple) or not value:
             return _TEXT.of(value)
         if not dataclasses.is_dataclass(value[0]):
-            return "[\n" + ",\n".join(["  " + _TEXT.of(item) for item in value]) + "\n ]"
+            return _rows([_TEXT.of(item) for item in value])
         texts = []
         for item in value:
             known = written.get(id(item))
             if known is None:
-                known = (item, "  " + _spread(item, self._writer))
+                known = (item, _spread(item, self._writer))
             self._items[id(item)] = known
             texts.append(known[1])
-        return "[\n" + ",\n".join(texts) + "\n ]"
+        return _rows(texts)
+
+
+def _rows(texts: Sequence[str]) -> str:
+    return "[\n" + ",\n".join(texts) + "]" if texts else "[]"
 
 
 def _spread(item: Any, writer: TableWriter) -> str:
@@ -99,21 +105,21 @@ def _spread(item: Any, writer: TableWriter) -> str:
             "kernels": tuple([_with_sources(one, writer) for one in item.kernels]),
         }
         values.update((name, value) for name, value in rows.items() if value)
-    fields = [f"   {_TEXT.of(name)}: {_lines(value)}" for name, value in values.items()]
-    return "{\n" + ",\n".join(fields) + "\n  }"
+    return "{" + ",\n ".join([f"{_TEXT.of(name)}:{_lines(value)}" for name, value in values.items()]) + "}"
 
 
 # class of a record -> its fields that are rows of a table, and those that hold records with such fields
 _LOCATIONS: Dict[type, Tuple[str, ...]] = {
-    FunctionRecord: ("called_at",),
+    FunctionRecord: ("called_at", "decorators"),
     FrameRecord: ("called_from",),
     FailedGuard: ("stack",),
     GraphBreak: ("stack",),
     SkipRecord: ("stack", "called_from"),
 }
 _TEXTS: Dict[type, Tuple[str, ...]] = {FrameRecord: ("assumptions",), GraphBreak: ("explanation",)}
+_LINES = (FunctionRecord, OriginalFunction, FrameRecord)  # whose source is rows of lines
 _INSIDE: Dict[type, Tuple[str, ...]] = {
-    FunctionRecord: ("skips",),
+    FunctionRecord: ("skips", "original"),
     FrameRecord: ("failed_guards", "graph_breaks"),
     SkipRecord: ("failed_guards", "graph_breaks"),
     SkippedFrame: ("skip",),
@@ -123,6 +129,8 @@ _INSIDE: Dict[type, Tuple[str, ...]] = {
 def _in_rows(item: Any, writer: TableWriter) -> Dict[str, Any]:
     """Return the fields of a record, with rows in the place of what the tables hold."""
     values = dict(saved(item))
+    if isinstance(item, _LINES):
+        values["source"] = writer.add_lines(item.source)
     for names, add in ((_LOCATIONS, writer.add_location), (_TEXTS, writer.add_text), (_INSIDE, None)):
         for name in names.get(type(item), ()):
             value = values.get(name)
@@ -151,7 +159,7 @@ def _lines(value: Any) -> str:
         value and (isinstance(value[0], dict) or dataclasses.is_dataclass(value[0]))
     ):
         return _TEXT.of(value)
-    return "[\n" + ",\n".join(["    " + _TEXT.of(one) for one in value]) + "\n   ]"
+    return "[\n  " + ",\n  ".join([_TEXT.of(one) for one in value]) + "]"
 
 
 # ---------------------------------------------------------------- reading
@@ -190,7 +198,9 @@ def _without_tables(data: Dict[str, Any]) -> Dict[str, Any]:
     graphs = [_with_calls(graph, reader) for graph in data.get("graphs", ())]
     functions = [_out_of_rows(FunctionRecord, one, reader) for one in data.get("functions", ())]
     skipped = [_out_of_rows(SkippedFrame, one, reader) for one in data.get("skipped_frames", ())]
-    return {**data, "functions": functions, "frames": frames, "graphs": graphs, "skipped_frames": skipped}
+    files = reader.user_files(data.get("user_files", ()))
+    read = {"functions": functions, "frames": frames, "graphs": graphs, "skipped_frames": skipped, "user_files": files}
+    return {**data, **read}
 
 
 _KINDS_INSIDE: Dict[str, type] = {
@@ -198,12 +208,15 @@ _KINDS_INSIDE: Dict[str, type] = {
     "skip": SkipRecord,
     "failed_guards": FailedGuard,
     "graph_breaks": GraphBreak,
+    "original": OriginalFunction,
 }
 
 
 def _out_of_rows(cls: type, data: Dict[str, Any], reader: TableReader) -> Dict[str, Any]:
     """Return what JSON holds of a record with what the tables hold in the place of their rows."""
     values = dict(data)
+    if cls in _LINES and "source" in values:
+        values["source"] = reader.lines(values["source"])
     for names, read in ((_LOCATIONS, reader.location), (_TEXTS, reader.text), (_INSIDE, None)):
         for name in names.get(cls, ()):
             value = values.get(name)

@@ -4,7 +4,7 @@
     /venv/lib/python3.11/site-packages/torch/nn/linear.py      torch/nn/linear.py
 
 A path is cut after the folder that Python found the file in; that of the program itself is the first of these.
-Without such folders (records of earlier versions have none) only packages that are installed are recognised.
+Folders of installed packages and of Python's own library need not be given: they are recognised by their names.
 """
 
 from __future__ import annotations
@@ -13,6 +13,12 @@ import re
 from typing import Dict, List, Sequence
 
 _INSTALLED = re.compile(r".*[\\/](?:site-packages|dist-packages|lib[\\/]python3\.\d+)[\\/](?=[^\\/])")
+
+
+def is_recognised(folder: str) -> bool:
+    """Return whether paths are cut after this folder even where it is not given."""
+    found = _INSTALLED.match(f"{folder}/x")
+    return found is not None and found.end() == len(folder) + 1
 
 
 class ShortPaths:
@@ -37,8 +43,10 @@ class ShortPaths:
         return (is_inside or not file.startswith(("/", "<"))) and _INSTALLED.match(file) is None
 
     def _cut(self, file: str) -> str:
-        for folder in self._folders:
-            if file.startswith(folder) and file[len(folder) : len(folder) + 1] in ("/", "\\"):
-                return file[len(folder) + 1 :].replace("\\", "/")
         found = _INSTALLED.match(file)
-        return file[found.end() :].replace("\\", "/") if found is not None else file
+        start = 0 if found is None else found.end()
+        for folder in self._folders:
+            if len(folder) >= start and file.startswith(folder) and file[len(folder) : len(folder) + 1] in ("/", "\\"):
+                start = len(folder) + 1
+                break
+        return file[start:].replace("\\", "/") if start else file

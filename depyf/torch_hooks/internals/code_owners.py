@@ -8,18 +8,23 @@ import sys
 import sysconfig
 from typing import FrozenSet, Tuple
 
+from depyf.text.short_paths import is_recognised
 from depyf.torch_hooks.internals import private_hooks
 
 _DEPYF = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def import_folders() -> Tuple[str, ...]:
-    """Return the folder of the program, then the folders that Python imports from."""
+    """Return the folder of the program, then those that Python imports from and that have no usual name."""
     main = os.path.abspath(getattr(sys.modules.get("__main__"), "__file__", None) or "<none>")
     program = os.getcwd() if is_outside_program(main) else os.path.dirname(main)
     templates = private_hooks.find_loaded("template_folder")  # has another name in every run
     others = [os.path.abspath(folder) for folder in sys.path if isinstance(folder, str) and folder != templates]
-    return tuple(dict.fromkeys([program, *(folder for folder in others if not folder.endswith(".zip"))]))
+    kept = [folder for folder in others if not folder.endswith(_WITHOUT_SOURCE) and not is_recognised(folder)]
+    return tuple(dict.fromkeys([program, *kept]))
+
+
+_WITHOUT_SOURCE = (".zip", "lib-dynload", ".__path_hook__")  # the last is no folder: a package installed with `-e`
 
 
 def is_in_torch(file: str, *folders: str) -> bool:

@@ -369,9 +369,11 @@ def test_items_of_args_have_the_names_of_the_function_that_gets_them(tmp_path, f
 
 def test_the_manifest_has_the_title(tmp_path):
     compiled(tmp_path, Decorated())
-    (function,) = json.loads((tmp_path / "manifest.json").read_text())["functions"]
+    text = (tmp_path / "manifest.json").read_text()
+    (function,) = json.loads(text)["functions"]
     assert function["key"] == "Decorated.forward_0" and function["title"] == "Decorated.forward"
-    assert function["name"] == "wrapper" and function["original"]["source"].endswith("return x + 4\n")
+    original = from_json(text).functions[0].original
+    assert function["name"] == "wrapper" and original.source.endswith("return x + 4\n")
 
 
 def test_what_was_compiled_before_any_context_is_called_by_the_function_inside_its_wrapper(tmp_path):
