@@ -7,10 +7,10 @@ moving lines does not change it. A line that such a text names is found again by
 
 from __future__ import annotations
 
-import re
 from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from depyf.record.records import Location
+from depyf.text.resume_names import without_line
 
 Calls = Tuple[Location, ...]  # outermost first; the last one is the line itself
 
@@ -21,9 +21,6 @@ class Source(NamedTuple):
     calls: Calls
     is_sure: bool = True  # False where the same line is also reached by other calls, which it may stem from instead
     has_moved: bool = False  # whether the text names the line under another number, that of an earlier source
-
-
-_RESUME = re.compile(r"(torch_dynamo_resume_in_.+_at_)\d+$")  # the number is that of a line, which moves with it
 
 
 class Places:
@@ -84,5 +81,4 @@ def _key(place: Location) -> Tuple[str, int, str]:
 
 def _code(place: Location) -> Tuple[str, str]:
     """Return what a line keeps when lines above it are added or removed."""
-    name = place.function
-    return (_RESUME.sub(r"\1", name) if name.startswith("torch_dynamo_resume_in_") else name), place.code
+    return without_line(place.function), place.code

@@ -7,15 +7,14 @@ the one whose lines hold the call.
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
 from typing import Callable, Iterable, Iterator, Sequence
 
 from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, Location, SessionRecord
 from depyf.report.story_order import root_of
 from depyf.report.wrapper_notes import hook_note, title_apart
+from depyf.text.resume_names import continued
 
-_RESUMED = re.compile(r"(?:torch_dynamo_)?resume_in_(.+?)(?:_at_\d+)?$")  # torch 2.2: without the line
 _MOST_NAMED = 12  # functions that one line, or one function, calls
 
 
@@ -33,7 +32,7 @@ def calls_inside(graph_break: GraphBreak, function: FunctionRecord) -> list[Loca
 def _holds(function: FunctionRecord, file: str, call: Location) -> bool:
     """Return whether a call is in the function, which is in `file`."""
     # Stacks have the name of the function itself.
-    name = function.name if function.resume_of is None else _RESUMED.sub(r"\1", function.name)
+    name = function.name if function.resume_of is None else continued(function.name)
     if (name, file) != (call.function, call.file):
         return False
     last = function.last_line

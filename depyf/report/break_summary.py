@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Container, Dict, Iterable, List, Sequence, Set, Tuple
+from typing import Container, Dict, Iterable, List, NamedTuple, Sequence, Set, Tuple
 
 from depyf.record.compile_ids import sort_key
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, Location, SessionRecord, SkipRecord
 from depyf.report.break_paths import Owners
-from depyf.report.call_chains import has_library_path, place_of, reached_lines, ways_to
+from depyf.report.call_chains import Chain, has_library_path, place_of, reached_lines, ways_to
 from depyf.report.story_order import called_functions, root_of
 from depyf.report.wrapper_notes import hook_note, title_apart, title_inside
 
@@ -31,10 +31,21 @@ def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
     return sorted(groups, key=_is_in_library)  # the program's own first
 
 
-def number_of_breaks(record: SessionRecord) -> str:
+class Cause(NamedTuple):
+    """The graph breaks for one cause, the one at its line first, and the ways to that line."""
+
+    breaks: List[GraphBreak]
+    ways: List[Chain]
+
+
+def causes_of_breaks(record: SessionRecord) -> List[Cause]:
+    """Return the causes of graph breaks, those in the program's own lines first."""
+    return [Cause(same, ways_to(record, _at_cause(same))) for same in distinct_breaks(record)]
+
+
+def number_of_breaks(breaks: Sequence[Cause]) -> str:
     """Return how many graph breaks there are, and in how many ways they are reached where these are more."""
-    breaks = distinct_breaks(record)
-    ways = sum(max(1, len(ways_to(record, _at_cause(same)))) for same in breaks)
+    ways = sum(max(1, len(cause.ways)) for cause in breaks)
     number = f"{len(breaks)} graph break{'s' * (len(breaks) != 1)}"
     return f"{number} (reached in {ways} ways)" if ways > len(breaks) else number
 
@@ -53,28 +64,26 @@ def _is_in_library(same: Sequence[GraphBreak]) -> bool:
     return location is not None and has_library_path(location.file)
 
 
-def break_blocks(record: SessionRecord, whole: bool = False) -> List[List[str]]:
+def break_blocks(record: SessionRecord, causes: Sequence[Cause], whole: bool = False) -> List[List[str]]:
     """Return the lines on each break; `whole`: with every way to it."""
     stories = stories_of_breaks(record)
-    breaks = distinct_breaks(record)
     owners = Owners(record)
     called = {one.display_name for one in called_functions(record)}
-    after = _following(record, breaks, owners)
+    after = _following(record, [same for same, _ in causes], owners)
     blocks: List[List[str]] = []
     advised: Dict[Tuple[str, ...], int] = {}  # hints -> the number of the break whose block lists them
-    for number, same in enumerate(breaks, start=1):
+    for number, (same, ways) in enumerate(causes, start=1):
         first = same[0]
         place = cause_of(first)
         lines = [f"graph break at {place_of(place)}", *_function_of(place, owners, called), _INDENT + first.reason]
         lines += [_INDENT + line for line in _passed_on(same)]
-        ways = ways_to(record, _at_cause(same))
         lines += [f"{_INDENT}reached in {len(ways)} ways:"] if len(ways) > 1 else []
         lines += [_INDENT + line for line in reached_lines(ways, whole)]
         lines += [_INDENT + after[number]] if number in after else []
         if advised.setdefault(first.hints, number) == number:
             lines += [f"{_INDENT}hint: {hint}" for hint in first.hints]
         elif first.hints:
-            lines.append(f"{_INDENT}hints: those of {_named(breaks[advised[first.hints] - 1])} above")
+            lines.append(f"{_INDENT}hints: those of {_named(causes[advised[first.hints] - 1].breaks)} above")
         story = best_story(same, stories)
         blocks.append(lines + ([f"{_INDENT}story: {story}"] if story else []))
     return blocks

@@ -20,7 +20,6 @@ first few of each kind, `summary.txt` all of them.  Nothing here reads words of 
 from __future__ import annotations
 
 import os
-import re
 from typing import Callable, Dict, List, Mapping, Sequence, Tuple
 
 from depyf.record.records import (
@@ -42,7 +41,7 @@ from depyf.record.vocabulary import (
     SUPPRESSED_ERROR,
 )
 from depyf.report.break_paths import calls_inside, why_no_resume
-from depyf.report.break_summary import break_blocks, number_of_breaks
+from depyf.report.break_summary import Cause, break_blocks, causes_of_breaks, number_of_breaks
 from depyf.report.call_chains import (
     calls_to,
     explains,
@@ -57,6 +56,7 @@ from depyf.report.call_signature import passed_names
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of, stories_by_worth
 from depyf.report.wrapper_notes import title_apart
+from depyf.text import resume_names
 
 PAGES = ("index.html", "depyf_index.html")
 _MOST_BLOCKS = 5  # of each kind, on a terminal
@@ -65,7 +65,6 @@ _MOST_CALLED = 3
 _MOST_REASONS = 3  # of one recompile
 _MOST_EACH = 3  # recompiles of one function that are listed one by one
 _INDENT = "    "
-_RESUMED_AT = re.compile(r"_at_(\d+)$")  # in the name that Dynamo gives a resume function
 
 Block = List[str]
 
@@ -85,9 +84,10 @@ def render(
     with every block; a file is the same wherever the folder lies, hence `folder` is empty then. `is_alone`: no other
     process of the program compiled anything.
     """
-    lines = [f"depyf: {numbers(record)}{f' in {folder}' if folder else ''}", *_end(record)]
+    causes = causes_of_breaks(record)
+    lines = [f"depyf: {numbers(record, causes)}{f' in {folder}' if folder else ''}", *_end(record)]
     lines += [f"  {line}" for line in called(record)]
-    kinds = blocks_of(record, whole)
+    kinds = blocks_of(record, causes, whole)
     for blocks in kinds:
         lines += [f"  {line}" for line in shown(blocks, whole)]
     lines += _left_to_python(len(record.skipped), len(kinds[-1]), kept.get("manifest.json", "manifest.json"))
@@ -116,9 +116,9 @@ def called(record: SessionRecord) -> List[str]:
     return [f"called: {', '.join(shown_ones)}{rest}"]
 
 
-def blocks_of(record: SessionRecord, whole: bool = False) -> List[List[Block]]:
+def blocks_of(record: SessionRecord, causes: Sequence[Cause], whole: bool = False) -> List[List[Block]]:
     """Return what the summary lists, by kind: graph breaks, recompiles, functions that were not compiled."""
-    return [break_blocks(record, whole), _recompiled(record, whole), _not_compiled(record)]
+    return [break_blocks(record, causes, whole), _recompiled(record, whole), _not_compiled(record)]
 
 
 def shown(blocks: Sequence[Block], whole: bool) -> List[str]:
@@ -129,14 +129,14 @@ def shown(blocks: Sequence[Block], whole: bool) -> List[str]:
     return [*lines, f"... and {rest} more like this: see summary.txt"] if rest else lines
 
 
-def numbers(record: SessionRecord) -> str:
+def numbers(record: SessionRecord, causes: Sequence[Cause]) -> str:
     """Return how many frames, graphs and graph breaks there are."""
     proved = sum(frame.grade in PROVED_GRADES for frame in record.frames)
     cached = sum(frame.from_cache for frame in record.frames)
     before = f", {cached} compiled before" if cached else ""
     proofs = f" ({proved} proved{before})" if record.frames and not record.from_log else ""
     frames, graphs = _count(len(record.frames), "frame"), _count(len(record.graphs), "graph")
-    return f"{frames}{proofs}, {graphs}, {number_of_breaks(record)}"
+    return f"{frames}{proofs}, {graphs}, {number_of_breaks(causes)}"
 
 
 def not_offered(record: SessionRecord, manifest: str, whole: bool) -> List[str]:
@@ -279,8 +279,9 @@ def title_of(record: SessionRecord, function: FunctionRecord) -> str:
     root = root_of(record, function.key)
     if root is None or root is function:
         return title_apart(record, function)
-    found = _RESUMED_AT.search(function.name)
-    return f"the rest of {root.display_name} after {f'line {found[1]}' if found else 'a graph break'}"
+    found = resume_names.read(function.name)
+    has_line = found is not None and found.line is not None
+    return f"the rest of {root.display_name} after {f'line {found.line}' if found and has_line else 'a graph break'}"
 
 
 # ---------------------------------------------------------------- what was not compiled

@@ -17,6 +17,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Sequence, Set, Tup
 
 from depyf.record.records import SessionRecord
 from depyf.report import closing_summary
+from depyf.report.break_summary import causes_of_breaks
 from depyf.report.story_order import stories_by_worth
 
 _NUMBERED = re.compile(r"(?P<stem>.*_)(?P<number>\d+)$")
@@ -43,7 +44,7 @@ def render(
     The other arguments are those of `closing_summary.render`.
     """
     compiled = [one for one in others if one.record.frames or one.record.graphs or one.record.skipped]
-    listed = closing_summary.blocks_of(own, whole)
+    listed = closing_summary.blocks_of(own, causes_of_breaks(own), whole) if compiled else []
     lines = [closing_summary.render(own, folder, is_there, kept, whole, is_alone=not compiled)]
     seen = {tuple(block) for kind in listed for block in kind}
     for same in _alike(compiled):
@@ -55,8 +56,9 @@ def _alike(processes: Sequence[Process]) -> List[List[Process]]:
     """Return the processes in groups that did the same, as far as a summary shows it."""
     groups: Dict[Tuple[object, ...], List[Process]] = {}
     for one in processes:
-        blocks = tuple(tuple(block) for kind in closing_summary.blocks_of(one.record) for block in kind)
-        groups.setdefault((closing_summary.numbers(one.record), one.record.complete, blocks), []).append(one)
+        causes = causes_of_breaks(one.record)
+        blocks = tuple(tuple(block) for kind in closing_summary.blocks_of(one.record, causes) for block in kind)
+        groups.setdefault((closing_summary.numbers(one.record, causes), one.record.complete, blocks), []).append(one)
     return list(groups.values())
 
 
@@ -69,9 +71,11 @@ def _entry(
         f", and {gone} more process{'es' if gone > 1 else ''} like {'them' if len(same) > 1 else 'it'}" if gone else ""
     )
     ended = "" if first.record.complete else " (killed, or still running)"
-    lines = [f"  in {_names([one.folder for one in same])}{also}: {closing_summary.numbers(first.record)}{ended}"]
+    causes = causes_of_breaks(first.record)
+    numbers = closing_summary.numbers(first.record, causes)
+    lines = [f"  in {_names([one.folder for one in same])}{also}: {numbers}{ended}"]
     lines += [f"    {line}" for line in closing_summary.called(first.record)]
-    for blocks in closing_summary.blocks_of(first.record, whole):
+    for blocks in closing_summary.blocks_of(first.record, causes, whole):
         new = [block for block in blocks if tuple(block) not in seen]
         seen.update(map(tuple, new))
         lines += [f"    {line}" for line in closing_summary.shown(new, whole)]

@@ -28,6 +28,7 @@ from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.call_chains import has_library_path
 from depyf.report.closing_summary import PAGES
 from depyf.report.graph_difference import first_difference
+from depyf.text import resume_names
 from depyf.text.number_ranges import runs_of
 
 # rank -> file name of a captured graph -> its text
@@ -38,7 +39,6 @@ T = TypeVar("T")
 # Most dangerous first; a graph break comes before the versions and graphs that differ because of it.
 KINDS = ("collectives", "ended", "graph breaks", "versions", "graph", "order")
 
-_RESUME = re.compile(r"torch_dynamo_resume_in_(?P<code>.+)_at_(?P<at>\d+)$|(?P<name>.+) resumed at line (?P<line>\d+)$")
 _COLLECTIVE = re.compile(r"\b_?c10d_functional(?:_autograd)?\.(?P<name>\w+)")
 _DEVICE = re.compile(r"\b(cuda|xpu|hpu|npu|mps):\d+|index=\d+")
 _NUMBERS = ("never", "once", "twice")
@@ -245,10 +245,10 @@ def _collectives(lines: Iterable[str]) -> Iterable[str]:
 
 
 def _label(identity: Identity) -> str:
-    match = _RESUME.match(identity[0])
-    if match is None:
+    found = resume_names.read(identity[0])
+    if found is None or not found.is_certain:
         return identity[0]
-    return f"the rest of {match['name'] or match['code']} after line {match['line'] or match['at']}"
+    return f"the rest of {found.function} after {'a graph break' if found.line is None else f'line {found.line}'}"
 
 
 def _place(identity: Identity) -> str:

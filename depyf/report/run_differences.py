@@ -18,11 +18,12 @@ from typing import Callable, Dict, Iterable, Iterator, List, Sequence, Tuple
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, GraphRecord, SessionRecord, StageRecord
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.graph_difference import first_difference
+from depyf.text.resume_names import UP_TO_LINE
 
 ReadText = Callable[[str], str]  # name of a file in the folder -> its text
 Identity = Tuple[object, ...]
 
-_MADE_UP = re.compile(r"\b((?:__)?compiled_fn|__resume_at|__transformed_code|torch_dynamo_resume_in_\w+?_at)_\d[\d_]*")
+_MADE_UP = re.compile(rf"\b((?:__)?compiled_fn|__resume_at|__transformed_code|{UP_TO_LINE})_\d[\d_]*")
 _CACHE_PATH = re.compile(r"[\w./\\:-]*torchinductor_[\w./\\-]+")
 _KERNEL = re.compile(r"^(\w+) = async_compile\.", re.MULTILINE)
 

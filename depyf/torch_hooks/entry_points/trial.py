@@ -10,6 +10,7 @@ import tempfile
 from typing import Any, Callable, List, Tuple
 
 from depyf.record.vocabulary import UNTOUCHED
+from depyf.report.break_summary import causes_of_breaks
 from depyf.report.closing_summary import numbers
 from depyf.torch_hooks.entry_points.prepare_debug import prepare_debug
 from depyf.torch_hooks.internals import private_hooks
@@ -50,7 +51,7 @@ def _tried(folder: str) -> Tuple[str, str]:
     failures += [] if graphs and all(stage.linked for stage in graphs) else ["its graphs are not linked to their files"]
     breaks = sum(len(frame.graph_breaks) for frame in record.frames)
     failures += [] if breaks else ["its graph break was not recorded"]
-    return numbers(record), "; ".join(failures)
+    return numbers(record, causes_of_breaks(record)), "; ".join(failures)
 
 
 def _program(torch: Any) -> Callable[[Any], Any]:

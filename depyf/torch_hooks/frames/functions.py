@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 from depyf.problems import Problems
 from depyf.record.records import FrameRecord, FunctionRecord, Location, OriginalFunction, SkipRecord
 from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FROM_FILE, LISTED, MISSING, SourceOrigin
-from depyf.text import python_source
+from depyf.text import python_source, resume_names
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.frames import identities, source_files
 from depyf.torch_hooks.frames.decompiled_text import decompile_or_list
@@ -140,7 +140,7 @@ class Functions:
         continues = record.resume_of or (parent if parent != key else None)
         title = record.title
         if continues is not None:
-            title = f"{self._records[self._root(continues)].display_name} resumed at line {record.first_line}"
+            title = resume_names.title(self._records[self._root(continues)].display_name, record.first_line)
         self._records[key] = dataclasses.replace(record, resume_of=continues, resume_names=names, title=title)
         return key
 
@@ -219,7 +219,7 @@ def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
 
 def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) -> FunctionRecord:
     source, origin, written = _text(code, problems)
-    resumed = f"{resumed_name(identity.title)} resumed at line {code.co_firstlineno}"
+    resumed = resume_names.title(resumed_name(identity.title), code.co_firstlineno)
     return FunctionRecord(
         key=key,
         name=code.co_name,

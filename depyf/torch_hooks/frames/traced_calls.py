@@ -18,7 +18,7 @@ from typing import Any, Callable, Iterator, List, NamedTuple, Tuple
 from depyf.record.records import Location
 from depyf.torch_hooks.internals import private_hooks, torch_behaviours
 from depyf.torch_hooks.internals.code_owners import is_in_torch, is_outside_program
-from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION
+from depyf.torch_hooks.internals.stable_names import RESUME_FUNCTION, resumed_name
 
 MOST_CALLS = 20  # innermost ones; of those above the compiled function fewer, where there are many inside it
 _MOST_INSIDE = 40  # from the compiled function on
@@ -75,7 +75,7 @@ def calls_now(
     has_own = not is_in_torch(traced[0].file)
     calls = [call for call in [*reversed(above), *traced] if not is_in_torch(call.file)]
     inside = sum(not is_in_torch(call.file) for call in traced)
-    calls = list(map(_with_code, _without_resumed(calls)[-max(MOST_CALLS, min(inside, _MOST_INSIDE)) :]))
+    calls = list(map(_with_code, _withoutresumed_name(calls)[-max(MOST_CALLS, min(inside, _MOST_INSIDE)) :]))
     own = len(calls) - inside if has_own and inside <= len(calls) else None
     return TracedCalls(tuple(calls), own, raised_at)
 
@@ -91,10 +91,10 @@ def program_call(user_call: Callable[[Location], Location | None] = _same) -> Lo
     whole = ""
     while frame is not None and not _is_of_program(frame):
         name = str(getattr(getattr(frame.f_locals.get("frame"), "f_code", None), "co_name", ""))
-        whole = whole or (_resumed(name) if RESUME_FUNCTION.match(name) else "")
+        whole = whole or (resumed_name(name) if RESUME_FUNCTION.match(name) else "")
         frame = frame.f_back
     calls = list(_above(frame))
-    while whole and calls and whole == _resumed(calls[0].function):
+    while whole and calls and whole == resumed_name(calls[0].function):
         if calls.pop(0).function == whole:
             break
     for above in calls:
@@ -119,7 +119,7 @@ def caller_of(frame: FrameType | None) -> Location | None:
 def user_line(call: Location, user_call: Callable[[Location], Location | None]) -> Location | None:
     """Return a call as it is shown: the user's line for one of transformed code, with its text."""
     found = user_call(call)
-    return None if found is None else _with_code(replace(found, function=_resumed(found.function)))
+    return None if found is None else _with_code(replace(found, function=resumed_name(found.function)))
 
 
 def _is_of_dynamo(frame: FrameType) -> bool:
@@ -211,7 +211,7 @@ def _with_code(call: Location) -> Location:
     return replace(call, code=linecache.getline(call.file, call.line).strip())
 
 
-def _without_resumed(calls: List[Location]) -> List[Location]:
+def _withoutresumed_name(calls: List[Location]) -> List[Location]:
     """Leave out a function that has been left for its resume function: the call continues there.
 
     The transformed code of the function, or of a resume function before it, calls the resume function.
@@ -219,18 +219,9 @@ def _without_resumed(calls: List[Location]) -> List[Location]:
     found: List[Location] = []
     for call in calls:
         if RESUME_FUNCTION.match(call.function):
-            name = _resumed(call.function)
-            if found and _resumed(found[-1].function) == name:
+            name = resumed_name(call.function)
+            if found and resumed_name(found[-1].function) == name:
                 found.pop()
             call = replace(call, function=name)
         found.append(call)
     return found
-
-
-def _resumed(name: str) -> str:
-    """Return the name of the function that a resume function continues; any other name as it is."""
-    prefix = RESUME_FUNCTION.match(name)
-    if prefix is None:
-        return name
-    rest = name[prefix.end() :]
-    return rest.rpartition("_at_")[0] or rest

@@ -7,6 +7,7 @@ import re
 from types import CodeType
 from typing import Dict, Iterator, Tuple
 
+from depyf.text import resume_names
 from depyf.torch_hooks.internals import private_hooks
 
 # unique_id(..., with_uuid=True) of Dynamo: __compiled_fn_1_d8065403_e292_4aa4_9a4e_2a1b0f6a9c7d
@@ -25,18 +26,15 @@ RESUME_NAME = re.compile(r"__resume_at_(?P<offset>\d+)_\d+(?:_[0-9a-f_]{36})?$")
 class _ResumeFunctions:
     """What the names of resume functions begin with: torch 2.2 has a shorter form, which elsewhere is a user's name."""
 
-    pattern = r"(?:torch_dynamo_)?resume_in_"
-
     def match(self, name: str) -> re.Match[str] | None:
         """Return the match of the beginning of a resume function's name; None for any other name."""
-        found = re.match(self.pattern, name)
+        found = _BEGINNING.match(name)
         return None if found is not None and found[0] == "resume_in_" and not _has_short_names() else found
 
 
 def resumed_name(name: str) -> str:
     """Return the name of the function that a resume function is the rest of; any other name as it is."""
-    found = _RESUMED.match(name) if RESUME_FUNCTION.match(name) else None
-    return found["name"] if found else name
+    return resume_names.continued(name) if RESUME_FUNCTION.match(name) else name
 
 
 def _has_short_names() -> bool:
@@ -45,7 +43,7 @@ def _has_short_names() -> bool:
 
 
 RESUME_FUNCTION = _ResumeFunctions()
-_RESUMED = re.compile(RESUME_FUNCTION.pattern + r"(?P<name>.+?)(?:_at_\d+)?$")  # torch 2.2: without the line
+_BEGINNING = re.compile(resume_names.BEGINNING)
 
 
 def without_random_id(text: str) -> str:
