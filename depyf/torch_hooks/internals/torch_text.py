@@ -25,7 +25,7 @@ def is_expression(text: str) -> bool:
 
 _CLASS = re.compile(r"<(?:class|enum) '([^']*)'>")
 _RUN_ADDRESS = re.compile(r"(?: at)? 0x[0-9a-fA-F]{6,}")
-_RUN_ID = re.compile(r"\d{10,}")
+_RUN_ID = re.compile(r"(?<!\d)(?<!\d\.)\d{10,}(?!\d*\.\d)")  # the digits of a float are the program's own
 _VARIES = re.compile(r"0x|\d{10}")  # few texts have one: seen at once
 
 
