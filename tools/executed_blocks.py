@@ -183,6 +183,8 @@ class Page:
     def _console(self, block: Block) -> Optional[Difference]:
         lines: List[str] = []
         same = True
+        if not block.text.startswith("$ "):
+            return Difference(block, "does not begin with a command: `$ ` and what is run")
         for command, shown in commands_of(block.text):
             typed = [line[len(PROMPT) :] for line in shown if line.startswith(PROMPT)]
             text = self.type(command, typed) if typed else self.run(command)

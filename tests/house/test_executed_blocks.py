@@ -35,6 +35,12 @@ def test_a_command_that_fails_is_found_even_if_it_prints_what_is_shown(tmp_path)
     assert differences(tmp_path, "```console\n$ echo a; exit 3\na\n```\n") == ["prints something else"]
 
 
+def test_a_command_that_slipped_into_the_first_line_of_its_block_is_found(tmp_path):
+    assert differences(tmp_path, "```console$ echo a\na\n```\n") == [
+        "does not begin with a command: `$ ` and what is run"
+    ]
+
+
 def test_three_dots_stand_for_lines_and_for_nothing_else(tmp_path):
     assert differences(tmp_path, GREETING + "```console\n$ python hello.py\nhello\n...\n```\n") == []
     assert differences(tmp_path, GREETING + "```console\n$ python hello.py\n...\nhello\n```\n")
