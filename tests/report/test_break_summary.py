@@ -93,17 +93,6 @@ def test_hints_that_stood_before_are_named_by_the_line_of_their_break(tmp_path):
     assert summary.count(f"hints: those of the break at test_break_summary.py:{line} above") == 2
 
 
-def two_kinds(x):
-    if x.sum().item() > 5:
-        x = x * 2
-    print("another kind")
-    return x + 1
-
-
-def test_a_first_break_does_not_follow_from_another_kind_of_break_further_down(tmp_path):
-    assert "follows from" not in summary_of(tmp_path, two_kinds)
-
-
 def shouting(x):
     print("from many lines")
     return x + 1
