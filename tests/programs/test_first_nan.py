@@ -21,7 +21,8 @@ from depyf.torch_hooks.graphs.reachability import reachable_code  # noqa: E402
 needs_compiled_code = needs(RUNS_UNDER_MODES, "compiled code under a dispatch mode")
 
 # Fused kernels hide what happens inside: the graph is run once more, operator by operator.
-FUSED = ["log_of_zero", "square_root_in_backward", "three_modules_deep", "dynamic_shapes"]
+FUSED = [
+    "beside_an_infinite_input","log_of_zero", "square_root_in_backward", "three_modules_deep", "dynamic_shapes"]
 
 
 def prepared(name, text, folder, backend):
@@ -93,8 +94,11 @@ def names_the_planted_line(name, text, backend, folder):
     assert all(not summary.nans and not summary.infinities for summary in report.inputs)
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-@pytest.mark.parametrize("name", [*CLEAN, *odd.CLEAN])
+CLEAN_CASES = [(name, backend) for name in [*CLEAN, *odd.CLEAN] for backend in ("eager", "aot_eager")]
+CLEAN_CASES += [(name, "inductor") for name in CLEAN if name.startswith("infini")]  # what a kernel returns is odd
+
+
+@pytest.mark.parametrize(("name", "backend"), CLEAN_CASES)
 def test_a_program_without_a_nan_of_its_own_is_left_alone(name, backend, tmp_path):
     _, step = prepared(name, {**CLEAN, **odd.CLEAN}[name], tmp_path, backend)
     assert report_of(step, bad=True) is None

@@ -9,6 +9,16 @@ from __future__ import annotations
 HEAD = "import torch\nimport torch.nn.functional as F\n"
 
 PLANTED = {
+    "beside_an_infinite_input": """\
+def f(x, bias):
+    weights = F.softmax(x + bias, -1)
+    logs = torch.log(x)  # planted
+    return weights + logs
+def main(compile):
+    c = compile(f)
+    bias = torch.tensor([0.0, float("-inf"), 0.0, 0.0])
+    return lambda bad: c(torch.zeros(4) if bad else torch.ones(4), bias)
+""",
     "log_of_zero": """\
 def f(x):
     y = x * 2
@@ -254,6 +264,20 @@ def main(compile):
 }
 
 CLEAN = {
+    "infinity_of_a_constant_is_returned": """\
+def f(x, mask):
+    return (x * 2).masked_fill(mask, float("-inf"))
+def main(compile):
+    c = compile(f)
+    return lambda bad: c(torch.ones(4), torch.tensor([True, False, True, False]))
+""",
+    "infinite_bias_in_attention": """\
+def f(x, bias):
+    return F.softmax(x @ x.T + bias, -1) @ x, bias * 1
+def main(compile):
+    c = compile(f)
+    return lambda bad: c(torch.randn(4, 4, requires_grad=True), torch.full((4, 4), float("-inf")).triu(1))[0].sum().backward()
+""",
     "masked_attention": """\
 def f(x):
     mask = torch.ones(4, 4).triu(1).bool()

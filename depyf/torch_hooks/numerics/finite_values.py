@@ -68,6 +68,17 @@ def is_finite(tensor: Any) -> bool:
         return bool(torch.isfinite(values).all())
 
 
+def is_finite_elsewhere(tensor: Any, other: Any) -> bool:
+    """Return whether a tensor is finite somewhere where another of its shape is not."""
+    import torch
+
+    values, others = _data_of(tensor), _data_of(other)
+    if values is None or others is None or values.shape != others.shape:
+        return is_finite(tensor)
+    with torch.no_grad():
+        return bool((torch.isfinite(values) & ~torch.isfinite(others)).any())
+
+
 def kind_of(tensor: Any) -> str:
     """Return "NaN", "Inf" or "-Inf", by the worst that a tensor holds."""
     import torch

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
 
-from depyf.torch_hooks.numerics.finite_values import unwatched
+from depyf.torch_hooks.numerics.finite_values import tensors_in, unwatched
 from depyf.torch_hooks.numerics.higher_order import interpreter_class
 from depyf.torch_hooks.numerics.kept_modes import kept_modes
 from depyf.torch_hooks.numerics.operator_watch import Found, OperatorWatch
@@ -20,6 +20,14 @@ class KeptInputs:
     held: Tuple[Tuple[str, Any], ...]  # the tensors that the graph has as attributes, such as an optimizer's state
     random_states: Tuple[Any, ...]
     has_gradients: bool  # whether autograd recorded the call
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of a captured graph that was run once more: the first NaN or Inf that it makes, or else all values."""
+
+    found: Found | None
+    values: Tuple[Any, ...] = ()  # results, arguments and what the graph holds; or the gradients of its inputs
 
 
 class FoundInReplay(Exception):
@@ -90,8 +98,8 @@ def _copy(value: Any) -> Any:
     return value.detach().clone().requires_grad_(value.requires_grad)
 
 
-def replay(module: Any, graph: str, kept: KeptInputs, gradients: Sequence[Any] | None = None) -> Found | None:
-    """Return the first operation of the captured graph that makes a NaN or Inf; with `gradients` its backward, too."""
+def replay(module: Any, graph: str, kept: KeptInputs, gradients: Sequence[Any] | None = None) -> Replay:
+    """Look for the first operation of the captured graph that makes a NaN or Inf; with `gradients` also backward."""
     import torch
 
     watch = OperatorWatch(_stop)
@@ -107,8 +115,10 @@ def replay(module: Any, graph: str, kept: KeptInputs, gradients: Sequence[Any] |
             if gradients is not None:
                 run_backward(outputs, gradients)
     except FoundInReplay as stopped:
-        return stopped.found
-    return None
+        return Replay(stopped.found)
+    if gradients is None:
+        return Replay(None, tuple(tensors_in((outputs, args, held))))
+    return Replay(None, tuple(one.grad for one in tensors_in((args, held)) if one.grad is not None))
 
 
 def _stop(found: Found) -> None:

@@ -21,7 +21,7 @@ _MOST_STEPS = 4  # from an output to the node of the compiled graph, through vie
 
 @dataclass(frozen=True)
 class GraphCall:
-    """A call of a compiled graph that made a NaN or Inf of finite inputs."""
+    """A call of a compiled graph from which a NaN or Inf came out that had not gone in."""
 
     graph: str  # its name in the files
     entry: Any
@@ -30,6 +30,8 @@ class GraphCall:
     direction: str
     gradients: Sequence[Any] | None  # that went into its backward
     outputs: Tuple[Any, ...]  # those that are not finite
+    values: Tuple[Any, ...]  # all that came out: results, arguments and what the graph holds; or its gradients
+    is_clean: bool  # whether all that went in was finite
 
 
 Receive = Callable[[GraphCall], None]
@@ -37,7 +39,7 @@ Receive = Callable[[GraphCall], None]
 
 @contextmanager
 def watched_graphs(receive: Receive) -> Iterator[None]:
-    """Call `receive` for each call of a compiled graph or of its backward that makes a NaN or Inf of finite inputs."""
+    """Call `receive` for each call of a compiled graph, or of its backward, from which a new NaN or Inf comes."""
     replaced = [(one, _watched(one, receive)) for one in list(graph_globals())]
     for one, watched in replaced:
         one.replace(watched)
@@ -53,26 +55,39 @@ def _watched(called: GraphGlobal, receive: Receive) -> Any:
     held = list(held_tensors(module).values())
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        with unwatched():
-            is_clean = are_finite((args, held))
-        if not is_clean or kwargs:
+        if kwargs:
             return entry(*args, **kwargs)
+        with unwatched():  # what went in as NaN or Inf, and is not written, is no news
+            is_clean = are_finite((args, held))
+            odd_before = (
+                {} if is_clean else {id(one): _version(one) for one in tensors_in((args, held)) if not is_finite(one)}
+            )
         kept = keep_inputs(args, module)
         result = entry(*args)
         with unwatched():
-            odd = tuple(tensor for tensor in tensors_in((result, args, held)) if not is_finite(tensor))
+            values = tuple(tensors_in((result, args, held)))
+            odd = tuple(one for one in values if odd_before.get(id(one)) != _version(one) and not is_finite(one))
         if odd:
-            receive(GraphCall(name, entry, module, kept, FORWARD, None, odd))
-        else:
-            _watch_backward(
-                result, lambda into, odd: receive(GraphCall(name, entry, module, kept, BACKWARD, into, odd))
-            )
+            receive(GraphCall(name, entry, module, kept, FORWARD, None, odd, values, is_clean))
+
+        def on_backward(into: Sequence[Any], out: Sequence[Any], odd: Tuple[Any, ...]) -> None:
+            receive(GraphCall(name, entry, module, kept, BACKWARD, into, odd, tuple(tensors_in(list(out))), is_clean))
+
+        _watch_backward(result, on_backward)
         return result
 
     return with_dynamo_disabled(call)
 
 
-def _watch_backward(result: Any, receive: Callable[[Sequence[Any], Tuple[Any, ...]], None]) -> None:
+def _version(tensor: Any) -> int:
+    """Return how often a tensor was written; -1 where torch does not count that."""
+    try:
+        return int(tensor._version)
+    except RuntimeError:  # made in inference mode
+        return -1
+
+
+def _watch_backward(result: Any, receive: Callable[[Sequence[Any], Sequence[Any], Tuple[Any, ...]], None]) -> None:
     """Check the gradients that go into the backward of a compiled graph, and those that come out."""
     for node in {id(node): node for node in _compiled_nodes(result)}.values():
 
@@ -81,7 +96,7 @@ def _watch_backward(result: Any, receive: Callable[[Sequence[Any], Tuple[Any, ..
                 odd = tuple(tensor for tensor in tensors_in(list(outgoing)) if not is_finite(tensor))
                 is_clean = are_finite(list(incoming))
             if odd and is_clean:
-                receive(incoming, odd)
+                receive(incoming, outgoing, odd)
 
         node.register_hook(look)
 

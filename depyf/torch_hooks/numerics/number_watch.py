@@ -8,8 +8,8 @@ from typing import Any, Callable, ContextManager, Iterator
 
 from depyf.record.records import Location
 from depyf.torch_hooks.internals.code_owners import is_in_torch
-from depyf.torch_hooks.numerics.finite_values import kind_of, summary_of, unwatched
-from depyf.torch_hooks.numerics.graph_replay import as_of_then, copy_inputs, replay, run_backward
+from depyf.torch_hooks.numerics.finite_values import is_finite, is_finite_elsewhere, kind_of, summary_of, unwatched
+from depyf.torch_hooks.numerics.graph_replay import Replay, as_of_then, copy_inputs, replay, run_backward
 from depyf.torch_hooks.numerics.graph_watch import GraphCall, watched_graphs
 from depyf.torch_hooks.numerics.kept_modes import kept_modes
 from depyf.torch_hooks.numerics.kernel_search import KernelSearch
@@ -48,16 +48,22 @@ class _Watcher:
         self._hand_over(report, found.site)
 
     def on_graph(self, call: GraphCall) -> None:
-        """Report what made a graph return a NaN: the operation of the captured graph, or else the kernel."""
+        """Report what made a graph return a NaN: the operation of the captured graph, or else the kernel.
+
+        Neither did where the captured graph has it, too: it is then of a constant, or of an input.
+        """
         if self._is_over:
             return
         self.operators.is_off = True
-        found = None if call.module is None else replay(call.module, call.graph, call.kept, call.gradients)
-        if found is not None:
+        replayed = None if call.module is None else replay(call.module, call.graph, call.kept, call.gradients)
+        if replayed is not None and replayed.found is not None:
             with unwatched():
-                report = self._report(found)
-        else:
+                report = self._report(replayed.found)
+        elif call.is_clean and (replayed is None or _is_of_kernel(call, replayed)):
             report = self._report_of_kernel(call)
+        else:
+            self.operators.is_off = False
+            return
         self._hand_over(report, None)
 
     def _hand_over(self, report: NumericReport, site: Site | None) -> None:
@@ -87,6 +93,15 @@ class _Watcher:
         user = None if kernel is None else self._lines.of_kernel(kernel.file, kernel.line)
         is_known = call.module is not None
         return NumericReport(kind, call.direction, "", user, None, (), outputs, kernel, is_known)
+
+
+def _is_of_kernel(call: GraphCall, replayed: Replay) -> bool:
+    """Return whether the compiled graph has a NaN or Inf where the captured one is finite."""
+    with unwatched():
+        if call.direction == BACKWARD or len(call.values) != len(replayed.values):
+            return all(map(is_finite, replayed.values))
+        pairs = zip(call.values, replayed.values)
+        return any(not is_finite(ours) and is_finite_elsewhere(theirs, ours) for ours, theirs in pairs)
 
 
 def _kernel_of(call: GraphCall) -> Location | None:
