@@ -99,7 +99,7 @@ def _copy(value: Any) -> Any:
 
 
 def replay(module: Any, graph: str, kept: KeptInputs, gradients: Sequence[Any] | None = None) -> Replay:
-    """Look for the first operation of the captured graph that makes a NaN or Inf; with `gradients` also backward."""
+    """Return what came of the captured graph, run on what had gone in; with `gradients` of its backward, too."""
     import torch
 
     watch = OperatorWatch(_stop)
