@@ -35,7 +35,8 @@ class Lazy(Generic[T]):
         self._name = make.__name__
 
     def __get__(self, owner: Any, kind: Any) -> T:
-        value = owner.__dict__[self._name] = self.make(owner)
+        value = self.make(owner)
+        object.__setattr__(owner, self._name, value)  # past a frozen class; `__dict__` would make a dict per guard
         return value
 
 

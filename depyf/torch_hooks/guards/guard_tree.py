@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import re
 from types import CodeType
-from typing import Iterator, Tuple
+from typing import Iterable, Iterator, Tuple
 
 from depyf.record.guard_conditions import GuardTest, PythonTest
 from depyf.record.records import GuardRecord
@@ -65,7 +65,7 @@ class _Reader:
     def __init__(self, file: str, names: tuple[str, ...]) -> None:
         self._file = file
         self._names = names
-        self._records: list[tuple[_Order, int, GuardRecord]] = []
+        self._records: dict[_Order, list[GuardRecord]] = {}  # in the order in which torch prints them
         self._origins: dict[str, tuple[Origin, ...]] = {}  # many guards have few comments
         # kind, text before and after the value, type -> what such guards test, and who asked for them
         self._forms: dict[tuple[str, str, str, str], tuple[Form, Origin] | None] = {}
@@ -88,14 +88,16 @@ class _Reader:
             asked = [(test, origins[0]) for test in tests] if len(origins) == 1 else _with_origins(tests, origins)
             order = self._order_of(source, kind, leaf.text)
         expression = _expression(source)
-        for test, origin in asked:
-            self._records.append((order, len(self._records), GuardRecord(test, expression, kind, *origin)))
+        self._records.setdefault(order, []).extend(
+            [GuardRecord(test, expression, kind, *origin) for test, origin in asked]
+        )
 
     def in_order(self) -> tuple[GuardRecord, ...]:
         """Return the records in reading order, each condition once."""
         first: dict[str, GuardRecord] = {}
-        for _, _, record in sorted(self._records):
-            first.setdefault(record.test.text, record)
+        for order in sorted(self._records):
+            for record in self._records[order]:
+                first.setdefault(record.test.text, record)
         return tuple(first.values())
 
     def _form(self, guard: PrintedGuard, before: str, after: str) -> tuple[Form, Origin] | None:
@@ -152,7 +154,7 @@ def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> 
     return found
 
 
-def _merged(guards: list[PrintedGuard]) -> Iterator[tuple[PrintedGuard, tuple[str, ...]]]:
+def _merged(guards: Iterable[PrintedGuard]) -> Iterator[tuple[PrintedGuard, tuple[str, ...]]]:
     """Yield guards, each with the marks of dimensions that it excludes; those on one tensor in a row are one guard."""
     waiting: PrintedGuard | None = None  # excludes a mark: guards on more of them may follow
     marks: list[str] = []

@@ -7,7 +7,7 @@ an unknown form is printed.  Nothing here imports torch.
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.torch_text import type_from_repr
@@ -28,7 +28,11 @@ class PrintedGuard(NamedTuple):
     type_name: str  # dotted name of the type that the value had
 
 
-def printed_guards(guards: object) -> list[PrintedGuard]:
+# The fields of a PrintedGuard. A model has thousands: those of strings alone, the garbage collector leaves out.
+Row = Tuple[str, str, str, str]
+
+
+def printed_guards(guards: object) -> list[Row]:
     """Return the leaves of a guard tree in the order in which torch prints them.
 
     `guards` is a guard manager of torch's, the text that one prints, or the function that prints one for an event.
@@ -58,7 +62,7 @@ class _Tree:
     """Reads one guard tree; a guard on several values hangs on each of them, and counts where it comes first."""
 
     def __init__(self, relational: type) -> None:
-        self.found: list[PrintedGuard] = []
+        self.found: list[Row] = []
         self._relational = relational
         self._seen: set[Any] = set()
         self._kinds: dict[type, str] = {}  # class of a guard -> its kind; empty where it is none
@@ -106,7 +110,7 @@ class _Tree:
             self._seen.add(guard)
         for part in guard.verbose_code_parts():
             text = part if "\n" not in part else _without_blank_lines(part)
-            self.found.append(PrintedGuard(kind, text, source, type_name))
+            self.found.append((kind, text, source, type_name))
 
     def _type_name(self, guarded: Any) -> str:
         known = self._type_names.get(guarded)
@@ -127,9 +131,9 @@ def _without_blank_lines(text: str) -> str:
 # -- the text that they print
 
 
-def _in_text(text: str) -> list[PrintedGuard]:
+def _in_text(text: str) -> list[Row]:
     """Return the leaves of a printed guard tree."""
-    found: list[PrintedGuard] = []
+    found: list[Row] = []
     # For each depth, the source and type of the manager that the lines below it belong to.
     managers: list[tuple[str, str]] = []
     for depth, line in _logical_lines(text):
@@ -143,7 +147,7 @@ def _in_text(text: str) -> list[PrintedGuard]:
             # The root's own line, a pair of dict managers, or a guard on several values printed before.
             continue
         source, type_name = managers[depth - 1] if 0 < depth <= len(managers) else ("", "")
-        found.append(PrintedGuard(match["kind"], match["text"], source, type_name))
+        found.append((match["kind"], match["text"], source, type_name))
     return found
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import weakref
-from typing import Dict, List
+from typing import Dict, Iterable, Iterator, List
 
-from depyf.torch_hooks.guards.tree_leaves import PrintedGuard
+from depyf.torch_hooks.guards.tree_leaves import PrintedGuard, Row
 from depyf.torch_hooks.internals.torch_text import type_from_repr
 
 _CHECK_TYPE = re.compile(r"___check_type_id\((?P<source>.*), (?P<id>\d+)\)(?!, type=)")
@@ -18,9 +18,10 @@ _LITERAL = re.compile(r" == (?:(?P<str>'[^'\\\n]*')|(?P<float>-?\d+\.\d*(?:e[-+]
 _known: Dict[int, weakref.ref[type]] = {}
 
 
-def with_types(guards: List[PrintedGuard]) -> List[PrintedGuard]:
-    """Return the guards, with the types of their values where torch prints an id, or a literal, alone."""
-    return [guard if guard.type_name else guard._replace(type_name=_type_of(guard)) for guard in guards]
+def with_types(rows: Iterable[Row]) -> Iterator[PrintedGuard]:
+    """Yield the guards, with the types of their values where torch prints an id, or a literal, alone."""
+    for guard in map(PrintedGuard._make, rows):
+        yield guard if guard.type_name else guard._replace(type_name=_type_of(guard))
 
 
 def _type_of(guard: PrintedGuard) -> str:
