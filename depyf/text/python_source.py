@@ -176,7 +176,6 @@ _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
 _OPERAND = rf"(?:(?:type|len)\({_PATH}\)|{_PATH}|{_NUMBER}|{_TEXT}|\((?:{_NUMBER}, )+{_NUMBER}\)|\({_NUMBER},\)|\(\))"
 _TEST = rf"{_OPERAND}(?: (?:is not|is|==|!=|<=|>=|<|>|not in|in) {_OPERAND})?"
 _ONE_PATH = re.compile(_PATH)
-_ONE_TEST = re.compile(_TEST)
 _NEXT_TEST = re.compile(rf"({_TEST})(?: and |$)")
 
 
@@ -222,7 +221,8 @@ def operands(condition: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=4096)
 def is_operand(text: str) -> bool:
     """Return whether `text` is an expression on one line that can be joined to others with `and` as it is."""
-    if _ONE_TEST.fullmatch(text) is not None:
+    simple = _NEXT_TEST.fullmatch(text)  # the largest pattern: one for single tests would be compiled besides
+    if simple is not None and simple.end(1) == len(text):
         return True
     try:
         return _binds_tightly(_parsed(text))

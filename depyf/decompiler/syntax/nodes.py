@@ -18,6 +18,10 @@ class Node:
 
     __slots__: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        fields = ", ".join([f"{name}={getattr(self, name)!r}" for name in self.__slots__])
+        return f"{type(self).__qualname__}({fields})"
+
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -48,14 +52,16 @@ else:
 
         A `Located` node gets the fields `trailing` and `origin` after its own, and every field that has a
         default needs no argument. (`dataclass(slots=True, kw_only=True)` would do, but needs Python 3.10.)
+        Only its `__init__` is kept: what else it makes of a hundred classes, the garbage collector has to walk.
         """
         fields = dict(cls.__dict__.get("__annotations__", {}))  # noqa: RUF063 (get_annotations needs 3.10)
         if issubclass(cls, Located):
             fields.update(trailing="str", origin="int")
             cls.trailing, cls.origin = "", -1
         cls.__annotations__ = fields
-        plain = dataclasses.dataclass(eq=False)(cls)
-        dropped = {"__dict__", "__weakref__", *fields}
+        cls.__doc__ = cls.__doc__ or cls.__name__  # or else the signature is made for it
+        plain = dataclasses.dataclass(eq=False, repr=False)(cls)
+        dropped = {"__dict__", "__weakref__", "__dataclass_fields__", "__dataclass_params__", *fields}
         namespace = {name: value for name, value in plain.__dict__.items() if name not in dropped}
         namespace["__slots__"] = tuple(fields)
         return type(cls)(cls.__name__, cls.__bases__, namespace)
