@@ -17,7 +17,6 @@ from depyf.decompiler.bytecode.code_flags import CO_FUTURE_ANNOTATIONS
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of, is_foreign
 from depyf.decompiler.callables import Behind, behind, note_on_wrapper
 from depyf.decompiler.code_search import code_of, path_to_class
-from depyf.decompiler.other_pythons import compiler_for
 from depyf.decompiler.pipeline import decompile_frame
 from depyf.decompiler.prove import Assumption, Divergence, Grade, Verdict
 from depyf.decompiler.syntax import ClassDef, Module, walk
@@ -96,6 +95,8 @@ def decompilation_of(thing: Any, *, stands_alone: bool = False, python: Optional
 def _decompilation_of(thing: Any, stands_alone: bool, python: Optional[str]) -> Decompilation:
     code, function, class_path = _found(thing)
     if is_foreign(code):
+        from depyf.decompiler.other_pythons import compiler_for  # which no session needs
+
         with compiler_for(facts_of(code).version, python) as compiler:
             return decompile_frame(code, generator=MAYBE_DYNAMO, stands_alone=stands_alone, compiler=compiler)
     statement = _class_statement(class_path, stands_alone) if class_path is not None else None

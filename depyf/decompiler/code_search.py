@@ -12,7 +12,6 @@ from typing import Any, Iterator, List, Optional, Tuple
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.python_facts import supported_versions
-from depyf.decompiler.pyc import DamagedFile, OtherVersion, read_code
 from depyf.errors import UserError
 from depyf.text.lines import shortened
 from depyf.text.quiet_compile import compile_quietly
@@ -74,6 +73,8 @@ def describe(thing: Any) -> str:
 
 def code_of_file(path: str) -> CodeType:
     """Return the module code of a `.py` or `.pyc` file; raise NotFound, with the reason, if there is none."""
+    from depyf.decompiler.pyc import DamagedFile, OtherVersion, read_code  # which no session needs
+
     data = _content(path)
     try:
         return read_code(data) if path.endswith(".pyc") else compile_quietly(data, path)

@@ -141,7 +141,7 @@ def test_without_an_interpreter_the_text_is_marked_and_the_status_is_1(version, 
 def test_the_command_line_marks_what_it_cannot_check(tmp_path, capfd, monkeypatch, nothing_found):
     file = tmp_path / "foreign.pyc"
     file.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(SAMPLE, "sample.py", "exec")))
-    monkeypatch.setattr("depyf.decompiler.code_search.read_code", lambda data: as_foreign(read_code(data)))
+    monkeypatch.setattr("depyf.decompiler.pyc.read_code", lambda data: as_foreign(read_code(data)))
     assert main(["decompile", str(file)]) == 1
     written = capfd.readouterr()
     assert written.out.startswith("# UNPROVED: no Python ")
