@@ -8,6 +8,8 @@ import sys
 import time
 from typing import Any, Dict
 
+from depyf.page import page_data, page_folder, page_text
+from depyf.page.compile_times import times_of
 from depyf.record.records import SessionRecord
 from depyf.report import full_code, program_summary
 from depyf.report.closing_summary import render as render_summary
@@ -139,9 +141,6 @@ def _write_summary(recording: Recording) -> None:
 
 def _write_page(recording: Recording, timings: Dict[str, Any]) -> None:
     """Write the page of this process, which is made of the files that are there by now."""
-    from depyf.page import page_data, page_folder, page_text  # which nobody else pays for
-    from depyf.page.compile_times import times_of
-
     folder = recording.folder
     data = page_data.page_data(recording.record(), lambda name: read_text(folder.of(name)))
     try:
