@@ -9,7 +9,7 @@ from depyf.line_table.folders import read_file, read_records
 from depyf.page.compile_times import times_data
 from depyf.page.embedded import address_of, embedded_page
 from depyf.page.page_data import page_data
-from depyf.page.page_folder import INDEX, is_own_index, side_name, write_page
+from depyf.page.page_folder import INDEX, is_own_index, page_above, side_name, write_page
 from depyf.page.page_text import page_files
 from depyf.record.records import SessionRecord
 
@@ -41,7 +41,8 @@ def write_folder_page(folder: str, record: SessionRecord) -> str:
     Nothing outside of the folder is read, whatever the record names.  OSError where the page cannot be written.
     """
     data = page_data(record, lambda name: read_file(folder, name), lambda name: _page_below(folder, name))
-    return write_page(folder, page_files(data, _times(folder, record), side_name(folder)))
+    above = "" if record.processes else page_above(folder)
+    return write_page(folder, page_files(data, _times(folder, record), side_name(folder), above))
 
 
 def make_page_again(folder: str) -> str:

@@ -153,6 +153,7 @@ def _function_row(record: SessionRecord, function: FunctionRecord, places: Place
         "file": places.file(function.shown_file),
         "line": function.shown_line,
         "called": function.compiled_in_calls,
+        "called_earlier": function.compiled_in_earlier_calls,
         "versions": len(record.frames_of(function.key)),
         "frames": len(frames),
         "compile_ids": [frame.compile_id for frame in frames],

@@ -11,8 +11,10 @@ INDEX = "index.html"
 MARK = "<!-- depyf page -->"  # in the first lines of an index.html of ours
 PART_START = "depyfPart("  # the first characters of every side file
 TIMES = "times"  # the side file that every page has
+ABOVE = f"../{INDEX}"  # the page of all processes, seen from the folder of one of them
 
 _SIDES = ("page", "depyf_page")  # names of the folder of side files; the second where another one has the first
+_PROCESS = re.compile(r"(?:rank|process)_\d+")  # the name of the folder of one process among others
 _PART = re.compile(r"(?:function|graph)_\d+\.js|times\.js")
 
 
@@ -27,6 +29,11 @@ def side_name(folder: str) -> str:
         if not os.path.lexists(os.path.join(folder, name)) or _is_own_side(os.path.join(folder, name)):
             return name
     raise FileExistsError(errno.EEXIST, f"{' and '.join(_SIDES)} there are not depyf's", folder)
+
+
+def page_above(folder: str) -> str:
+    """Return the path of the page of all processes, by the name of the folder of one of them; empty for another."""
+    return ABOVE if _PROCESS.fullmatch(os.path.basename(os.path.abspath(folder))) else ""
 
 
 def is_own_index(path: str) -> bool:

@@ -37,14 +37,15 @@ _SCRIPTS = (
 _ESCAPED = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\x7f", "\\u007f"))
 
 
-def page_files(data: PageData, times: Dict[str, Any], side: str = "page") -> Dict[str, str]:
+def page_files(data: PageData, times: Dict[str, Any], side: str = "page", above: str = "") -> Dict[str, str]:
     """Return the files of the page, by their names in the folder; times are in one of them alone.
 
-    `side` is the name of the folder of side files (`page_folder.side_name`).
+    `side` is the name of the folder of side files (`page_folder.side_name`), `above` the path of the page of all
+    processes, from this one's folder; empty where this is the only one.
     """
     files = {f"{side}/{TIMES}.js": part_text(TIMES, times)}
     files.update({f"{side}/{name}.js": part_text(name, part) for name, part in data.parts.items()})
-    files[INDEX] = index_text({**data.overview, "side": side})
+    files[INDEX] = index_text({**data.overview, "side": side, "above": above})
     return files
 
 

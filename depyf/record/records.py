@@ -298,6 +298,7 @@ class FunctionRecord:
     decorators: Tuple[Location, ...] = ()  # what the compiled code puts around the original, outermost first
     original: Optional[OriginalFunction] = None  # the function inside them; None: the compiled code is its own
     compiled_in_calls: int = 0  # compilations of the newest context while the program was calling it
+    compiled_in_earlier_calls: int = 0  # the same, of the contexts before it that had this folder
     called_at: Tuple[Location, ...] = ()  # lines of other functions that called it when Dynamo came to it: a few
     hook_of: Tuple[str, ...] = ()  # a few of the modules whose calls run it as a hook: "encoder.block[0]"
     hooked_modules: int = 0  # how many there are

@@ -56,7 +56,8 @@ class UnchangedStories:
 
 
 def _is_same(function: FunctionRecord, before: FunctionRecord) -> bool:
-    """Return whether a story shows both records alike: the number of calls is in the summary alone."""
+    """Return whether a story shows both records alike: numbers of calls are in the summary and the page alone."""
     if function.skips:
         return False
-    return function is before or replace(function, compiled_in_calls=before.compiled_in_calls) == before
+    now, earlier = before.compiled_in_calls, before.compiled_in_earlier_calls
+    return function is before or replace(function, compiled_in_calls=now, compiled_in_earlier_calls=earlier) == before

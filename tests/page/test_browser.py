@@ -259,3 +259,45 @@ def test_search_names_the_lines_of_the_users_file(visit):
     row.click()
     page.page.locator(".ln.pin", has_text="torch.sin").first.wait_for()
     assert int(page.page.locator(".pane").first.locator(".ln.pin").get_attribute("data-line")) == line
+
+
+def test_what_a_link_leads_to_is_loaded_when_it_is_pointed_at(visit):
+    page = visit()
+    assert not page.page.evaluate("PARTS.has('graph_1')")
+    name = page.page.evaluate("DATA.graphs[1].name")
+    page.page.locator(f".main a[href='#/g/{name}']").first.hover()
+    page.page.wait_for_function("() => PARTS.has('graph_1')")
+    assert page.page.evaluate("PARTS.has(functionOf(DATA.graphs[1].function).part)")
+
+
+def test_a_view_that_was_left_while_it_loaded_does_not_come_back(visit):
+    page = visit()
+    page.page.evaluate("location.hash = '#/g/__compiled_fn_2'; setTimeout(() => { location.hash = '#/time' })")
+    page.arrived("#/time")
+    page.page.wait_for_function("() => PARTS.has(GRAPHS.get('__compiled_fn_2').part)")
+    page.page.wait_for_timeout(300)
+    assert page.page.locator(".main h1").inner_text() == "Timeline of compilation"
+    assert page.page.evaluate("PANES.size") == 0
+
+
+def test_the_next_view_is_drawn_before_the_last_one_goes(visit):
+    page = visit()
+    page.page.evaluate(
+        """() => { window.empty = 0; new MutationObserver(() => { empty += !document.querySelector(".main").childElementCount })
+        .observe(document.getElementById("app"), { childList: true }) }"""
+    )
+    for address in ("#/g/__compiled_fn_2", "#/", "#/f/Net.forward_0", "#/time"):
+        page.go(address)
+    assert page.page.evaluate("empty") == 0
+
+
+def test_the_page_of_a_rank_leads_up_and_names_what_earlier_contexts_called(visit, tmp_path):
+    folder = tmp_path / "rank_1"
+    shutil.copytree(SAMPLE, folder)
+    path = folder / "manifest.json"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"compiled_in_calls": 3', '"compiled_in_earlier_calls": 3'), encoding="utf-8")
+    report(str(folder))
+    page = visit(folder)
+    assert page.page.locator(".main .crumbs a").get_attribute("href") == "../index.html"
+    assert "Called in earlier contexts: Net.forward" in page.page.locator(".main").inner_text()

@@ -13,6 +13,7 @@ from page_runs import SAMPLE
 from depyf.line_table.folders import read_file, read_records
 from depyf.line_table.table import build
 from depyf.page.page_data import known_lines, page_data
+from depyf.problems import Problems
 from depyf.record.guard_conditions import PythonTest, TensorProperties, TensorTest
 from depyf.record.records import (
     FailedGuard,
@@ -24,6 +25,7 @@ from depyf.record.records import (
     SessionRecord,
     StageRecord,
 )
+from depyf.torch_hooks.frames.functions import Functions
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +140,12 @@ def test_a_symbol_is_traced_to_the_size_that_it_is_and_what_it_was_before():
     assert (row["symbol"], row["uses"], row["function"]) == ("s77", ["x.size(0)"], "f_0")
     assert [guard[0] for guard in row["guards"]] == ["2 <= x.size()[0]"]
     assert [(one["condition"], one["now"]) for one in row["before"]] == [("x.size(0) == 4", "6")]
+
+
+def test_what_an_earlier_context_called_is_not_lost_from_the_page(record):
+    earlier = Functions(Problems(), record.functions).records
+    called = [one.key for one in record.functions if one.compiled_in_calls]
+    assert called
+    again = page_data(dataclasses.replace(record, functions=tuple(earlier)), lambda name: "")
+    assert [one["key"] for one in again.overview["functions"] if one["called_earlier"]] == called
+    assert not any(one["called"] for one in again.overview["functions"])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
 from page_runs import EVIL, NASTY, SAMPLE, hostile_record, write_run
 
 from depyf.line_table.folders import read_file, read_records
 from depyf.page.compile_times import times_data
+from depyf.page.folder_page import make_page_again
 from depyf.page.page_data import page_data
 from depyf.page.page_text import PART_START, page_files, script_json
 
@@ -86,3 +88,11 @@ def test_phases_of_a_compilation_add_up_to_what_it_took():
     assert {row["kind"] for row in rows} == {"forward", "backward"}
     for row in rows:
         assert abs(sum(row["phases"].values()) - row["took"]) <= len(row["phases"]) + 1
+
+
+@pytest.mark.parametrize(("name", "above"), [("rank_3", '"above":"../index.html"'), ("dump", '"above":""')])
+def test_the_page_of_one_process_leads_up_to_that_of_all(tmp_path, name, above):
+    folder = tmp_path / name
+    shutil.copytree(SAMPLE, folder)
+    make_page_again(str(folder))
+    assert above in (folder / "index.html").read_text(encoding="utf-8")

@@ -14,7 +14,9 @@ class CodePane {
     this.lit = new Map();
     this.shown = new Map();
     this.gutter = el("div", { class: "gutter" }); // one element that stays in sight sideways is cheaper than one a line
-    this.space = el("div", { class: "space", style: `height:${this.lines.length * LINE_HEIGHT}px` }, this.gutter);
+    let longest = 0; // the width is given, so that no line has to be measured
+    for (const line of this.lines) if (line.length > longest) longest = line.length;
+    this.space = el("div", { class: "space", style: `height:${this.lines.length * LINE_HEIGHT}px;width:max(100%, calc(${Math.min(longest, 100000)}ch + 62px))` }, this.gutter);
     this.code = el("div", { class: "code", tabindex: "0", role: "region", "aria-label": options.title }, this.space);
     this.strip = el("canvas", { class: "strip", "aria-hidden": "true" });
     this.code.addEventListener("scroll", () => this.draw(), { passive: true });
@@ -25,7 +27,7 @@ class CodePane {
     this.node = el("section", { class: "pane card" },
       el("header", {}, el("b", {}, options.title), el("span", { class: "sub", title: options.sub }, options.sub), options.tools),
       el("div", { class: "body", style: options.height ? `height:${options.height}` : "" }, this.code, this.strip));
-    this.watch = new ResizeObserver(() => this.draw());
+    this.watch = new ResizeObserver(() => { if (this.beyond) this.draw(); }); // the first time comes with the first lines
     this.watch.observe(this.code);
     this.at = -1;
     this.begins = 0; // the first line that is shown
@@ -131,14 +133,13 @@ class CodePane {
     this.code.scrollTop = Math.max(0, top - this.code.clientHeight / 3);
   }
 
-  /* Draw panes that were just put into the page, each from its line `begins` on: one layout for all of them, and no
-     line that is not seen. The strips follow when the observer of their size reports it. */
-  static drawAll(panes) {
-    const heights = panes.map((pane) => pane.code.clientHeight);
-    const tops = panes.map((pane, at) => Math.max(0, Math.min(pane.begins * LINE_HEIGHT, pane.lines.length * LINE_HEIGHT - heights[at])));
-    panes.forEach((pane, at) => pane.drawFrom(tops[at], heights[at]));
+  /* Draw panes that were just put into the page, each from its line `begins` on, for a height that they have at most:
+     so that all is laid out once. Lines out of sight and the strips follow. */
+  static drawAll(panes, height) {
+    const tops = panes.map((pane) => Math.max(0, Math.min(pane.begins * LINE_HEIGHT, pane.lines.length * LINE_HEIGHT - height)));
+    panes.forEach((pane, at) => pane.drawFrom(tops[at], height));
     panes.forEach((pane, at) => { if (tops[at]) pane.code.scrollTop = tops[at]; });
-    requestAnimationFrame(() => setTimeout(() => { for (const pane of panes) if (PANES.has(pane)) { pane.beyond = BEYOND; pane.draw(); } }));
+    afterDrawing(() => { for (const pane of panes) if (PANES.has(pane)) { pane.beyond = BEYOND; pane.draw(); } });
   }
 
   close() { this.watch.disconnect(); PANES.delete(this); }

@@ -3,7 +3,8 @@
 
 function el(tag, attributes, ...children) {
   const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
+  for (const name in attributes) {
+    const value = attributes[name];
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (name === "style") node.style.cssText = value;
@@ -36,9 +37,11 @@ function putRows(box, rows, nodeOf) {
   const upTo = (end) => { for (; at < Math.min(end, rows.length); at++) put(box, nodeOf(rows[at], at)); };
   const others = () => { if (!box.isConnected) return; upTo(at + 40); if (at < rows.length) setTimeout(others); };
   upTo(FIRST_ROWS);
-  if (at < rows.length) requestAnimationFrame(() => setTimeout(others));
+  if (at < rows.length) afterDrawing(others);
   return box;
 }
+
+function afterDrawing(work) { requestAnimationFrame(() => setTimeout(work)); }
 
 /* The least of numbers, Infinity for none: Math.min takes no more than some hundred thousand. */
 function least(numbers) { let found = Infinity; for (const one of numbers) if (one < found) found = one; return found; }

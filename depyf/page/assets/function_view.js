@@ -5,7 +5,7 @@ const ORIGINS = { decompiled: "decompiled: its source is not here", disassembly:
 function showFunction(main, key, query) {
   const row = functionOf(key);
   if (!row) { put(main, el("h1", {}, "No such function"), el("p", { class: "dim" }, key)); return Promise.resolve(); }
-  return loadPart(row.part).then((part) => drawFunction(main, row, part, query), () => put(main, missingPart(row.part)));
+  return loadPart(row.part).then((part) => { if (main === coming.main) drawFunction(main, row, part, query); }, () => put(main, missingPart(row.part)));
 }
 
 function drawFunction(main, row, part, query) {
@@ -23,7 +23,8 @@ function drawFunction(main, row, part, query) {
   const longest = Math.max(...[part.source.text, chosen ? chosen.text : ""].map((text) => text.split("\n").length));
   const code = el("div", { class: "panes", style: `height:clamp(200px, ${longest * LINE_HEIGHT + 56}px, min(56vh, 720px))` });
   put(main, code);
-  const panes = functionPanes(part, chosen, code);
+  enter(main);
+  const panes = functionPanes(part, chosen, code, Math.min(longest * LINE_HEIGHT, innerHeight * 0.56, 720));
   put(main, stateLegend(part, chosen));
   if (chosen) put(main, functionTabs(row, part, chosen, query));
   const first = least(Object.keys((chosen && chosen.states) || {}).map(Number));
@@ -60,7 +61,7 @@ function versionChips(row, part, chosen) {
 
 /* -- code */
 
-function functionPanes(part, chosen, box) {
+function functionPanes(part, chosen, box, height) {
   const source = part.source;
   const fromFile = source.origin === "file" || source.origin === "trace log";
   const graphs = chosen ? [...new Set(chosen.all_graphs)] : [];
@@ -101,7 +102,7 @@ function functionPanes(part, chosen, box) {
     });
     put(box, right.node);
   }
-  CodePane.drawAll([left, right].filter(Boolean));
+  CodePane.drawAll([left, right].filter(Boolean), height);
   return { left, right, pin: (line) => { left.toLine(line - source.line); pinned = () => fromSource(line, "pin"); pinned(); if (!left.lit.size) left.light(new Map([[line - source.line, "pin"]])); } };
 }
 

@@ -6,7 +6,7 @@ function showGraph(main, name, query) {
   if (!row) { put(main, el("h1", {}, "No such graph"), el("p", { class: "dim" }, name)); return Promise.resolve(); }
   const owner = functionOf(row.function);
   const both = [loadPart(row.part), owner ? loadPart(owner.part).catch(() => null) : null];
-  return Promise.all(both).then(([part, story]) => drawGraph(main, row, part, story, query), () => put(main, missingPart(row.part)));
+  return Promise.all(both).then(([part, story]) => { if (main === coming.main) drawGraph(main, row, part, story, query); }, () => put(main, missingPart(row.part)));
 }
 
 function drawGraph(main, row, part, story, query) {
@@ -24,6 +24,7 @@ function drawGraph(main, row, part, story, query) {
   view.body = el("div", { class: "panes" });
   view.status = el("div", { class: "status card" });
   put(main, view.chips, view.body, view.status);
+  enter(main);
   drawStages(view);
   if (query.stage && query.l) {
     const pane = view.panes.find((one) => one.key === query.stage);
@@ -81,22 +82,22 @@ function drawStages(view) {
   put(view.chips, el("span", { style: "flex:1" }), el("button", { class: "chip", id: "picture-chip", onclick: () => { view.picture = !view.picture; drawStages(view); } }, view.picture ? "Code" : "Picture"));
   if (view.picture) { drawPicture(view); status(view, null); return; }
   const source = links.source;
-  view.panes.push(paneOf(view, { key: "source", title: "Your source", sub: count(source.files, "file"), lines: source.lines, numbers: source.numbers, marks: source.mark, rows: source.rows }));
+  view.panes.push(paneOf(view, { key: "source", title: "Your source", sub: count(source.files, "file"), lines: source.lines, numbers: source.numbers, marks: source.mark }));
   for (const file of view.chosen) {
     const stage = part.stages.find((one) => one.file === file);
-    const { rows } = links.stage(file);
-    view.panes.push(paneOf(view, { key: file, title: stageName(stage.stage, stage.made_for), sub: file, text: stage.text, indent: stage.stage === "kernel" ? 0 : 8, rows, marks: (at) => rows.has(at) ? { classes: "has" } : null,
+    const linked = linkedLines(stage);
+    view.panes.push(paneOf(view, { key: file, title: stageName(stage.stage, stage.made_for), sub: file, text: stage.text, indent: stage.stage === "kernel" ? 0 : 8, marks: (at) => linked[at] ? { classes: "has" } : null,
       tools: stage.runs ? tag("good", "runs") : null }));
   }
-  for (const pane of view.panes.slice(1)) pane.begins = firstOperation(pane, part.stages.find((one) => one.file === pane.key));
+  for (const pane of view.panes.slice(1)) pane.begins = firstOperation(part.stages.find((one) => one.file === pane.key));
   view.body.append(...view.panes.map((pane) => pane.node));
   status(view, null);
-  CodePane.drawAll(view.panes);
+  CodePane.drawAll(view.panes, Math.max(320, innerHeight - 230)); // what the bars above and below leave of the window
 }
 
 /* The line to begin with: inputs and imports are above the operations. */
-function firstOperation(pane, stage) {
-  const first = least(pane.rows.keys());
+function firstOperation(stage) {
+  const first = least(stage.rows.map((row) => row[0] - 1));
   return first > 10 && first < Infinity ? Math.max(0, first - (stage.stage === "kernel" ? 0 : 2)) : 0;
 }
 
@@ -107,7 +108,6 @@ function paneOf(view, options) {
     click: (at) => pinFrom(view, pane, at, true),
   });
   pane.key = options.key;
-  pane.rows = options.rows;
   return pane;
 }
 
@@ -151,6 +151,13 @@ function reachText(row, part) {
   const tracked = part.stages.some((stage) => stage.rows.some((one) => one[3] === "torch's provenance tracking"));
   if (tracked) return `Links reach ${row.kernels_linked} of ${row.kernels_all} kernels: torch's provenance tracking has no line of the others, which do not compute what an operation of yours does.`;
   return `Links reach ${row.kernels_linked} of ${row.kernels_all} kernels: torch writes nothing beside fused C++ kernels unless its provenance tracking is on (depyf run --provenance). Of the others they end at the graph after post-grad passes.`;
+}
+
+/* Which lines of a stage have a link: 1 for those. */
+function linkedLines(stage) {
+  const linked = new Uint8Array(stage.rows.reduce((most, row) => Math.max(most, row[1]), 0));
+  for (const row of stage.rows) linked.fill(1, row[0] - 1, row[1]);
+  return linked;
 }
 
 class GraphLinks {
@@ -245,5 +252,5 @@ function sourceOf(part, story) {
       before = line;
     }
   }
-  return { lines, numbers, keys, at, files: files.size, rows: new Map(), mark: (number) => ({ classes: kinds[number], plain: ["heading", "gap", "name"].includes(kinds[number]) }) };
+  return { lines, numbers, keys, at, files: files.size, mark: (number) => ({ classes: kinds[number], plain: ["heading", "gap", "name"].includes(kinds[number]) }) };
 }

@@ -110,7 +110,10 @@ function tokenNodes(tokens) {
   for (const [kind, text] of tokens) {
     if (!kind) { plain += text; continue; }
     if (plain) { nodes.push(visible(plain)); plain = ""; }
-    nodes.push(el("span", { class: kind }, text));
+    const span = document.createElement("span"); // a page has thousands of them: no more than this
+    span.className = kind;
+    span.textContent = visible(text);
+    nodes.push(span);
   }
   if (plain) nodes.push(visible(plain));
   return nodes;

@@ -19,6 +19,7 @@ function start() {
     el("nav", { class: "side", "aria-label": "views" }), el("main", { class: "main", tabindex: "-1" }));
   window.addEventListener("hashchange", route);
   window.addEventListener("keydown", pressed);
+  for (const kind of ["pointerover", "focusin"]) window.addEventListener(kind, foresee, { passive: true });
   route();
 }
 
@@ -26,14 +27,10 @@ function route() {
   const [path, query] = PLACE.hash.replace(/^#\/?/, "").split("?");
   const parts = path.split("/").map(decoded);
   const options = Object.fromEntries((query || "").split("&").filter(Boolean).map((one) => one.split("=")).map(([key, value]) => [key, decoded(value || "")]));
-  closePanes();
-  stopPicture();
-  const isWide = parts[0] === "g" && GRAPHS.has(parts.slice(1).join("/"));
-  const main = el("main", { class: isWide ? "main wide" : "main", tabindex: "-1" });
-  document.querySelector(".main").replaceWith(main); // a new one begins at its top, without a layout in between
-  setSide(isWide);
-  drawSide(parts);
   const name = parts.slice(1).join("/");
+  const isWide = parts[0] === "g" && GRAPHS.has(name);
+  const main = el("main", { class: isWide ? "main wide" : "main", tabindex: "-1" });
+  coming = { main, isWide, parts };
   let shown = Promise.resolve();
   if (parts[0] === "f") shown = showFunction(main, name, options);
   else if (parts[0] === "g") shown = showGraph(main, name, options);
@@ -46,7 +43,29 @@ function route() {
   const about = parts[0] === "f" ? (functionOf(name) || { name }).name : parts[0] === "g" ? name : VIEWS[parts[0]] || "Overview";
   document.title = `${about} · depyf`;
   if (parts[0] !== "search") document.getElementById("search").value = "";
-  Promise.resolve(shown).then(() => { document.documentElement.dataset.view = parts[0] || "overview"; document.documentElement.dataset.shown = PLACE.hash || "#/"; });
+  const { hash } = PLACE;
+  setTimeout(() => enter(main), LONGEST_STILL);
+  Promise.resolve(shown).then(() => {
+    if (coming.main !== main) return;
+    enter(main);
+    document.documentElement.dataset.view = parts[0] || "overview";
+    document.documentElement.dataset.shown = hash || "#/";
+  });
+}
+
+/* The view that was there stays until the next one is drawn, so that nothing is laid out and painted in between; but
+   not longer than this many milliseconds, should a side file come late. */
+const LONGEST_STILL = 150;
+let coming = { main: null, isWide: false, parts: [""] };
+
+/* Put the view that the address names into the page, unless it is there, or another one is wanted by now. */
+function enter(main) {
+  if (main !== coming.main || main.isConnected) return;
+  closePanes();
+  stopPicture();
+  document.querySelector(".main").replaceWith(main); // a new one begins at its top, without a layout in between
+  setSide(coming.isWide);
+  drawSide(coming.parts);
 }
 
 function decoded(text) { try { return decodeURIComponent(text); } catch (error) { return text; } }
@@ -58,26 +77,34 @@ function drawSide(parts) {
   sideParts = parts;
   if (document.documentElement.dataset.side === "off") return; // it is drawn when it is shown
   const side = document.querySelector(".side");
+  const name = parts.slice(1).join("/");
+  const here = hashOf(parts[0] || "", name).replace(/\/$/, "") || "#/";
+  const firstOf = (rows, kind) => Math.max(0, Math.min((parts[0] === kind ? rows.findIndex((one) => wellFormed(one.key || one.name) === name) : -1) - 20, rows.length - 40));
+  const from = [firstOf(DATA.functions, "f"), firstOf(DATA.graphs, "g")];
+  if (side.dataset.from !== from.join()) { side.dataset.from = from.join(); fillSide(side, from); }
+  for (const one of side.querySelectorAll("a:not(.more)")) {
+    if (one.getAttribute("href") === here) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
+  }
+}
+
+function fillSide(side, firsts) {
   const scrolled = side.scrollTop;
   clear(side);
-  const here = parts[0] || "";
-  const item = (hash, text, isHere, classes, extra) => el("a", { href: hash, class: classes, "aria-current": isHere ? "page" : null, title: text }, el("span", { class: "n" }, text), extra);
-  put(side, item("#/", "Overview", here === ""), DATA.functions.length || DATA.graphs.length ? item("#/time", "Timeline", here === "time") : null);
-  if (DATA.shapes && DATA.shapes.length) put(side, item("#/shapes", "Dynamic shapes", here === "shapes", "", el("span", { class: "faint small" }, DATA.shapes.length)));
-  if (DATA.processes.length) put(side, item("#/ranks", "Processes", here === "ranks", "", DATA.differences.length ? tag("warn", DATA.differences.length) : null));
-  const name = parts.slice(1).join("/");
+  const item = (hash, text, classes, extra) => el("a", { href: hash, class: classes, title: text }, el("span", { class: "n" }, text), extra);
+  if (DATA.above) put(side, item(DATA.above, "All processes", "", el("span", { class: "faint" }, "↑")));
+  put(side, item("#/", "Overview"), DATA.functions.length || DATA.graphs.length ? item("#/time", "Timeline") : null);
+  if (DATA.shapes && DATA.shapes.length) put(side, item("#/shapes", "Dynamic shapes", "", el("span", { class: "faint small" }, DATA.shapes.length)));
+  if (DATA.processes.length) put(side, item("#/ranks", "Processes", "", DATA.differences.length ? tag("warn", DATA.differences.length) : null));
   const lists = [
-    ["Functions", DATA.functions.map((one) => ({ hash: functionHash(one.key), text: one.name, here: here === "f" && name === wellFormed(one.key), mark: one.breaks.length ? "bad" : one.recompiles ? "warn" : one.frames ? "good" : "faint" }))],
-    ["Graphs", DATA.graphs.map((one) => ({ hash: graphHash(one.name), text: one.name, here: here === "g" && name === one.name, mark: null }))],
+    ["Functions", DATA.functions, (one) => ({ hash: functionHash(one.key), text: one.name, mark: one.breaks.length ? "bad" : one.recompiles ? "warn" : one.frames ? "good" : "faint" }), firsts[0]],
+    ["Graphs", DATA.graphs, (one) => ({ hash: graphHash(one.name), text: one.name, mark: null }), firsts[1]],
   ];
-  for (const [title, rows] of lists) {
+  for (const [title, rows, rowOf, from] of lists) {
     if (!rows.length) continue;
     put(side, el("h3", {}, title, el("span", {}, rows.length)));
-    const current = rows.findIndex((one) => one.here);
-    const from = Math.max(0, Math.min(current - 20, rows.length - 40));
-    const shown = rows.slice(from, from + 40);
     if (from) put(side, el("div", { class: "more" }, `${from} before`));
-    for (const one of shown) put(side, item(one.hash, one.text, one.here, "ident", one.mark ? el("i", { class: "dot", style: `--c:var(--${one.mark})` }) : null));
+    for (const one of rows.slice(from, from + 40).map(rowOf)) put(side, item(one.hash, one.text, "ident", one.mark ? el("i", { class: "dot", style: `--c:var(--${one.mark})` }) : null));
     if (from + 40 < rows.length) put(side, el("a", { class: "more", href: "#/", onclick: () => setTimeout(() => { const to = document.getElementById(title.toLowerCase()); to && to.scrollIntoView(); }) }, `${rows.length - from - 40} more`));
   }
   if (scrolled) side.scrollTop = scrolled;

@@ -3,7 +3,8 @@
 function showOverview(main) {
   const { counts } = DATA;
   const broken = DATA.breaks.length;
-  put(main, 
+  put(main,
+    DATA.above ? el("div", { class: "crumbs" }, el("a", { href: DATA.above, title: "the page of all processes of the program" }, "All processes"), " / ", DATA.rank === null ? "this one" : `rank ${DATA.rank}`) : null,
     el("h1", {}, headline()),
     el("div", { class: "dim" }, calledText()),
     DATA.from_log ? el("div", { class: "note plain" }, "Made of a trace log. What such a log lacks is listed ", el("a", { href: "#/", onclick: (event) => { event.preventDefault(); document.querySelector("#problems").scrollIntoView(); } }, "at the end"), ".") : null,
@@ -34,11 +35,12 @@ function headline() {
   return `${rank}${count(counts.graphs, "graph")}, ${last ? [trouble.join(", "), last].filter(Boolean).join(" and ") : "no graph breaks, no recompiles"}`;
 }
 
+/* What the program called: in the context that wrote here last, and in those before it that had the same folder. */
 function calledText() {
-  const called = DATA.functions.filter((one) => one.called);
-  if (!called.length) return null;
-  const shown = called.slice(0, 4).map((one, number) => [number ? ", " : "Called: ", link(functionHash(one.key), el("code", {}, one.name)), ` (${fileOf(one.file).short}:${one.line})`]);
-  return [shown, called.length > 4 ? ` and ${called.length - 4} more` : ""];
+  const lists = [["Called", DATA.functions.filter((one) => one.called)], ["Called in earlier contexts", DATA.functions.filter((one) => one.called_earlier)]];
+  return lists.filter(([, called]) => called.length).map(([title, called]) => el("div", {},
+    called.slice(0, 4).map((one, number) => [number ? ", " : `${title}: `, link(functionHash(one.key), el("code", {}, one.name)), ` (${fileOf(one.file).short}:${one.line})`]),
+    called.length > 4 ? ` and ${called.length - 4} more` : ""));
 }
 
 function tile(target, number, text, kind, title) {
@@ -220,7 +222,7 @@ function fillTimes(main) {
   const times = PARTS.get("times");
   const rows = (times && times.compilations) || [];
   const total = rows.reduce((sum, one) => sum + one.took, 0);
-  if (!total || !main.isConnected) return;
+  if (!total) return;
   const box = main.querySelector("#phases");
   box.hidden = false;
   const phases = {};

@@ -40,6 +40,23 @@ function loadPart(name) {
   return WAITING.get(name);
 }
 
+/* Load what a link leads to when it is pointed at: it is there when it is clicked. */
+const POINTED = 60; // milliseconds after which it is more than a way across
+let foreseen = 0;
+function foresee(event) {
+  const to = event.target.closest && event.target.closest("a[href^='#/g/'], a[href^='#/f/']");
+  clearTimeout(foreseen);
+  if (to) foreseen = setTimeout(() => { for (const name of partsOf(to.getAttribute("href"))) loadPart(name).catch(() => {}); }, POINTED);
+}
+
+/* The side files that the view at an address needs. */
+function partsOf(hash) {
+  const [kind, ...rest] = hash.replace(/^#\/?/, "").split("?")[0].split("/").map(decoded);
+  const row = kind === "g" ? GRAPHS.get(rest.join("/")) : functionOf(rest.join("/"));
+  const owner = row && kind === "g" ? functionOf(row.function) : null;
+  return [row, owner].filter(Boolean).map((one) => one.part);
+}
+
 function missingPart(name) {
   return el("div", { class: "note bad" }, `${DATA.side}/${name}.js cannot be read. Keep index.html beside its folder "${DATA.side}", or make both again: depyf report FOLDER`);
 }

@@ -30,6 +30,7 @@ function showSearch(main, text) {
   for (const [title, rows] of groups) if (rows.length) put(main, foundSection(title, rows, wanted));
   const box = el("div", { id: "found-text" });
   put(main, box);
+  enter(main);
   return searchParts(box, wanted);
 }
 
@@ -71,7 +72,8 @@ async function searchParts(box, wanted) {
 function hitsIn(row, part, wanted) {
   const hits = [];
   const search = (text, name, hash, before = 0) => {
-    let at = text.toLowerCase().indexOf(wanted);
+    const lower = text.toLowerCase();
+    let at = lower.indexOf(wanted);
     let number = 0;
     let counted = 0;
     let line = 1;
@@ -82,7 +84,7 @@ function hitsIn(row, part, wanted) {
       const whole = text.slice(begin, stop < 0 ? undefined : stop).trim();
       hits.push([hash(line), whole.slice(0, 200), `${name}:${line + before}`]);
       number++;
-      at = stop < 0 ? -1 : text.toLowerCase().indexOf(wanted, stop);
+      at = stop < 0 ? -1 : lower.indexOf(wanted, stop);
     }
   };
   if (part.versions) {

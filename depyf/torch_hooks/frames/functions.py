@@ -208,8 +208,11 @@ _MOST_CALLERS = 8
 
 
 def _not_called(record: FunctionRecord) -> FunctionRecord:
-    """Return the record with no call so far; the same object where it has none."""
-    return dataclasses.replace(record, compiled_in_calls=0) if record.compiled_in_calls else record
+    """Return the record with its calls as those of an earlier context; the same object where it has none."""
+    if not record.compiled_in_calls:
+        return record
+    earlier = record.compiled_in_calls + record.compiled_in_earlier_calls
+    return dataclasses.replace(record, compiled_in_calls=0, compiled_in_earlier_calls=earlier)
 
 
 def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:

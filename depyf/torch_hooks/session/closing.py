@@ -144,7 +144,8 @@ def _write_page(recording: Recording, timings: Dict[str, Any]) -> None:
     folder = recording.folder
     data = page_data.page_data(recording.record(), lambda name: read_text(folder.of(name)))
     try:
-        files = page_text.page_files(data, times_of(timings), page_folder.side_name(folder.path))
+        above = "" if folder.known_path == folder.top else page_folder.ABOVE
+        files = page_text.page_files(data, times_of(timings), page_folder.side_name(folder.path), above)
         page_folder.write_parts(folder.path, files)
     except OSError as error:
         raise recording.problems.cannot_write(error.filename or folder.known_path, error) from error
