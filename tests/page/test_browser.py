@@ -301,3 +301,15 @@ def test_the_page_of_a_rank_leads_up_and_names_what_earlier_contexts_called(visi
     page = visit(folder)
     assert page.page.locator(".main .crumbs a").get_attribute("href") == "../index.html"
     assert "Called in earlier contexts: Net.forward" in page.page.locator(".main").inner_text()
+
+
+def test_a_narrow_window_shows_the_whole_place_of_a_difference_between_ranks(visit, tmp_path):
+    views = (RankView((0,), "no break there"), RankView((1,), "a break"))
+    different = RankDifference("graph breaks", "shift", f"/home/{'deep/' * 12}model.py:71", views, "Rank 1 alone")
+    processes = tuple(ProcessRecord(f"rank_{rank}", rank) for rank in range(2))
+    folder = write_run(tmp_path / "ranks", SessionRecord(processes=processes, differences=(different,)))
+    report(str(folder))
+    page = visit(folder, viewport={"width": 390, "height": 800})
+    page.go("#/ranks")
+    place = page.page.locator(".head", has_text="model.py:71").locator("span").bounding_box()
+    assert place["x"] + place["width"] <= 390
