@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import sysconfig
 from functools import lru_cache
 from types import FrameType
@@ -17,6 +18,8 @@ _PACKAGES = tuple([os.path.join(folder, "") for folder in sorted(package_folders
 _COMPILATION = os.path.join("_dynamo", "convert_frame.py")
 _OF_DUMPS = ("__transformed_code_", "__compiled_fn_")
 
+_BY_DYNAMO = (random.Random.getstate.__code__, random.Random.setstate.__code__)
+
 _SKIPPED, _LIKE_ITS_CALLER, _GENERATED = "skipped", "like its caller", "generated"
 _PACKAGE, _OF_PROGRAM = "package", "of the program"
 
@@ -26,10 +29,13 @@ def is_skipped(frame: FrameType) -> bool:
 
     Code of no file (`<string>`, of guards and wrappers that torch generates) is skipped like the standard library. What
     of it transformed code calls is skipped, too: when a resume function is compiled, Dynamo's C++ calls functions from
-    there, such as those that save the state of `random`. So is what a package does for a compilation (sympy).
+    there. Those that save the state of `random` it calls from the program's own frames, too, when what they call is
+    compiled: they are always skipped. So is what a package does for a compilation (sympy).
     """
     current: FrameType | None = frame
     while current is not None:
+        if current.f_code in _BY_DYNAMO:
+            return True
         kind = _kind(current.f_code.co_filename)
         if kind == _PACKAGE:
             return _is_compiling(current)

@@ -57,6 +57,29 @@ def test_steps_end_in_the_users_code_and_in_libraries_that_it_calls_but_not_in_t
     assert set(debugger.stops) == {"program", "called_by_torch", "rgb_to_yiq"}  # the last is a library's
 
 
+def callee(x):
+    return x + 1
+
+
+def broken(x):
+    for _ in range(1):
+        torch._dynamo.graph_break()  # in a loop: what follows runs as it is, and what it calls is compiled by itself
+    return callee(x)
+
+
+def test_a_step_from_the_users_own_frame_does_not_end_where_dynamo_saves_random_numbers():
+    torch._dynamo.reset()
+    debugger = Steps()
+    steps = PdbSteps(debugger, lambda: None)
+    steps.begin()
+    try:
+        debugger.runcall(torch.compile(broken, backend="eager"), torch.ones(1))
+    finally:
+        steps.end()
+        sys.settrace(None)
+    assert {"broken", "callee"} & set(debugger.stops) and not {"getstate", "setstate"} & set(debugger.stops)
+
+
 def test_frames_of_no_file_are_skipped_where_torch_calls_them():
     found = []
     namespace = {"check": lambda: found.append(is_skipped(sys._getframe(1)))}
