@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import subprocess
 import sys
@@ -138,11 +139,53 @@ def test_a_training_step_leaves_everything_as_it_was():
 def test_a_saved_difference_shows_itself_in_a_program_of_its_own(tmp_path):
     backend = edited(swap(torch.tanh, torch.sigmoid))
     script = depyf.compare.using(backend=backend)(waves, *tensors()).save(tmp_path)
-    text = (tmp_path / "difference.py").read_text().replace("backend='backend'", "backend=wrong")
+    text = (tmp_path / "difference.py").read_text().replace("backend = None  # backend", "backend = wrong  # backend")
     wrong = "def wrong(module, inputs):\n    return lambda *args: [one + 1 for one in module.forward(*args)]\n"
-    (tmp_path / "difference.py").write_text(text.replace("saved = ", wrong + "saved = ", 1))
+    (tmp_path / "difference.py").write_text(text.replace("backend = ", wrong + "backend = ", 1))
     done = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True)
-    assert "0 () torch.float32 greatest difference 1.0" in done.stdout
+    assert "output 0: torch.float32 (), greatest difference 1.0" in done.stdout
+
+
+def test_a_script_with_a_backend_of_the_programs_own_names_what_to_put_in(tmp_path):
+    script = depyf.compare.using(backend=edited(swap(torch.tanh, torch.sigmoid)))(waves, *tensors()).save(tmp_path)
+    done = subprocess.run([sys.executable, script], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and done.stderr == "difference.py: give `backend` the program's own backend, backend\n"
+    assert "also reads" not in (tmp_path / "difference.py").read_text()
+
+
+def writes(x):
+    y = x.clone()
+    y.add_(1)
+    return y.sum()
+
+
+def without_copies(module, inputs):
+    """Leave out copies, so that what is written is the argument."""
+    for node in list(module.graph.nodes):
+        if node.target == "clone":
+            node.replace_all_uses_with(node.args[0])
+            module.graph.erase_node(node)
+    module.recompile()
+    return module
+
+
+def test_a_saved_script_shows_an_argument_that_only_compiled_code_writes(tmp_path):
+    found = depyf.compare.using(backend=without_copies)(writes, torch.ones(4))
+    script = found.save(tmp_path)
+    text = (tmp_path / "difference.py").read_text().replace("backend = None  #", "backend = without_copies  #")
+    own = inspect.getsource(without_copies) + "\n\n"
+    (tmp_path / "difference.py").write_text(text.replace("backend = ", own + "backend = ", 1))
+    done = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True)
+    assert "argument, afterwards 0: torch.float32 (4,), greatest difference 1.0" in done.stdout
+
+
+def in_double(module, inputs):
+    return lambda *args: [one.double() for one in module.forward(*args)]
+
+
+def test_another_type_is_named_instead_of_numbers_that_differ():
+    found = depyf.compare.using(backend=in_double)(lambda x: torch.sin(x), torch.ones(4))
+    assert "float64[4] in the place of float32[4]" in str(found) and "inf" not in str(found)
 
 
 @pytest.mark.parametrize(

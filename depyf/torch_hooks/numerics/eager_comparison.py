@@ -79,7 +79,7 @@ class Comparison:
             return "no graph was compiled, and so nothing was compared"
         graphs = "1 graph" if self.graphs == 1 else f"{self.graphs} graphs"
         head = f"{graphs} compiled by {self.backend} and run eagerly, with eager's random numbers"
-        return f"{head}: " + ("no difference" if self.difference is None else f"\n{self.difference}")
+        return f"{head}:" + (" no difference" if self.difference is None else f"\n{self.difference}")
 
     def save(self, folder: str | Path) -> str:
         """Write a script that shows the difference by itself, with the graph and its inputs; return its path."""
@@ -213,7 +213,7 @@ def _check_backend(backend: Any) -> None:
         try:
             torch._dynamo.lookup_backend(backend)
         except torch._dynamo.exc.InvalidBackend as error:
-            known = ", ".join(torch._dynamo.list_backends())
+            known = ", ".join(["eager", "aot_eager", *torch._dynamo.list_backends()])
             raise UserError(f"compare: torch has no backend {backend!r}; those that it has: {known}") from error
 
 

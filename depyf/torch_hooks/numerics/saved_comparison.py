@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Dict
 
@@ -14,6 +15,7 @@ _SCRIPT = '''"""Shows that {backend} computes this graph otherwise than eager co
 import torch
 from torch import device, inf, nan, tensor
 {imports}
+{choice}
 
 class Graph(torch.nn.Module):
 {forward}
@@ -36,17 +38,39 @@ def run(function):
     ends = [one for one in outputs if one.grad_fn is not None]
     inputs = [one for one in args if isinstance(one, torch.Tensor) and one.requires_grad]
     gradients = torch.autograd.grad([one.sum() for one in ends], inputs, allow_unused=True) if ends and inputs else []
-    return [*outputs, *[one for one in gradients if one is not None]]
+    kinds = {{"output": outputs, "argument, afterwards": args, "gradient": gradients}}
+    values = [(f"{{kind}} {{i}}", one) for kind in kinds for i, one in enumerate(kinds[kind])]
+    return [(name, one) for name, one in values if isinstance(one, torch.Tensor)]
+
+
+def form(tensor):
+    return f"{{tensor.dtype}} {{tuple(tensor.shape)}}"
 
 
 torch._inductor.config.fallback_random = True
-for index, (ours, theirs) in enumerate(zip(run(torch.compile(graph, backend={backend!r})), run(graph))):
-    print(index, tuple(theirs.shape), theirs.dtype, "greatest difference", (ours - theirs).abs().max().item())
+for (name, ours), (_, theirs) in zip(run(torch.compile(graph, backend=backend)), run(graph)):
+    if form(ours) != form(theirs):
+        print(f"{{name}}: {{form(ours)}} compiled, {{form(theirs)}} eagerly")
+    elif ours.numel():
+        wide = torch.complex128 if ours.is_complex() else torch.float64
+        print(f"{{name}}: {{form(ours)}}, greatest difference", (ours.to(wide) - theirs.to(wide)).abs().max().item())
 '''
+_REGISTERED = "backend = {name!r}"
+_OWN = """backend = None  # {name}, a function of your program: import it here
+if backend is None:
+    raise SystemExit("difference.py: give `backend` the program's own backend, {name}")"""
+_IMPORTS = {  # of the names that torch gives to every graph
+    "NoneType": "NoneType = type(None)",
+    "fx_pytree": "import torch.fx._pytree as fx_pytree",
+    "pytree": "import torch.utils._pytree as pytree",
+}
 
 
 def write_script(folder: Path, module: Any, kept: KeptInputs, backend: str, found: str) -> str:
-    """Write `difference.py` and `difference.pt`; return the path of the script."""
+    """Write `difference.py` and `difference.pt`; return the path of the script.
+
+    `backend`: its name; that of a function which is not registered is all that a script can hold of it.
+    """
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,9 +87,16 @@ def write_script(folder: Path, module: Any, kept: KeptInputs, backend: str, foun
         folder / "difference.pt",
     )
     forward = "\n".join("    " + line for line in python_code.src.strip().split("\n"))
-    names = [name for name in python_code.globals if name not in ("torch", "device", "inf", "nan", "tensor")]
-    imports = "\n".join(f"# the graph also reads the global {name}" for name in names)
+    known = ("torch", "device", "inf", "nan", "tensor")
+    names = [
+        one for one in python_code.globals if one not in known and re.search(rf"\b{re.escape(one)}\b", python_code.src)
+    ]
+    imports = "\n".join(_IMPORTS.get(name, f"# the graph also reads the global {name}") for name in names)
+    is_registered = backend in torch._dynamo.list_backends(exclude_tags=())
+    choice = (_REGISTERED if is_registered else _OWN).format(name=backend)
     path = folder / "difference.py"
-    text = _SCRIPT.format(backend=backend, script=path.name, found=found, imports=imports, forward=forward)
+    text = _SCRIPT.format(
+        backend=backend, script=path.name, found=found, imports=imports, choice=choice, forward=forward
+    )
     path.write_text(text, encoding="utf-8")
     return str(path)

@@ -34,8 +34,11 @@ class ValueDifference:
     greatest: float  # absolute difference; NaN where one of the two is NaN alone
     elements: int  # beyond the tolerance
     closer: str = ""  # "eager" or "compiled": which is closer to the values of float64, where that was computed
+    compiled: str = ""  # type and shape of the compiled value, where these are others
 
     def __str__(self) -> str:
+        if self.compiled:
+            return f"{self.compiled} in the place of {self.dtype}{list(self.shape)}"
         text = f"{self.elements} elements of {self.dtype}{list(self.shape)} differ, at most by {self.greatest:.3g}"
         return text + (f"; {self.closer} is closer to float64" if self.closer else "")
 
@@ -51,7 +54,8 @@ def difference(compiled: Any, eager: Any, exact: Any = None) -> ValueDifference 
         return None
     dtype, shape = str(eager.dtype).replace("torch.", ""), tuple(int(size) for size in eager.shape)
     if compiled.dtype != eager.dtype or tuple(compiled.shape) != tuple(eager.shape):
-        return ValueDifference(dtype, shape, float("inf"), eager.numel())
+        other = f"{str(compiled.dtype).replace('torch.', '')}{[int(size) for size in compiled.shape]}"
+        return ValueDifference(dtype, shape, float("inf"), eager.numel(), compiled=other)
     with torch.no_grad():
         ours, theirs = _wide(compiled), _wide(eager)
         apart = ~_close(ours, theirs, *_TOLERANCES.get(dtype, (0.0, 0.0)))
