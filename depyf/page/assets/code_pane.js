@@ -51,8 +51,15 @@ class CodePane {
   /* Draw the lines in sight, or all of them for a printer. */
   draw(all) {
     if (all) { this.drawLines(0, 0); this.drawLines(0, Math.min(this.lines.length, 3000)); } // anew: paper has them in the order of the document
-    else this.drawFrom(this.code.scrollTop, this.code.clientHeight);
-    this.drawStrip();
+    else this.drawSeen(this.seen());
+  }
+
+  /* What is in sight. All panes are asked before one is changed: each change would have the page laid out again. */
+  seen() { return [this.code.scrollTop, this.code.clientHeight]; }
+
+  drawSeen([top, height]) {
+    this.drawFrom(top, height);
+    this.drawStrip(top, height);
   }
 
   drawFrom(top, height) {
@@ -109,8 +116,7 @@ class CodePane {
     }
   }
 
-  drawStrip() {
-    const height = this.code.clientHeight;
+  drawStrip(top = this.code.scrollTop, height = this.code.clientHeight) {
     if (!height) return;
     const scale = window.devicePixelRatio || 1;
     const { strip } = this;
@@ -121,7 +127,7 @@ class CodePane {
     const whole = Math.max(this.lines.length, height / LINE_HEIGHT);
     context.fillStyle = css("--line-strong");
     context.globalAlpha = 0.45;
-    context.fillRect(2, this.code.scrollTop / LINE_HEIGHT / whole * height, 5, Math.max(6, height / LINE_HEIGHT / whole * height));
+    context.fillRect(2, top / LINE_HEIGHT / whole * height, 5, Math.max(6, height / LINE_HEIGHT / whole * height));
     context.globalAlpha = 1;
     context.fillStyle = css("--lit-edge");
     for (const at of this.lit.keys()) context.fillRect(1, at / whole * height, 7, Math.max(2, height / whole));
@@ -139,7 +145,11 @@ class CodePane {
     const tops = panes.map((pane) => Math.max(0, Math.min(pane.begins * LINE_HEIGHT, pane.lines.length * LINE_HEIGHT - height)));
     panes.forEach((pane, at) => pane.drawFrom(tops[at], height));
     panes.forEach((pane, at) => { if (tops[at]) pane.code.scrollTop = tops[at]; });
-    afterDrawing(() => { for (const pane of panes) if (PANES.has(pane)) { pane.beyond = BEYOND; pane.draw(); } });
+    afterDrawing(() => whenIdle(() => {
+      const open = panes.filter((pane) => PANES.has(pane));
+      const seen = open.map((pane) => pane.seen());
+      open.forEach((pane, at) => { pane.beyond = BEYOND; pane.drawSeen(seen[at]); });
+    }));
   }
 
   close() { this.watch.disconnect(); PANES.delete(this); }

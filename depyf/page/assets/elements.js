@@ -42,6 +42,7 @@ function putRows(box, rows, nodeOf) {
 }
 
 function afterDrawing(work) { requestAnimationFrame(() => setTimeout(work)); }
+function whenIdle(work) { if (window.requestIdleCallback) requestIdleCallback(work, { timeout: 200 }); else setTimeout(work, 30); }
 
 /* The least of numbers, Infinity for none: Math.min takes no more than some hundred thousand. */
 function least(numbers) { let found = Infinity; for (const one of numbers) if (one < found) found = one; return found; }
