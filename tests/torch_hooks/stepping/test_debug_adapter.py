@@ -228,7 +228,16 @@ def test_breakpoints_in_the_users_own_file_are_hit_or_answered(start, backend):
         if word in ("constant", "condition"):
             assert "no statement of the compiled code stems from it" in text, text
     assert not missed
-    assert found == OUTCOMES[backend]
+    expected = dict(OUTCOMES[backend])
+    if backend == "inductor" and not names_every_line(folder):  # torch 2.9 names the last one of a fused chain
+        expected.update({"in forward": {"kernel_0"}, "result of forward": set()})
+    assert found == expected
+
+
+def names_every_line(folder) -> bool:
+    """Return whether torch's comment on a product in a backward names all lines that it comes of."""
+    texts = [path.read_text() for path in folder.glob("*.kernel_1.py")]
+    return any("," in names for text in texts for names in re.findall(r"Source Nodes: \[(.*?)\]", text))
 
 
 def kind_of(place: str) -> str:
