@@ -45,6 +45,9 @@ class Identity:
     passed_on: Tuple[str, ...] = ()  # as in FunctionRecord
 
 
+_ANONYMOUS = ("wrapper", "inner", "decorator", "wrapped", "wrap")  # functions inside of a decorator with arguments
+
+
 def of_code(code: CodeType) -> Identity:
     """Return the identity of a code object of which nothing else is known; a comprehension is one of its function."""
     name = qualified_name(code)
@@ -212,13 +215,15 @@ def _unknown_function(code: CodeType, closure: Tuple[CellType, ...]) -> Layer:
 def _decorator(layer: Layer, written: Container[str]) -> Location:
     """Return the decorator that made a wrapper: its name, and the place of the wrapper.
 
-    It is the function around the wrapper, or one further out that is `written` before the original's definition.
+    It is the function around the wrapper, or one further out that is `written` before the original's definition. Where
+    none is (a decorator of a class may wrap its methods), names that every decorator may have inside are passed over.
     """
     function = layer.function
     code = function.__code__
     cells = cell_values(code, function.__closure__ or ())
     scopes = scopes_of(qualified_name(code)) or [without_scope(qualified_name(code))]
-    name = next((one for one in scopes if one.rpartition(".")[2] in written), scopes[0])
+    named = [one for one in scopes if one not in _ANONYMOUS] or scopes
+    name = next((one for one in scopes if one.rpartition(".")[2] in written), named[0])
     maker = cells.get("ctx_factory")  # torch.no_grad() and others of its kind
     if isinstance(maker, MethodType):
         name = class_name(maker.__self__)

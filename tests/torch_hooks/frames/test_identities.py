@@ -295,6 +295,32 @@ def test_a_comprehension_of_a_decorator_is_called_by_the_decorator(tmp_path):
     assert "wrapper" not in summary
 
 
+def scaling(factor):
+    def wrapper(cls):
+        original = cls.forward
+
+        @functools.wraps(original)
+        def forward(self, *args):
+            torch._dynamo.graph_break()
+            return original(self, *args) * factor
+
+        cls.forward = forward
+        return cls
+
+    return wrapper
+
+
+@scaling(2)
+class ScaledAsAClass(torch.nn.Module):
+    def forward(self, x):
+        return x + 7
+
+
+def test_a_decorator_of_a_class_is_called_by_its_own_name_and_not_that_of_a_function_in_it(tmp_path):
+    record = compiled(tmp_path, ScaledAsAClass())
+    assert {one.function for function in record.functions for one in function.decorators} == {"scaling"}
+
+
 def test_the_first_line_of_transformed_code_names_the_class(tmp_path):
     compiled(tmp_path, Plain(), plain)
     assert (tmp_path / "__transformed_code_0_for_forward.py").read_text().startswith("def forward(self, x):  # Plain.f")
