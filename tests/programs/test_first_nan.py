@@ -49,6 +49,7 @@ def report_of(step, bad):
         with depyf.debug(pause=False, stop_on_nan=True):
             step(bad)
     except depyf.NumericError as error:
+        assert str(error) == str(error.report), "torch adds its own words where it interprets a graph"
         return error.report
     return None
 

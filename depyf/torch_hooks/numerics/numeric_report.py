@@ -48,6 +48,9 @@ class NumericError(DepyfError, ArithmeticError):
         super().__init__(str(report))
         self.report = report
 
+    def __str__(self) -> str:
+        return str(self.report)  # torch adds words to the arguments of what passes a graph that it interprets
+
 
 def _text(place: Location) -> str:
     function = f" in {place.function}" if place.function else ""
