@@ -63,6 +63,7 @@ class CodePane {
   }
 
   drawFrom(top, height) {
+    if (printing) return; // what is asked for in idle time may come between drawing all lines and the printer
     const { beyond } = this;
     this.drawLines(Math.max(0, Math.floor(top / LINE_HEIGHT) - beyond), Math.min(this.lines.length, Math.ceil((top + height) / LINE_HEIGHT) + beyond));
   }
@@ -163,5 +164,6 @@ function css(name) {
   return CSS_CACHE.get(name);
 }
 
-window.addEventListener("beforeprint", () => { for (const pane of PANES) pane.draw(true); });
-window.addEventListener("afterprint", () => { for (const pane of PANES) pane.draw(); });
+let printing = false;
+window.addEventListener("beforeprint", () => { for (const pane of PANES) pane.draw(true); printing = true; });
+window.addEventListener("afterprint", () => { printing = false; for (const pane of PANES) pane.draw(); });

@@ -19,7 +19,7 @@ from depyf.record.records import SessionRecord
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.torch_hooks.disk.leftovers import Leftover, folders_below, read_leftover
 
-_RANK = re.compile(r'^ "rank": (\d+)(?=,?$)', re.MULTILINE)  # of the process itself
+_RANK = re.compile(r'^ "rank": ?(\d+)(?=,?$)', re.MULTILINE)  # of the process itself
 # The index of a device; each by itself, as `re` searches fast for what begins with letters.
 _DEVICES = {
     start: re.compile(re.escape(start) + r"\d+") for start in ("cuda:", "xpu:", "hpu:", "npu:", "mps:", "index=")
