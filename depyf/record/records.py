@@ -169,7 +169,7 @@ class FailedGuard:
 
     @property
     def beside(self) -> str:
-        """What else changed, if anything did; of several versions, that nothing else did of this one."""
+        """What else changed, if anything did; else, of the nearest of several versions, that nothing was found."""
         if not self.also:
             return f"{self.version} is the nearest: no other cause was found" * self.is_nearest
         rest = [f"{self.also_more} more"] if self.also_more else []

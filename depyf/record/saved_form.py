@@ -2,7 +2,7 @@
 
 Each record is an object with the names of its fields, laid out so that a person can read it.  What thousands of records
 repeat stands once, in tables at the end (`manifest_tables`): guards, lines of source, and the calls that led to nodes
-of graphs.  Schema 3 had the sources in place.  Schemas 1 and 2, and the journal, have these in place.
+of graphs.  Schema 3 had the sources in place; schemas 1 and 2, and the journal, all of it.
 """
 
 from __future__ import annotations

@@ -156,9 +156,7 @@ def _following(record: SessionRecord, breaks: Sequence[Sequence[GraphBreak]], ow
         holders.setdefault(one, []).append(function)
     passed: Dict[str, Dict[int, int]] = {}  # key of a function -> number of a break -> the last line that led there
     for number, same in enumerate(breaks, start=1):
-        compiled: Dict[
-            Location, Set[str]
-        ] = {}  # a call on the way -> keys of the functions that were compiled up to the break
+        compiled: Dict[Location, Set[str]] = {}  # a call on the way -> the functions compiled up to the break, by key
         for one in same:
             for call in one.stack:
                 compiled.setdefault(call, set()).update(function.key for function in holders.get(one, ()))

@@ -280,8 +280,8 @@ def title_of(record: SessionRecord, function: FunctionRecord) -> str:
     if root is None or root is function:
         return title_apart(record, function)
     found = resume_names.read(function.name)
-    has_line = found is not None and found.line is not None
-    return f"the rest of {root.display_name} after {f'line {found.line}' if found and has_line else 'a graph break'}"
+    line = None if found is None else found.line
+    return f"the rest of {root.display_name} after {'a graph break' if line is None else f'line {line}'}"
 
 
 # ---------------------------------------------------------------- what was not compiled

@@ -75,7 +75,7 @@ def calls_now(
     has_own = not is_in_torch(traced[0].file)
     calls = [call for call in [*reversed(above), *traced] if not is_in_torch(call.file)]
     inside = sum(not is_in_torch(call.file) for call in traced)
-    calls = list(map(_with_code, _withoutresumed_name(calls)[-max(MOST_CALLS, min(inside, _MOST_INSIDE)) :]))
+    calls = list(map(_with_code, _without_resumed(calls)[-max(MOST_CALLS, min(inside, _MOST_INSIDE)) :]))
     own = len(calls) - inside if has_own and inside <= len(calls) else None
     return TracedCalls(tuple(calls), own, raised_at)
 
@@ -211,7 +211,7 @@ def _with_code(call: Location) -> Location:
     return replace(call, code=linecache.getline(call.file, call.line).strip())
 
 
-def _withoutresumed_name(calls: List[Location]) -> List[Location]:
+def _without_resumed(calls: List[Location]) -> List[Location]:
     """Leave out a function that has been left for its resume function: the call continues there.
 
     The transformed code of the function, or of a resume function before it, calls the resume function.

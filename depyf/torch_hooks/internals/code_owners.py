@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import site
 import sys
 import sysconfig
-from typing import FrozenSet, Tuple
+from typing import FrozenSet, List, Tuple
 
 from depyf.text.short_paths import is_recognised
 from depyf.torch_hooks.internals import private_hooks
@@ -35,13 +36,24 @@ def is_in_torch(file: str, *folders: str) -> bool:
 
 def is_outside_program(file: str) -> bool:
     """Return whether the file is of this Python or of a package installed for it, or is no file (`<string>`)."""
-    places = sysconfig.get_paths()
-    folders = package_folders().union(places[name] for name in ("stdlib", "platstdlib") if name in places)
-    folders |= {_DEPYF}  # which may be a checkout
-    return file.startswith("<") or any(file.startswith(os.path.join(folder, "")) for folder in folders)
+    return file.startswith(("<", *_outside_folders(_system_folders())))
 
 
 def package_folders() -> FrozenSet[str]:
     """Return the folders that packages are installed in: those of pip, and those of the system (Debian has its own)."""
+    return frozenset([*_paths("purelib", "platlib"), *_system_folders()])
+
+
+def _system_folders() -> Tuple[str, ...]:
+    return tuple(getattr(site, "getsitepackages", tuple)())  # an old virtualenv has its own module `site`
+
+
+@functools.lru_cache(maxsize=None)  # asked for every frame of a stack, and Python works its paths out anew each time
+def _outside_folders(system: Tuple[str, ...]) -> Tuple[str, ...]:
+    folders = [*_paths("stdlib", "platstdlib", "purelib", "platlib"), *system, _DEPYF]  # which may be a checkout
+    return tuple([os.path.join(folder, "") for folder in dict.fromkeys(folders)])
+
+
+def _paths(*names: str) -> List[str]:
     places = sysconfig.get_paths()
-    return frozenset([*(places[name] for name in ("purelib", "platlib") if name in places), *site.getsitepackages()])
+    return [places[name] for name in names if name in places]
