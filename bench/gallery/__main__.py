@@ -11,7 +11,8 @@ import signal
 import sys
 import tempfile
 import time
-from typing import Dict, List
+import zlib
+from typing import Dict, Iterable, List
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
 
@@ -60,7 +61,18 @@ def import_once(exhibits: List[catalogue.Exhibit]) -> None:
     for name in sorted(libraries):
         with contextlib.suppress(ImportError):  # of what a library itself needs: the child's to report
             importlib.import_module(name)
+    if "torch._inductor.compile_fx" in libraries:
+        _pick_vector_instructions()
     _warm_up({exhibit.family: exhibit for exhibit in reversed(exhibits)})
+
+
+def _pick_vector_instructions() -> None:
+    """Let Inductor find the vector instructions of this processor, which it does by compiling programs for each kind.
+
+    Torch keeps what it found, and children inherit it; otherwise every one of them repeats some seven seconds of work.
+    """
+    with contextlib.suppress(ImportError, AttributeError):  # older torch keeps it elsewhere; the child then finds it
+        importlib.import_module("torch._inductor.cpu_vec_isa").pick_vec_isa()
 
 
 def _warm_up(first: Dict[str, catalogue.Exhibit]) -> None:
@@ -84,9 +96,15 @@ def is_due(options: argparse.Namespace, exhibit: catalogue.Exhibit) -> bool:
     return result is None or options.again or (options.retry and result["status"] != GOOD)
 
 
+def mixed(exhibits: Iterable[catalogue.Exhibit]) -> List[catalogue.Exhibit]:
+    """Return the exhibits of each variant in a fixed mixed order, so that a run that is stopped has some of every family."""
+    numbers = {variant: number for number, variant in enumerate(catalogue.VARIANTS)}
+    return sorted(exhibits, key=lambda one: (numbers[one.variant], zlib.crc32(one.model.encode())))
+
+
 def make(options: argparse.Namespace, exhibits: List[catalogue.Exhibit]) -> None:
     """Try what is due, show how far it is, and keep each result."""
-    due = [exhibit for exhibit in exhibits if is_due(options, exhibit)]
+    due = mixed(exhibit for exhibit in exhibits if is_due(options, exhibit))
     if not due:
         return
     import_once(due)

@@ -49,9 +49,22 @@ def try_exhibit(exhibit: Exhibit, folder: str) -> Tuple[Outcome, Run]:
     difference = found.error or differing(eager.tensors, found.tensors, variant)
     if not difference:
         return Outcome(GOOD), found
-    plain = run(exhibit, variant, compiler(variant))
+    with compiled_afresh(variant):
+        plain = run(exhibit, variant, compiler(variant))
     again = run(exhibit, variant, lambda model: model)
     return blamed(eager, found, plain, again, variant), found
+
+
+@contextlib.contextmanager
+def compiled_afresh(variant: Variant) -> Iterator[None]:
+    """Keep Inductor from reading its cache, which has the graphs as they were compiled under depyf."""
+    if variant.backend != "inductor":
+        yield
+        return
+    import torch._inductor.config
+
+    with torch._inductor.config.patch(force_disable_caches=True):
+        yield
 
 
 def blamed(eager: Run, found: Run, plain: Run, again: Run, variant: Variant) -> Outcome:

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
 
+from bench.gallery import __main__ as command_line  # noqa: E402
 from bench.gallery import catalogue, children, measures, trial  # noqa: E402
 from bench.gallery.cases import Case  # noqa: E402
 from bench.gallery.index_page import page  # noqa: E402
@@ -174,3 +175,27 @@ def test_numbers_that_a_model_draws_by_numpy_are_those_of_the_uncompiled_run(mon
     compiled = trial.run(exhibit, variant, trial.compiler(variant))
     assert not compiled.error and compiled.frames
     assert trial.differing(eager.tensors, compiled.tensors, variant) == ""
+
+
+def test_a_run_that_is_stopped_has_tried_models_of_every_family():
+    models = {"torch": "mlp", "timm": "vit", "diffusers": "unet", "transformers": "bert"}
+    exhibits = [
+        catalogue.Exhibit(family, f"{name}_{number}", variant)
+        for variant in ("inductor", "forward")
+        for family, name in models.items()
+        for number in range(20)
+    ]
+    order = command_line.mixed(exhibits)
+    assert sorted(order, key=exhibits.index) == exhibits
+    assert [one.variant for one in order] == ["forward"] * 80 + ["inductor"] * 80
+    assert all({one.family for one in part} == set(models) for part in (order[:40], order[40:80]))
+
+
+def test_the_run_without_depyf_does_not_read_what_inductor_cached_under_it():
+    import torch._inductor.config as config
+
+    before = config.force_disable_caches
+    with trial.compiled_afresh(catalogue.VARIANTS["inductor"]):
+        assert config.force_disable_caches
+    with trial.compiled_afresh(catalogue.VARIANTS["forward"]):
+        assert config.force_disable_caches == before
