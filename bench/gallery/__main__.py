@@ -97,7 +97,7 @@ def is_due(options: argparse.Namespace, exhibit: catalogue.Exhibit) -> bool:
 
 
 def mixed(exhibits: Iterable[catalogue.Exhibit]) -> List[catalogue.Exhibit]:
-    """Return the exhibits of each variant in a fixed mixed order: a run that is stopped then has some of every family."""
+    """Return the exhibits of each variant in a fixed mixed order: a stopped run then has some of every family."""
     numbers = {variant: number for number, variant in enumerate(catalogue.VARIANTS)}
     return sorted(exhibits, key=lambda one: (numbers[one.variant], zlib.crc32(one.model.encode())))
 
