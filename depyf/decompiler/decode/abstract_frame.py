@@ -32,7 +32,10 @@ class Operand(NamedTuple):
 class AbstractFrame:
     """The state where the verifier is now."""
 
-    __slots__ = ("depth", "floor", "has_changed", "held", "layout", "null_is_first", "slots", "special", "steps")
+    __slots__ = (
+        "block", "depth", "floor", "has_changed", "has_sunk", "held", "layout", "null_is_first", "slots", "special",
+        "steps",
+    )  # fmt: skip
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -43,6 +46,8 @@ class AbstractFrame:
         self.held = self.slots.at_entry
         self.floor = 0  # the depth that the handler in charge keeps
         self.has_changed = False  # whether that handler may find a state that it has not been given
+        self.block = -1  # the instruction that opened the innermost block, where that block may sink
+        self.has_sunk = False
         self.steps = MOST_STEPS * len(layout.instructions)
 
     def guard(self) -> int:
@@ -60,7 +65,7 @@ class AbstractFrame:
         """Drop the top entries, which must be objects."""
         depth = self.depth - count
         if depth < self.floor:
-            self.underflow(raw, count)
+            self.sink(raw, count)
         special = self.special
         while special is not None and special[0] >= depth:
             if special[1] & NO_OBJECTS:
@@ -115,6 +120,15 @@ class AbstractFrame:
         """Raise Malformed if the stack holds fewer entries."""
         if self.depth < depth:
             fail(raw, f"needs {depth} values, and the stack holds {self.depth}")
+
+    def sink(self, raw: Raw, count: int) -> None:
+        """Take entries that the innermost block was to keep: its handler finds fewer. Raise Malformed if it may not."""
+        depth = self.depth - count
+        if self.block < 0 or depth < 0:
+            self.underflow(raw, count)
+        self.layout.sink(self.block, depth)
+        self.floor = depth
+        self.has_sunk = self.has_changed = True
 
     def underflow(self, raw: Raw, count: int) -> NoReturn:
         """Raise Malformed about an instruction that takes too many entries."""

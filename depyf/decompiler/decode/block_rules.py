@@ -50,6 +50,7 @@ OLD_OPERANDS: Dict[str, Tuple[Operand, ...]] = {
     "JUMP_IF_NOT_EXC_MATCH": (Operand(2, EXCEPTION_TYPE, True),),
     "COPY_DICT_WITHOUT_KEYS": (Operand(2, ANY, False),),
 }
+GONE = NULL | PREVIOUS  # below them: what a call inside the block may have taken; nothing may use it
 ENTRIES = (PREVIOUS, PREVIOUS, PREVIOUS, TRACEBACK, EXCEPTION, EXCEPTION_TYPE)  # what a handler finds
 
 

@@ -5,9 +5,10 @@ its level and pushes six entries: traceback, value and type of the exception han
 a block of the handler stays until POP_EXCEPT takes the first three back (Python/ceval.c, `exception_unwind`).
 
 Micro-ops are those of 3.11: a handler finds the exception, PUSH_EXC_INFO saves the one before below it, and a handler
-under the handler restores it when an exception leaves. So every path is followed with its blocks; entries that carry
-nothing of their own (types, tracebacks) are marked, and the ops that only move or drop them are left out. An op that is
-reached with different stacks of blocks is written once for each.
+under the handler restores it when an exception leaves. A call inside a block may take values from below its level
+(Dynamo makes such code): the handler keeps what is left in all places inside. So every path is followed with its
+blocks; entries that carry nothing of their own (types, tracebacks) are marked, and the ops that only move or drop them
+are left out. An op that is reached with different stacks of blocks is written once for each.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from depyf.decompiler.decode.stack_marks import (
     is_object,
     mark_at,
 )
-from depyf.decompiler.decode.stack_moves import fold_stack_moves, rotation, with_swaps
+from depyf.decompiler.decode.stack_moves import fold_stack_moves, rest_of_mapping, rotation, with_swaps
 
 MOST_CONTEXTS = 3  # for each op, on average
 MOST_BLOCKS = 100  # open at once; CPython's compiler stops at 20
@@ -70,9 +71,20 @@ class Unstacker:
         self.entries: List[Context] = []  # of each handler; a clean-up has that of the handler that it is under
         self.numbers: Dict[Tuple[Tuple[Block, ...], Marks], int] = {}
         self.cleanups: List[Tuple[int, List[Op]]] = []  # (number of the handler, its ops)
+        self.lows: Dict[int, int] = {}  # target of a block -> the lowest depth inside it, where that is below its level
 
     def run(self) -> Tuple[List[Op], List[Handler]]:
-        """Follow all paths, then write down what was found."""
+        """Follow all paths, again if a block keeps less than it had at its start; then write down what was found."""
+        lows: Optional[Dict[int, int]] = None
+        while lows != self.lows:
+            lows = dict(self.lows)
+            self.follow()
+        return self.written(), self.handlers
+
+    def follow(self) -> None:
+        """Follow all paths."""
+        for found in (self.steps, self.targets, self.numbers, self.handlers, self.entries, self.cleanups):
+            found.clear()
         first = Context(0, 0, (), ())
         self.work.append(first)
         while self.work:
@@ -86,7 +98,6 @@ class Unstacker:
                 if step.following is None:
                     break
                 context = step.following
-        return self.written(), self.handlers
 
     # What one op does.
 
@@ -126,6 +137,9 @@ class Unstacker:
             marks = below(marks, depth - popped)
         if depth < popped:
             raise Malformed(f"the instruction at {op.offset} takes more than the stack holds")
+        for block in blocks:
+            if block.kind == "finally" and block.level > depth - popped:
+                self.lows[block.target] = min(depth - popped, self.lows.get(block.target, depth))
         copy = Op(op.kind, op.arg, op.offset)
         new.append(copy)
         after = Context(index + 1, depth - popped + pushed, marks, blocks)
@@ -195,6 +209,8 @@ class Unstacker:
         if len(blocks) >= MOST_BLOCKS:
             raise Malformed(f"more than {MOST_BLOCKS} blocks are open at {op.offset}")
         kind = "finally" if op.kind == "SETUP_FINALLY" else "with"
+        if kind == "finally":
+            level = min(level, self.lows.get(op.target, level))
         block = Block(kind, op.target, level, kind == "with" or self.unbinds_name(context, op))
         return Context(index + 1, after, marks, (*blocks, block))
 
@@ -378,14 +394,6 @@ class Unstacker:
 
 
 _NO_HANDLER = -2  # while an op is made: it is under none, whatever its context is
-
-
-def rest_of_mapping(count: int, offset: int) -> List[Op]:
-    """Return the ops that replace subject and keys by a dict of all but those keys, as 3.11 has them."""
-    ops = [Op("BUILD_MAP", 0, offset), Op("SWAP", 3, offset), Op("DICT_UPDATE", 2, offset), Op("UNPACK", count, offset)]
-    for left in range(count, 0, -1):
-        ops += [Op("COPY", 1 + left, offset), Op("SWAP", 2, offset), Op("DELETE_SUBSCR", None, offset)]
-    return ops
 
 
 def _order(context: Context) -> Tuple[int, bool]:

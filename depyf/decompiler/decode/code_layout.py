@@ -44,7 +44,9 @@ class Handler:
 class Layout:
     """The instructions of a code object and how control moves between them. Raises Malformed."""
 
-    __slots__ = ("blocks", "borders", "code", "facts", "handlers", "instructions", "landings", "levels", "targets")
+    __slots__ = (
+        "blocks", "borders", "code", "facts", "handlers", "instructions", "landings", "levels", "lows", "targets"
+    )  # fmt: skip
 
     def __init__(
         self, code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts
@@ -58,6 +60,7 @@ class Layout:
         self.handlers: List[Optional[Handler]] = []  # the handler of each instruction; empty without a table
         self.blocks: List[Optional[Blocks]] = []  # open before each instruction; empty where there is a table
         self.levels: Dict[int, int] = {}  # index of an instruction that opens a block -> depth of the stack then
+        self.lows: Dict[int, int] = {}  # the same index -> the lowest depth inside the block, where that is lower
         stacked = facts.blocks_are_stacked
         jumps = [index for index, raw in enumerate(instructions) if raw[2] in JUMPS or (stacked and raw[2] in SETUPS)]
         if not jumps and not ranges:
@@ -124,6 +127,18 @@ class Layout:
         """Return the depth of the stack where the innermost block was opened; -1 without one."""
         blocks = self.blocks[index] if self.blocks else None
         return self.levels[blocks[-1].setup] if blocks else -1
+
+    def may_sink(self, setup: int) -> bool:
+        """Return whether what is inside a block may take values from below it: Dynamo makes such code.
+
+        The interpreter cuts the stack down to the level of a block, never up: the handler finds what is left. A `with`
+        has its exit method there.
+        """
+        return self.instructions[setup].opname == "SETUP_FINALLY"
+
+    def sink(self, setup: int, depth: int) -> None:
+        """Record that the stack is as low as `depth` inside the block that the instruction at `setup` opens."""
+        self.lows[setup] = min(depth, self.lows.get(setup, depth))
 
     def handler_at(self, index: int) -> Optional[Handler]:
         """Return the handler of an instruction."""

@@ -237,7 +237,9 @@ def call_with(frame: AbstractFrame, raw: Raw, arguments: int) -> None:
     above, below = (1, 1) if frame.null_is_first else (0, 2)
     frame.pop(raw, arguments + above)
     if frame.depth - 2 + above < frame.floor:
-        frame.underflow(raw, 2 - above)
+        frame.sink(raw, 2 - above)
+    if frame.kind_at(1) & PREVIOUS:
+        fail(raw, "takes a saved exception for an object")
     frame.drop(1)  # may be NULL
     if below == 2:
         frame.pop(raw, 1)

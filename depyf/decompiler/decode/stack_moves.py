@@ -63,3 +63,11 @@ def with_swaps(ops: List[Op]) -> List[Op]:
         if op.target >= 0:
             op.target = places[op.target]
     return new
+
+
+def rest_of_mapping(count: int, offset: int) -> List[Op]:
+    """Return the ops that replace subject and keys by a dict of all but those keys, as 3.11 has them."""
+    ops = [Op("BUILD_MAP", 0, offset), Op("SWAP", 3, offset), Op("DICT_UPDATE", 2, offset), Op("UNPACK", count, offset)]
+    for left in range(count, 0, -1):
+        ops += [Op("COPY", 1 + left, offset), Op("SWAP", 2, offset), Op("DELETE_SUBSCR", None, offset)]
+    return ops

@@ -14,13 +14,14 @@ from typing import Dict, List, Sequence
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts
 from depyf.decompiler.decode.abstract_frame import AbstractFrame, State, joined
-from depyf.decompiler.decode.block_rules import ENTRIES
+from depyf.decompiler.decode.block_rules import ENTRIES, GONE
 from depyf.decompiler.decode.borrowed_loads import check_borrowed_loads
 from depyf.decompiler.decode.code_layout import CONTROL, ENDS, Layout, fail
 from depyf.decompiler.decode.frame_start import check_start
 from depyf.decompiler.decode.generator_shape import check_generator, is_generator
 from depyf.decompiler.decode.instructions import ExceptionRange, Raw
 from depyf.decompiler.decode.opcodes import CellUses
+from depyf.decompiler.decode.open_blocks import Blocks
 from depyf.decompiler.decode.stack_kinds import ANY, EXCEPTION, LAST_INSTRUCTION
 from depyf.decompiler.decode.stack_rules import NEVER, UNKNOWN, rules_for
 
@@ -107,6 +108,8 @@ class Verifier:
             else:
                 frame.depth, frame.held = depth, held
                 rule(frame, index, raw)
+                if frame.has_sunk:
+                    self.enter_block(index)
                 if opname in CONTROL and not self.leave(index, raw):
                     return
                 guard = self.enter_handler(index + 1) if frame.has_changed else frame.guard()
@@ -177,15 +180,16 @@ class Verifier:
     def enter_block(self, index: int) -> int:
         """Follow an exception to the handler of the innermost block, in versions without an exception table."""
         frame, layout = self.frame, self.layout
+        frame.has_sunk = False
         blocks = (layout.blocks[index] if index < len(layout.blocks) else None) or ()
-        frame.floor = layout.level_at(index) + 3 * blocks[-1].is_handler if blocks else 0
-        if frame.depth < frame.floor:
-            fail(layout.instructions[index], f"has a block that keeps {frame.floor} of {frame.depth} values")
+        self.set_floor(index, blocks)
         setups = [block.setup for block in blocks if not block.is_handler]
         if setups:
             depth, special = frame.depth, frame.special
-            frame.drop(depth - layout.levels[setups[-1]])
-            for kind in ENTRIES:
+            level = layout.levels[setups[-1]]
+            low = layout.lows.get(setups[-1], level)
+            frame.drop(depth - low)
+            for kind in (*[GONE] * (level - low), *ENTRIES):
                 frame.push(kind)
             if frame.depth > layout.code.co_stacksize:
                 fail(layout.instructions[index], f"has a handler that needs a stack of {frame.depth}")
@@ -194,6 +198,22 @@ class Verifier:
                 heapq.heappush(self.waiting, target)
             frame.depth, frame.special = depth, special
         return frame.guard()
+
+    def set_floor(self, index: int, blocks: Blocks) -> None:
+        """Find out what the innermost block keeps of the stack; one that may sink keeps no more than there is."""
+        frame, layout = self.frame, self.layout
+        frame.floor, frame.block = 0, -1
+        if not blocks:
+            return
+        setup, is_handler = blocks[-1]
+        frame.floor = layout.levels[setup] + 3 * is_handler
+        if not is_handler and layout.may_sink(setup):
+            frame.block = setup
+            if frame.depth < frame.floor:
+                layout.sink(setup, frame.depth)
+            frame.floor = layout.lows.get(setup, frame.floor)
+        elif frame.depth < frame.floor:
+            fail(layout.instructions[index], f"has a block that keeps {frame.floor} of {frame.depth} values")
 
     def arrive(self, index: int) -> bool:
         """Join the state of the frame with the one known at `index`; return whether that has grown."""

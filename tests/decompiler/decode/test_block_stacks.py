@@ -12,8 +12,9 @@ from typing import List, Tuple
 import pytest
 from decompile_tools import assert_same_text, function_code
 
+from depyf.decompiler import decompile_frame
 from depyf.decompiler.bytecode.malformed import Malformed
-from depyf.decompiler.bytecode.microops import Op
+from depyf.decompiler.bytecode.microops import PLAIN, Handler, Op
 from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.decode import problem
 from depyf.decompiler.decode.block_stacks import unstacked
@@ -66,6 +67,24 @@ def test_a_loop_at_the_start_of_a_handler_saves_the_exception_once() -> None:
     assert again.target == saves + 1
 
 
+def test_a_call_that_takes_what_waited_before_a_block_leaves_the_handler_the_rest() -> None:
+    rows = (
+        ("CONST", 1), ("LOAD_GLOBAL", "g"), ("CONST", 2), ("SETUP_FINALLY", 12), ("SETUP_FINALLY", 9),
+        ("CALL", (1, None, PLAIN)), ("POP_BLOCK",), ("POP_BLOCK",), ("RETURN",),
+        ("LOAD_GLOBAL", "h"), ("POP",), ("RERAISE", 0), ("LOAD_GLOBAL", "h"), ("POP",), ("RERAISE", 0),
+    )  # fmt: skip
+    found, handlers = unstacked(ops(*rows), "GONE")
+    (call,) = [op for op in found if op.kind == "CALL"]
+    inner = handlers[call.handler]
+    outer = handlers[handlers_around(found, handlers, inner.target)]
+    assert (inner.depth, outer.depth) == (1, 1)
+
+
+def handlers_around(found: List[Op], handlers: List[Handler], place: int) -> int:
+    """Return the handler that an exception finds that leaves the handler at a place: that of its clean-up."""
+    return found[handlers[found[place].handler].target].handler
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -112,6 +131,53 @@ def changed(code: CodeType, opname: str, to: str, which: int = 0) -> CodeType:
 def test_code_whose_blocks_do_not_fit_is_not_well_formed(code: CodeType, opname: str, to: str) -> None:
     assert problem(code) is None
     assert problem(changed(code, opname, to)) is not None
+
+
+def waiting(source: str, callee: str, argument: str) -> CodeType:
+    """Return the code of a function in which a callable and its argument are loaded first, as Dynamo leaves them."""
+    code = function_code(source)
+    loads = bytes([opmap["LOAD_FAST"], code.co_varnames.index(callee), opmap["LOAD_FAST"], code.co_varnames.index(argument)])
+    at = code.co_code.index(loads)
+    data = bytearray(loads + code.co_code[:at] + code.co_code[at + 4 :])
+    for place in range(4, at + 4, 2):
+        if data[place] == opmap["SETUP_FINALLY"]:
+            data[place + 1] -= 4 // RUNNING.jump_unit
+    return code.replace(co_code=bytes(data), co_stacksize=code.co_stacksize + 2)
+
+
+MANAGERS = """
+def f(call, x, c, d):
+    c.__enter__()
+    try:
+        d.__enter__()
+        try:
+            y = call(x)
+        finally:
+            d.__exit__(None, None, None)
+    finally:
+        c.__exit__(None, None, None)
+    return y
+"""
+
+
+@only_with_blocks
+def test_a_call_whose_values_wait_on_the_stack_while_context_managers_are_entered_is_decompiled() -> None:
+    result = decompile_frame(waiting(MANAGERS, "call", "x"))
+    assert str(result.verdict) == "proved"
+    assert result.source.strip() == MANAGERS.strip()
+
+
+@only_with_blocks
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(g, a):\n try:\n  g(a)\n except:\n  pass\n return 1",  # how many values are left depends on who raised
+        "def f(g, a, b):\n with b:\n  g(a)",  # the exit method is out of place
+    ],
+)
+def test_a_handler_that_continues_where_it_cannot_know_the_stack_is_refused(source: str) -> None:
+    assert problem(waiting("def f(g, a):\n try:\n  g(a)\n except:\n  raise g", "g", "a")) is None
+    assert problem(waiting(source, "g", "a")) is not None
 
 
 def test_statements_with_handlers_come_back_as_they_were_written() -> None:
