@@ -33,6 +33,7 @@ TORCH = (
     "python3-torch", "libtorch-dev", "g++", "libpython3.14-dev", "python3-pytest", "python3-pytest-xdist",
     "python3-pytest-timeout", "python3-hypothesis", "python3-dill", "python3-coverage", "python3-yaml",
     "python3-nbclient", "python3-ipykernel", "python3-jsonschema", "python3-ipython",
+    "python3-cffi-backend",  # python3-zmq needs it by names that it provides, which debootstrap does not look up
 )  # fmt: skip
 
 
