@@ -179,7 +179,12 @@ class Correspondence:
         user's locals agree, so they count for both.
         """
         a, b = pair.a, pair.b
-        early, late = self.held_by_one(a, b, {*rest_a, *a.temps.values()}, {*rest_b, *b.temps.values()})
+        values_a = {*rest_a, *a.temps.values()}
+        if not a.heap and not b.heap and Assumption.TEMPORARIES in self.assumed:
+            # Only what B alone holds counts now: at most events of a long frame that is nothing.
+            if values_a.issuperset(rest_b) and values_a.issuperset(b.temps.values()):
+                return 0
+        early, late = self.held_by_one(a, b, values_a, {*rest_b, *b.temps.values()})
         kinds = self.terms.kinds
         early = [value for value in early if not kinds[value] & GLOBAL]
         if not late and (not early or Assumption.TEMPORARIES in self.assumed):

@@ -36,19 +36,20 @@ class TracedLines:
             return lambda: None
         of_thread = self._of_thread
 
-        def announce(tracer: Any, lineno: Any) -> Any:
-            if tracer.lineno != lineno:
-                lines = getattr(of_thread, "lines", None)
-                if lines is not None:
-                    lines.add((tracer.f_code.co_filename, lineno))
-            return original(tracer, lineno)
+        def announce(filename: Any, lineno: Any, *rest: Any, **options: Any) -> Any:
+            lines = of_thread.__dict__.get("lines")
+            if lines is not None:
+                lines.add((filename, lineno))
+            return original(filename, lineno, *rest, **options)
+
+        kept, replacement = vars(home)[method], staticmethod(announce)
 
         def detach() -> None:
-            if vars(home).get(method) is announce:
-                setattr(home, method, original)
+            if vars(home).get(method) is replacement:
+                setattr(home, method, kept)
             self.is_known = False
 
-        setattr(home, method, announce)
+        setattr(home, method, replacement)
         self.is_known = True
         return detach
 

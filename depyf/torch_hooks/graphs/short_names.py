@@ -16,11 +16,15 @@ from depyf.torch_hooks.internals.stable_names import parameter_names
 
 LONGEST = 100  # characters; such a name, indented and with an equals sign behind it, fits a line
 _LONG = re.compile(rf"(?<!\.)\b[Ll]_\w{{{LONGEST - 1},}}\b")  # not an attribute: those are looked up when it runs
+# Both begin with two fixed characters, which are looked for several times as fast.
+_MAY_BE_LONG = (re.compile(rf"L_\w{{{LONGEST - 1}}}"), re.compile(rf"l_\w{{{LONGEST - 1}}}"))
 _STEPS = re.compile(r"_(?:modules|parameters|buffers)(?=_)")
 
 
 def with_short_names(text: str) -> str:
     """Return the text of a graph with short names for its inputs; as it is where two would become the same."""
+    if not any(pattern.search(text) for pattern in _MAY_BE_LONG):
+        return text
     long = dict.fromkeys(_LONG.findall(text))
     if not long:
         return text

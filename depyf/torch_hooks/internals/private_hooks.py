@@ -225,10 +225,10 @@ HOOKS: Tuple[PrivateHook, ...] = (
     ),
     PrivateHook(
         "line_announcer",
-        "torch._dynamo.symbolic_convert",
-        "InstructionTranslatorBase.starts_line",
+        "torch._guards",
+        "TracingContext.set_current_loc",
         "the lines that Dynamo traces, so that the page marks those that it never reached",
-        "2.3 and newer (2.13 checked)",
+        "2.2 and newer (2.13 checked); only where the line changes",
         "lines that Dynamo never reached have no mark, like those that it evaluated while tracing",
     ),
     PrivateHook(

@@ -69,9 +69,9 @@ def test_lines_are_written_as_ranges():
 
 @needs_lines
 def test_torchs_own_method_is_back_when_the_context_is_left(tmp_path):
-    from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+    from torch._guards import TracingContext
 
-    before = InstructionTranslatorBase.starts_line
+    before = vars(TracingContext)["set_current_loc"]
     with depyf.prepare_debug(str(tmp_path / "dump")):
-        assert InstructionTranslatorBase.starts_line is not before
-    assert InstructionTranslatorBase.starts_line is before
+        assert vars(TracingContext)["set_current_loc"] is not before
+    assert vars(TracingContext)["set_current_loc"] is before
