@@ -16,7 +16,7 @@ from depyf.torch_hooks.internals.stable_names import parameter_names
 
 LONGEST = 100  # characters; such a name, indented and with an equals sign behind it, fits a line
 _LONG = re.compile(rf"(?<!\.)\b[Ll]_\w{{{LONGEST - 1},}}\b")  # not an attribute: those are looked up when it runs
-# Both begin with two fixed characters, which are looked for several times as fast.
+# Patterns that begin with two fixed characters: searching for them is several times as fast.
 _MAY_BE_LONG = (re.compile(rf"L_\w{{{LONGEST - 1}}}"), re.compile(rf"l_\w{{{LONGEST - 1}}}"))
 _STEPS = re.compile(r"_(?:modules|parameters|buffers)(?=_)")
 
