@@ -175,7 +175,7 @@ def test_a_call_whose_values_wait_on_the_stack_while_context_managers_are_entere
         "def f(g, a, b):\n with b:\n  g(a)",  # the exit method is out of place
     ],
 )
-def test_a_handler_that_continues_where_it_cannot_know_the_stack_is_refused(source: str) -> None:
+def test_a_handler_that_continues_where_the_stack_is_uncertain_is_refused(source: str) -> None:
     assert problem(waiting("def f(g, a):\n try:\n  g(a)\n except:\n  raise g", "g", "a")) is None
     assert problem(waiting(source, "g", "a")) is not None
 
