@@ -191,6 +191,7 @@ def test_another_type_is_named_instead_of_numbers_that_differ():
 @pytest.mark.parametrize(
     ("call", "answer"),
     [
+        (lambda: depyf.compare(), r"compare\(\): expected a function or module, and then its arguments"),
         (lambda: depyf.compare(waves(*tensors())), r"compare\(Tensor, ...\): expected a function or module"),
         (lambda: depyf.compare(waves, *tensors(), backend="eager"), r"use compare.using\(backend=...\)\(function\)"),
         (lambda: depyf.compare.using(backend="inductr")(waves, *tensors()), r"no backend 'inductr'; .*inductor"),

@@ -96,7 +96,7 @@ class Comparer:
         self._backend = backend
         self._gradients = gradients
 
-    def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Comparison:
+    def __call__(self, function: Any = None, *args: Any, **kwargs: Any) -> Comparison:
         """Run `function(*args, **kwargs)` compiled, and each of its graphs eagerly beside it, gradients too.
 
         A function or module that torch.compile returned is compared with its own backend, any other with Inductor. The
@@ -189,9 +189,8 @@ class _Shadow:
 
 def _check_call(function: Any, kwargs: Dict[str, Any]) -> None:
     if not callable(function):
-        raise UserError(
-            f"compare({type(function).__name__}, ...): expected a function or module, and then its arguments"
-        )
+        given = "" if function is None else f"{type(function).__name__}, ..."
+        raise UserError(f"compare({given}): expected a function or module, and then its arguments")
     if "backend" in kwargs and not _accepts(function, "backend"):
         raise UserError(
             "compare(backend=...): keywords are the function's own; use compare.using(backend=...)(function)"

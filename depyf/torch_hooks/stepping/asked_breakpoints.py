@@ -3,6 +3,7 @@
 "model.py:9"                            a line of the user's source
 "__compiled_fn_1.Captured_Graph.0.py:8" a line of a dumped file
 model.forward, "Model.forward"          the first statement of a function
+model                                   the same, of a module's forward
 (model.forward, 12)                     a line of its source
 """
 
@@ -20,7 +21,7 @@ from depyf.line_table.folders import FolderTable, read_tables
 from depyf.torch_hooks.stepping.recorded_lines import WHY_NOT, RecordedLines
 from depyf.torch_hooks.stepping.user_breakpoints import LineCarrier, Place, normal
 
-_FORMS = "FILE:LINE, a function, its name, or (function, line)"
+_FORMS = "FILE:LINE, a function or module, its name, or (function, line)"
 
 
 def asked_places(asked: Sequence[Any], folder: str | None, backend: str | None) -> Tuple[Place, ...]:
@@ -72,6 +73,8 @@ def _of_user(asked: Any, tables: Sequence[FolderTable]) -> Place:
     if isinstance(asked, str):
         return _named(asked, tables)
     function, line = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, 0)
+    function = getattr(function, "_orig_mod", function)  # of what torch.compile made of a module
+    function = getattr(function, "forward", function)
     plain: Any = getattr(function, "__func__", function)
     code = getattr(inspect.unwrap(plain), "__code__", None) if callable(plain) else None
     if code is None or not isinstance(line, int):

@@ -69,7 +69,9 @@ def test_every_way_to_ask_for_a_line_leads_to_the_code_that_runs(program):
     lines = [line.partition("#")[0] for line in graph.read_text().splitlines()]
     sin, cos = (next(n for n, line in enumerate(lines, 1) if f"= torch.{name}(" in line) for name in ("sin", "cos"))
     assert shown("asked.py:7", folder) == shown((module.helper, 7), folder) == [f"{graph.name}:{cos}"]
-    for asked in ("Model.forward", module.Model.forward, module.Model().forward, "asked.py:12"):
+    model = module.Model()
+    compiled = torch.compile(model, backend="eager")
+    for asked in ("Model.forward", module.Model.forward, model.forward, model, compiled, "asked.py:12"):
         assert shown(asked, folder) == [f"{graph.name}:{sin}"]
     assert shown(f"{graph.name}:{cos}", folder) == [f"{graph.name}:{cos}"]
     assert shown(module.plain, folder) == ["asked.py:17"]  # not compiled: it runs where it stands
@@ -82,7 +84,7 @@ def test_every_way_to_ask_for_a_line_leads_to_the_code_that_runs(program):
         ("nowhere.py:3", r"there is no file nowhere.py"),
         ("asked.py:15", r"asked.py:15 has no code; the nearest that has is 16: def plain\(x\):"),
         ("asked.py:seven", r"'asked.py:seven' is none of FILE:LINE"),
-        (3, r"3 is none of FILE:LINE, a function, its name, or \(function, line\)"),
+        (3, r"3 is none of FILE:LINE, a function or module, its name, or \(function, line\)"),
         ((print, 1), r"is none of FILE:LINE"),
     ],
 )
