@@ -169,9 +169,11 @@ def _following(record: SessionRecord, breaks: Sequence[Sequence[GraphBreak]], ow
     for number, same in enumerate(breaks, start=1):
         held = {function.key: function for one in same for function in holders.get(one, ())}
         places = [one.location for one in same if one.location is not None]
-        if len(held) != 1 or any(owners.of(place) is not record.function(next(iter(held))) for place in places):
+        if len(held) != 1 or not places:
             continue
         ((key, function),) = held.items()
+        if any(owners.of(place) is not record.function(key) for place in places):
+            continue
         last = max(place.line for place in places)
         cause = next((other for other, line in passed.get(key, {}).items() if other != number and line > last), None)
         if cause is not None:

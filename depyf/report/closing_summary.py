@@ -301,7 +301,7 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
             lines.append(_INDENT + skip.reason)
             chain = calls_to(record, skip.stack, skip.location)
             lines += [_INDENT + line for line in reached_lines([chain] if chain else [])]
-            lines += [f"{_INDENT}hint: {hint}" for hint in skip.hints]
+            lines += [f"{_INDENT}hint: {hint}" for hint in _own_hints(skip)]
             lines += _story(function.full_code_file)
         elif skip.kind == RECOMPILE_LIMIT:
             lines += [_INDENT + line for line in _limit(skip)] + _story(function.full_code_file)
@@ -309,6 +309,12 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
             lines += _own_line(skip, function) + _story(function.full_code_file)
         blocks.append(lines)
     return blocks
+
+
+def _own_hints(skip: SkipRecord) -> List[str]:
+    """Return the hints of a failure without those of the graph breaks before it, which have blocks of their own."""
+    others = {hint for one in skip.graph_breaks for hint in one.hints}
+    return [hint for hint in skip.hints if hint not in others]
 
 
 def _limit(skip: SkipRecord) -> List[str]:

@@ -208,7 +208,14 @@ def _of_kernel(left: StageRecord, right: StageRecord, one: str, other: str) -> I
 def _breaks(function: FunctionRecord, frames: Sequence[FrameRecord]) -> List[str]:
     every: List[GraphBreak] = [one for frame in frames for one in frame.graph_breaks]
     every += [one for skip in function.skips for one in skip.graph_breaks]
-    return [f"{_masked(one.reason)}{f', at `{one.location.code}`' if one.location else ''}" for one in every]
+    return list(map(_break_line, every))
+
+
+def _break_line(graph_break: GraphBreak) -> str:
+    """Return why and at which line a graph broke; torch does not give the line of every one."""
+    reason = _masked(graph_break.reason)
+    code = graph_break.location.code if graph_break.location else ""
+    return f"{reason.rstrip('.')}, at `{code}`" if code else reason
 
 
 def _recompiles(frames: Sequence[FrameRecord]) -> List[str]:

@@ -105,3 +105,10 @@ def test_nothing_outside_the_folders_is_read(run, capsys, tmp_path):
     linked.symlink_to(outside)
     status, out = told(capsys, run("c", PROGRAM), other)
     assert status == 1 and "password" not in out
+
+
+def test_a_reason_that_is_a_sentence_ends_before_the_line_of_the_break(run, capsys):
+    reading = PROGRAM.replace("torch._dynamo.graph_break()", "x = x + x.sum().item()")
+    _, text = told(capsys, run("a", reading), run("b", PROGRAM))
+    (line,) = [line for line in text.splitlines() if "at `x = x + x.sum().item()`" in line]
+    assert ".," not in line

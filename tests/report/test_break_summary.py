@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import depyf  # noqa: E402
 from depyf.record.records import Location  # noqa: E402
+from depyf.report import closing_summary  # noqa: E402
 from depyf.report.call_chains import few_calls  # noqa: E402
 
 
@@ -113,3 +116,37 @@ def test_the_file_has_every_way_to_a_break_and_the_story_of_what_was_called(tmp_
     assert summary.count("x = shouting(x)") + summary.count("return shouting(x)") == 7
     assert "... and in 2 more ways" in capsys.readouterr().err
     assert "story: full_code_for_from_seven_lines_0.py" in summary
+
+
+def test_a_break_whose_place_torch_does_not_give_leaves_the_summary_of_the_others_whole(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path, include_earlier=False) as context:
+        torch.compile(thrice, backend="eager")(torch.ones(2))
+    first, *others = context.record.frames
+    (known,) = first.graph_breaks
+    unplaced = dataclasses.replace(known, location=None, causes=("no place",), stack=())
+    record = dataclasses.replace(
+        context.record, frames=(dataclasses.replace(first, graph_breaks=(unplaced,)), *others), summary=()
+    )
+    text = closing_summary.render(record, str(tmp_path), whole=True)
+    assert "graph break at an unknown place\n      no place" in text
+    assert 'print("second")' in text
+
+
+def test_the_hints_of_a_break_are_not_those_of_the_failure_after_it(tmp_path):
+    def refuse(graph, inputs):
+        raise ValueError("no compiler here")
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path, include_earlier=False), pytest.raises(Exception, match="no compiler here"):
+        torch.compile(branching, backend=refuse)(torch.ones(2))
+    breaks, _, failure = (tmp_path / "summary.txt").read_text().partition("not compiled: ")
+    assert "no compiler here" in failure and "hint:" not in failure
+    assert "Data-dependent" not in breaks or "hint:" in breaks
+
+
+def branching(x):
+    x = x + 1
+    if x.sum() > 0:
+        x = x * 2
+    return x

@@ -21,6 +21,7 @@ _BREAK_REASON = re.compile(r"^(?:Graph Break Reason|Reason): (?P<reason>.+)$", r
 _STACK_ENTRY = re.compile(
     r'^  File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)\n(?:    (?P<code>.+)\n)?', re.MULTILINE
 )
+_ANNOUNCEMENT = "WON'T CONVERT "
 _END_OF_EXPLANATION = "\nUser code traceback:"
 _END_OF_STACK = "\nTraceback (most recent call last):"
 _HINT = re.compile(r"^  Hint: (?P<hint>.+(?:\n    .+)*)$", re.MULTILINE)
@@ -68,6 +69,11 @@ def read_graph_break(text: str, traced: TracedCalls = NO_CALLS) -> GraphBreak:
         traced.own if is_known else None,
         traced.raised_at,
     )
+
+
+def is_announcement(text: str) -> bool:
+    """Return whether a text announces a break that has a text of its own: a backend failed, and torch warns of that."""
+    return text.startswith(_ANNOUNCEMENT)
 
 
 def _lead_to(calls: Sequence[Location], location: Location | None) -> bool:

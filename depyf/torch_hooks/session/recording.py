@@ -33,7 +33,7 @@ from depyf.torch_hooks.frames.compilations import (
     wants_fullgraph,
 )
 from depyf.torch_hooks.frames.functions import Functions
-from depyf.torch_hooks.frames.graph_breaks import read_graph_break
+from depyf.torch_hooks.frames.graph_breaks import is_announcement, read_graph_break
 from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.frames.program_calls import ProgramCall, call_in_progress
 from depyf.torch_hooks.frames.recorded_versions import RECORDED, Reasons
@@ -398,6 +398,8 @@ class Recording:
             self._journal.compiling(started)
 
     def _add_graph_break(self, compilation: Compilation, event: TraceEvent) -> None:
+        if is_announcement(event.payload):
+            return
         found = read_graph_break(event.payload, self._calls(compilation, event.data.get("user_stack")))
         if found not in compilation.breaks:
             compilation.breaks.append(found)

@@ -29,7 +29,7 @@ from depyf.text.python_source import comment
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.frames.compilations import CodePlace, Compilation, Compilations, failure_in
-from depyf.torch_hooks.frames.graph_breaks import read_graph_break
+from depyf.torch_hooks.frames.graph_breaks import is_announcement, read_graph_break
 from depyf.torch_hooks.frames.skip_records import SOFT_FAILURES, read_attempt
 from depyf.torch_hooks.graphs.graph_files import Graphs
 from depyf.torch_hooks.graphs.stages import CAPTURED_EVENT, GRAPH_EVENTS, KERNEL_EVENT
@@ -147,6 +147,8 @@ class LogRecording:
         self._starts.setdefault(function, []).append(callers[-1] if callers else None)
 
     def _add_break(self, compilation: Compilation, event: TraceEvent) -> None:
+        if is_announcement(event.payload):
+            return
         found = read_graph_break(event.payload)
         stack = tuple([place for place in found.stack if not is_of_torch(place.file)])
         self._lines.add([*stack, *([found.location] if found.location else [])])

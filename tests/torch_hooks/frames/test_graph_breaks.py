@@ -42,3 +42,22 @@ def test_the_calls_of_a_break_begin_where_the_program_called_what_it_compiled(tm
         caller(torch.compile(broken, backend="eager"))
     (found,) = context.record.frames[0].graph_breaks
     assert [call.function for call in found.stack] == ["caller", "broken"]
+
+
+def unable(graph, inputs):
+    from torch._subclasses.fake_tensor import DataDependentOutputException
+
+    raise DataDependentOutputException(torch.ops.aten._local_scalar_dense.default)
+
+
+def test_a_backend_that_leaves_a_graph_to_eager_is_one_break_with_a_place(tmp_path):
+    def function(x):
+        return x + 1
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(tmp_path, include_earlier=False) as context:
+        assert torch.compile(function, backend=unable)(torch.ones(2)).tolist() == [2, 2]
+    summary = (tmp_path / "summary.txt").read_text()
+    assert not context.record.problems
+    assert "WON'T CONVERT" not in summary and "unknown place" not in summary
+    assert "_local_scalar_dense" in summary

@@ -56,6 +56,17 @@ def test_a_log_gives_functions_versions_graphs_breaks_and_recompiles(tmp_path):
     assert record.versions.torch == "2.13.0+cpu"
 
 
+def test_a_warning_of_a_backend_in_a_log_is_no_break_of_its_own(tmp_path):
+    lines = LOG.read_text().splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if "dynamo_graph_break_reason" in line)
+    warning = "\tWON'T CONVERT step /somewhere/model.py line 3\n\t========== TorchDynamo Stack Trace ==========\n"
+    log = tmp_path / "trace.log"
+    log.write_text("".join([*lines[: at + 1], warning, *lines[at:]]))
+    wanted, found = report(LOG, tmp_path / "wanted"), report(log, tmp_path / "found")
+    assert wanted.frames[0].graph_breaks
+    assert [frame.graph_breaks for frame in found.frames] == [frame.graph_breaks for frame in wanted.frames]
+
+
 def test_the_page_of_a_log_names_what_the_log_lacks(tmp_path):
     report(LOG, tmp_path / "out")
     index = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
