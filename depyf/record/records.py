@@ -56,7 +56,7 @@ class LineLink:
     line: int
     user_file: str
     user_line: int
-    found_by: str  # how the link is known: "proof", "bytecode" or "resume"
+    found_by: str  # how the link is known: "proof", "bytecode", "resume" or "name"
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ DISASSEMBLY: Final = "disassembly"
 BY_PROOF: Final = "proof"  # the proof matched an operation on the line with an instruction that Dynamo copied
 BY_BYTECODE: Final = "bytecode"  # the statement does nothing observable; it was written for such an instruction
 BY_RESUME: Final = "resume"  # the line calls the resume function that continues after the user's line
+BY_NAME: Final = "name"  # the line calls the function of a comprehension, whose name has the user's line
 BY_GRAPH: Final = "nodes of a graph"  # the line calls a graph: in comments only, as the record has the nodes
 
 # -- StageRecord.stage: the stages of torch's that other modules name; `graphs.stages` has the table of all

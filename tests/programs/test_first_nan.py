@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import Tuple
 
 import pytest
 import support.odd_nan_programs as odd
@@ -226,8 +225,10 @@ def padded_attention():
     if not hasattr(library, "custom_op"):
         pytest.skip("this torch has no custom_op")
 
-    @library.custom_op("depyf_tests::padded_attention_forward", mutates_args=())
-    def operator(x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    schema = "(Tensor x) -> (Tensor, Tensor)"  # torch 2.6 does not infer it from annotations that are strings
+
+    @library.custom_op("depyf_tests::padded_attention_forward", mutates_args=(), schema=schema)
+    def operator(x):
         return torch.log(x), torch.full((4,), float("inf"))
 
     operator.register_fake(lambda x: (torch.empty_like(x), x.new_empty(4)))

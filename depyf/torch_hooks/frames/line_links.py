@@ -8,8 +8,8 @@ to be one of the user's code: with `nested_graph_breaks`, older versions of torc
 
 The decompiler has the other half, the line of the text that each instruction belongs to
 (`depyf.decompiler.attempt.matched_lines`). A line to which no copied instruction leads was made up, and gets no link;
-except for the call of a resume function, which has that of the graph break it continues after, and the call of a graph,
-which stands for a range of lines.
+except for the call of a resume function, which has that of the graph break it continues after, the call of the function
+that Dynamo makes of a comprehension, which is named after its line, and the call of a graph, which stands for several.
 
 Code that runs in place of Dynamo's has the positions of its file. It carries the links among its constants, for a later
 session or `inspect`, which find nothing but this code in Dynamo's cache.
@@ -26,7 +26,7 @@ from typing import Dict, Iterable, List, Mapping, NamedTuple, Set, Tuple
 from depyf.decompiler.attempt.matched_lines import silent_lines
 from depyf.decompiler.bytecode.location_table import Position, lines_of, positions_of
 from depyf.record.records import LineLink, NodeSource
-from depyf.record.vocabulary import BY_BYTECODE, BY_GRAPH, BY_PROOF, BY_RESUME
+from depyf.record.vocabulary import BY_BYTECODE, BY_GRAPH, BY_NAME, BY_PROOF, BY_RESUME
 from depyf.torch_hooks.frames.decompiled_text import Decompiled
 
 _START_OF_FRAME = (0, 0)  # columns of instructions that belong to no statement
@@ -36,6 +36,7 @@ _WITH_COLUMNS = re.compile(rb"[\x80-\xe7]|[\xf0-\xf7]" + _NUMBER + _NUMBER + rb"
 _DEFINITION = re.compile(r"^ *(?:async )?def (?!__enclosing_scope_of_)", re.MULTILINE)
 _RETURNS = frozenset(number for name, number in opcode.opmap.items() if name.startswith("RETURN_"))
 _RESUME = re.compile(r"\b__resume_at_\d+_\d+\b")
+_COMPREHENSION = re.compile(r"\b__comprehension_\w+_at_(\d+)_\d+\(")
 _GRAPH_CALL = re.compile(r"\b__compiled_fn_\d+\(")
 _CARRIED = "depyf: the user's lines"
 
@@ -54,7 +55,7 @@ def user_lines(code: CodeType, new_code: CodeType, result: Decompiled) -> Tuple[
         return _carried_lines(new_code, result)
     copied = copied_positions(code, new_code)
     if not copied:
-        return ()
+        return tuple([UserLine(*one, BY_NAME) for one in _comprehension_calls(code, result, set())])
     defined_at = _line_of_definition(result.source)
     operations, rest = _divided(new_code, result)
     found = {(line, copied[offset]): BY_PROOF for offset, line in operations if offset in copied and line != defined_at}
@@ -67,6 +68,8 @@ def user_lines(code: CodeType, new_code: CodeType, result: Decompiled) -> Tuple[
     linked.update(line for line, _ in others)
     for line, position in _resume_calls(result, copied, linked):
         others[line, position] = BY_RESUME
+    for line, position in _comprehension_calls(code, result, linked):
+        others[line, position] = BY_NAME
     lines = [UserLine(line, position, found_by) for (line, position), found_by in {**found, **others}.items()]
     return tuple(sorted(lines, key=lambda one: (one.line, one.position[0] or 0, one.position[2] or 0, one.found_by)))
 
@@ -150,6 +153,17 @@ def _resume_calls(
     for offset, line in result.lines:
         if line not in linked and offset > offsets[0] and _RESUME.search(text[line - 1]):
             yield line, copied[offsets[bisect.bisect(offsets, offset) - 1]]
+
+
+def _comprehension_calls(code: CodeType, result: Decompiled, linked: Set[int]) -> Iterable[Tuple[int, Position]]:
+    """Yield the lines that call functions of comprehensions and have no link, each with the line in the name."""
+    if "__comprehension_" not in result.source:
+        return
+    known = {line for _, _, line in lines_of(code)}
+    for number, text in enumerate(result.source.split("\n"), start=1):
+        found = _COMPREHENSION.search(text)
+        if found is not None and number not in linked and int(found[1]) in known:
+            yield number, (int(found[1]), int(found[1]), None, None)
 
 
 def carrying(code: CodeType, lines: Tuple[UserLine, ...]) -> CodeType:

@@ -12,9 +12,10 @@ import warnings
 import pytest
 import torch
 from capture_tools import module_from
-from torch_probes import COPIES_POSITIONS, needs
+from torch_probes import COPIES_POSITIONS, needs, source_of
 
 import depyf
+from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.record.saved_form import from_json
 from depyf.record.vocabulary import BY_BYTECODE, BY_PROOF, BY_RESUME
 from depyf.torch_hooks.frames.line_links import copied_positions
@@ -100,6 +101,11 @@ def one_graph(x):
 def nested(x):
     y = inner(x + 1, 1)
     return inner(y, 2) + sum([step(y) for _ in range(2)])
+
+
+def listed(x):
+    y = x + 1
+    return sum([step(y) for _ in range(2)])
 
 
 class Model(torch.nn.Module):
@@ -293,3 +299,17 @@ def test_code_without_columns_is_linked_where_its_line_changes():
     new = made_of(code, [*start, 0x80 | 13 << 3, 2, *[0x80 | 13 << 3, 0] * (units - calls[0] // 2 - 1)])
     assert copied_positions(bare, new) == {calls[0]: (code.co_firstlineno + 1, None, None, None)}
     assert copied_positions(code, new) == {}, "the user's code has columns: nothing without them was copied"
+
+
+# torch 2.13 and Python 3.12: a comprehension in which the graph breaks becomes a function of its own
+CALLS_COMPREHENSIONS = (
+    "__comprehension_" in source_of("torch._dynamo.comprehension_graph_break") and RUNNING.comprehensions_are_inlined
+)
+
+
+@needs(CALLS_COMPREHENSIONS, "function of its own for a comprehension in which the graph breaks")
+def test_the_call_of_a_comprehension_with_a_graph_break_names_its_line(program, tmp_path):
+    program.fatal = 0
+    record = compiled_in(tmp_path, program.listed)
+    calls = [line for frame in record.frames for line in frame.source.split("\n") if "= __comprehension_" in line]
+    assert len(calls) == 1 and re.search(r"  # program\.py:\d+: return sum\(", calls[0]), calls
