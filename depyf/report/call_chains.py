@@ -77,14 +77,29 @@ def _is_same_line(call: Location, after: Location) -> bool:
 
 
 def ways_to(record: SessionRecord, breaks: Iterable[GraphBreak]) -> List[Chain]:
-    """Return each way to a line on which graphs broke, the first one first."""
+    """Return each way to a line on which graphs broke, the first one first.
+
+    A stack lacks the calls of transformed code whose line is not known. Where another stack has them, it is no other way.
+    """
     found: Dict[Tuple[Tuple[str, int], ...], Chain] = {}
     names = {(one.file, one.name) for one in record.functions}
-    for one in dict.fromkeys(breaks):
+    distinct = list(dict.fromkeys(breaks))
+    lines = {one: tuple([(call.file, call.line) for call in one.stack]) for one in distinct}
+    for one in distinct:
+        if any(_lacks_calls(lines[one], other) for other in lines.values()):
+            continue
         chain = _calls_from(names, one.stack, one.location)
         if chain:
             found.setdefault(tuple((call.file, call.line) for call in chain), chain)
     return list(found.values())
+
+
+def _lacks_calls(stack: Sequence[Tuple[str, int]], other: Sequence[Tuple[str, int]]) -> bool:
+    """Return whether a stack is another one without some of its inner calls."""
+    if len(stack) < 2 or len(stack) >= len(other) or (stack[0], stack[-1]) != (other[0], other[-1]):
+        return False
+    rest = iter(other)
+    return all(call in rest for call in stack)
 
 
 def reached_lines(ways: Sequence[Chain], whole: bool = False) -> List[str]:

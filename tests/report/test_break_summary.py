@@ -8,10 +8,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch_probes import EXPLAINS_BREAKS, needs  # noqa: E402
+
 import depyf  # noqa: E402
-from depyf.record.records import Location  # noqa: E402
+from depyf.record.records import GraphBreak, Location, SessionRecord  # noqa: E402
 from depyf.report import closing_summary  # noqa: E402
-from depyf.report.call_chains import few_calls  # noqa: E402
+from depyf.report.call_chains import few_calls, ways_to  # noqa: E402
 
 
 def summary_of(folder, function):
@@ -90,6 +92,16 @@ def test_a_break_of_a_function_follows_neither_from_an_earlier_nor_from_a_later_
     assert "follows from" not in summary_of(tmp_path, calls_thrice)
 
 
+def test_a_stack_without_the_calls_of_code_whose_lines_are_not_known_is_no_way_of_its_own():
+    main, step, again = chain("compiled(x)", "y = noisy(x)", "z = noisy(y)")
+    noisy = Location("/lib/site-packages/somelib.py", 4, "noisy", "print()")
+    stacks = [(main, step, noisy), (main, noisy), (main, again, noisy)]
+    breaks = [GraphBreak(("print",), noisy, stack=stack) for stack in stacks]
+    assert ways_to(SessionRecord(), breaks) == [(step,), (again,)]
+    assert ways_to(SessionRecord(), breaks[1:2]) == [(main,)]
+
+
+@needs(EXPLAINS_BREAKS, "hints for graph breaks")
 def test_hints_that_stood_before_are_named_by_the_line_of_their_break(tmp_path):
     summary = summary_of(tmp_path, thrice)
     line = thrice.__code__.co_firstlineno + 1
