@@ -79,7 +79,7 @@ def _is_same_line(call: Location, after: Location) -> bool:
 def ways_to(record: SessionRecord, breaks: Iterable[GraphBreak]) -> List[Chain]:
     """Return each way to a line on which graphs broke, the first one first.
 
-    A stack lacks the calls of transformed code whose line is not known. Where another stack has them, it is no other way.
+    A stack lacks calls of transformed code whose line is not known: it is no other way where another stack has them.
     """
     found: Dict[Tuple[Tuple[str, int], ...], Chain] = {}
     names = {(one.file, one.name) for one in record.functions}

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import GUARDS_WEIGHTS, needs  # noqa: E402
+from torch_probes import GUARDS_WEIGHTS, SIZES_HAVE_LINES, needs  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.record.guard_conditions import PythonTest, SameObject, TypeTest, ValueTest  # noqa: E402
@@ -106,6 +106,7 @@ def test_a_size_that_must_equal_that_of_another_argument_is_shown_so(tmp_path):
     assert "x.size() == (2 or more, 4)" in last and "z.size() == (x.size(0), 4)" in last, last
 
 
+@needs(SIZES_HAVE_LINES, "lines for guards on symbolic sizes")
 def test_a_bound_that_nothing_in_the_program_asks_for_names_the_line_of_torch(tmp_path):
     class Up(torch.nn.Module):
         def __init__(self):

@@ -67,6 +67,12 @@ HAS_GUARD_TREES = torch_behaviours.has("guard_trees")
 NAMES_SWITCHES = torch_behaviours.has("named_switches")
 # torch 2.5: modules are guarded by their weights and attributes, not by which object they are
 GUARDS_WEIGHTS = torch_behaviours.has("guards_on_weights")
+# torch 2.6: a function mode or default device that changed makes Dynamo compile again
+GUARDS_MODES = torch_behaviours.has("guards_on_function_modes")
+# torch 2.5: so does the metadata of a tensor subclass
+GUARDS_METADATA = torch_behaviours.has("guards_on_subclass_metadata")
+# torch 2.6: a guard on a symbolic size has the line that asked for it
+SIZES_HAVE_LINES = torch_behaviours.has("lines_of_size_guards")
 # torch 2.3: all_reduce and the like are part of the graph
 TRACES_COLLECTIVES = "all_reduce_inplace" in source_of("torch.distributed._functional_collectives")
 # torch 2.3: the start of a compilation is announced
@@ -74,7 +80,7 @@ ANNOUNCES_COMPILATIONS = private_hooks.find("on_compile_start") is not None
 # torch 2.11: the calls that led to the line that asked for a guard are in the reason of a recompile
 GUARDS_HAVE_STACKS = "User stack trace:" in source_of("torch._dynamo.guards")
 # torch 2.11: torch's global switches are in the guard on them, with their values
-PRINTS_SWITCHES = " against " in source_of("torch._dynamo.guards")
+PRINTS_SWITCHES = "___check_global_state() against " in source_of("torch._dynamo.guards")
 # torch 2.11: a graph break inside a higher-order operator names the operator
 NAMES_OPERATORS = "Higher Order Operator: " in source_of("torch._dynamo.exc")
 # torch 2.8: functions under contextlib.contextmanager are traced

@@ -146,6 +146,8 @@ class _Reader:
             if isinstance(key, str) and key in names:
                 return names[key]
         owner, index = self.value(node.value), self.value(inside)
+        if _is_list_of_modules(owner) and type(index) is int:
+            return _attribute(owner, str(index))
         if not (type(owner) in (list, tuple, dict, OrderedDict) or _is_shape(owner)) or type(index) not in _PLAIN:
             raise Unreadable(ast.dump(node))
         try:
@@ -154,9 +156,11 @@ class _Reader:
             raise Unreadable(ast.dump(node)) from None
 
     def _Call(self, node: ast.Call) -> Any:
-        """Evaluate `len(x)`, `type(x)`, `list(dict.keys(x))`, `x.keys()` and the shape of a tensor."""
+        """Evaluate `len(x)`, `type(x)`, `getattr(x, 'y')`, `x.keys()`, `list(dict.keys(x))`, the shape of a tensor."""
         if node.keywords:
             raise Unreadable(ast.dump(node))
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) == 2:
+            return _attribute(self.value(node.args[0]), str(self.value(node.args[1])))
         if isinstance(node.func, ast.Name) and len(node.args) == 1:
             argument = self.value(node.args[0])
             if node.func.id == "type":

@@ -37,6 +37,8 @@ _OF_CLASS = re.compile(r"\bdict\(type\((?P<object>[\w.]+)\)\.__dict__\)\['(?P<na
 _NTH_VALUE = re.compile(
     r"\bdict\.__getitem__\((?P<object>[\w.]+), list\(dict\.keys\((?P=object)\)\)\[(?P<number>\d+)\]\)"
 )
+# Parts of a list of modules: torch 2.4 and older.
+_PART = re.compile(r"\bgetattr\((?P<object>[\w.\[\]]+), '(?P<number>\d+)'\)")
 A_SOURCE = re.compile(r"\b[LG]\[")  # where a value of the frame or its module begins
 
 
@@ -56,6 +58,8 @@ def readable(expression: str) -> str:
         text = _TOKEN.sub(_reading, expression)
     except _OpenString:
         return expression
+    while "getattr(" in text and _PART.search(text) is not None:
+        text = _PART.sub(r"\g<object>[\g<number>]", text)
     if "dict" in text:
         text = _OF_CLASS.sub(r"type(\g<object>).\g<name>", text)
         text = _NTH_VALUE.sub(r"list(\g<object>.values())[\g<number>]", text)

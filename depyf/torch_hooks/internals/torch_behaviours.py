@@ -37,6 +37,24 @@ BEHAVIOURS: Tuple[Behaviour, ...] = (
         "UnspecializedBuiltinNNModuleVariable",
         "versions differ in which object a module is, not in its weights and attributes",
     ),
+    Behaviour(  # 2.6
+        "guards_on_function_modes",
+        "torch._dynamo.utils",
+        "get_torch_function_mode_stack",
+        "no function is compiled again where a torch function mode or the default device has changed",
+    ),
+    Behaviour(  # 2.5
+        "guards_on_subclass_metadata",
+        "torch._dynamo.guards",
+        "GuardBuilder.TENSOR_SUBCLASS_METADATA_MATCH",
+        "no function is compiled again where the metadata of a tensor subclass has changed",
+    ),
+    Behaviour(  # 2.6
+        "lines_of_size_guards",
+        "torch._guards",
+        "SLoc",
+        "a condition on a size that is not fixed does not name the line that asked for it",
+    ),
     Behaviour(  # 2.3
         "traced_collectives",
         "torch.distributed._functional_collectives",

@@ -115,9 +115,14 @@ class _UntracedEvents:
                 setattr(holder, name, original)
 
     def _emit(
-        self, kind: str, compile_id: str, data: Dict[str, Any] | None = None, payload: Callable[[], str] = str
+        self,
+        kind: str,
+        compile_id: str,
+        data: Dict[str, Any] | None = None,
+        payload: Callable[[], str] = str,
+        is_untraced: bool = False,
     ) -> None:
-        if not self._is_over and (self._kinds is None or kind in self._kinds):
+        if not self._is_over and (self._kinds is None or kind in self._kinds or is_untraced):
             with self._problems.shield(f"reporting {kind}"):
                 self.bind()
                 self._receive(TraceEvent(kind, compile_id, 0, data or {}, payload()))
@@ -146,7 +151,8 @@ class _UntracedEvents:
                 guarded = original(code, *args, **kwargs)
             except BaseException as error:
                 # torch reports no failure where Ctrl-C ends the program
-                self._emit("compilation_metrics", compile_id, _failure(error) if isinstance(error, Exception) else {})
+                failure = _failure(error) if isinstance(error, Exception) else {}
+                self._emit("compilation_metrics", compile_id, failure, is_untraced=_is_at_limit(error))
                 raise
             finally:
                 self._in_thread.compile_id = before
@@ -255,6 +261,11 @@ def break_explanation(reason: str, stack: Any) -> str:
     return (
         f"Graph break in user code at {place.filename}:{place.lineno}\nReason: {reason}\nUser code traceback:\n{calls}"
     )
+
+
+def _is_at_limit(error: BaseException) -> bool:
+    """Return whether Dynamo did not begin to compile as there are enough versions: torch 2.4 traces nothing of that."""
+    return str(error).endswith("cache_size_limit reached")
 
 
 def _failure(error: BaseException) -> Dict[str, Any]:

@@ -28,6 +28,7 @@ from depyf.torch_hooks.internals import torch_behaviours
         ("L['a'] is L['b']", "a is b"),
         ("G['torch'].abs", "torch.abs"),
         ("L['self']._modules['l']._modules['0']._parameters['weight']", "self.l[0].weight"),
+        ("getattr(getattr(L['self'].l, '0').parts, '1').weight", "self.l[0].parts[1].weight"),  # torch 2.4
         ("L['self']._modules['a b']._buffers['0']", "self._modules['a b']._buffers['0']"),
         ("G['__import_torch_dot_nn_dot_modules_dot_linear'].F", "torch.nn.modules.linear.F"),
         ("G['__builtins_dict___0']['len']", "builtins.len"),

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import GUARDS_WEIGHTS, HAS_GUARD_TREES, NAMES_SWITCHES, RECOMPILE_LIMIT, needs  # noqa: E402
+from torch_probes import GUARDS_WEIGHTS, HAS_GUARD_TREES, NAMES_SWITCHES, RECOMPILE_LIMIT, SIZES_HAVE_LINES, needs  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
@@ -112,7 +112,7 @@ KEYS = {True: ("len(values) == 1", "1", "2, with 'b'"), False: ("set(values.keys
         ("length", "len(n) == 1", "1", "2", 2),
         ("attribute", "settings.value == 1", "1", "2", 5),
         ("class", f"type(settings) is {__name__}.Settings", f"{__name__}.Settings", f"{__name__}.Doubled", 4),
-        ("shape", "2 <= x.size()[0]", "", "x.size()[0] is 1", 1 if HAS_GUARD_TREES else None),
+        ("shape", "2 <= x.size()[0]", "", "x.size()[0] is 1", 1 if SIZES_HAVE_LINES else None),
         ("alias", ALIAS[HAS_GUARD_TREES], "different tensors", "one tensor", None),
         ("keys", *KEYS[HAS_GUARD_TREES], 1),
     ],
@@ -322,6 +322,8 @@ def test_values_inside_modules_and_objects_are_found():
     names = {"self": SimpleNamespace(module=module, table={"a": [1, 2]}), "L": 1}
     assert read("self.table['a'][1]", names, {}) == 2
     assert read("L['self'].module._modules['0'].weight.size()[0]", names, {}) == 3
+    assert read("L['self'].module[0].weight.size()[0]", names, {}) == 3
+    assert read("getattr(L['self'].module, '0').weight.size()[0]", names, {}) == 3  # torch 2.4
     assert read("G['here']", {}, {"here": 5}) == 5
     assert read("len(self.module)", names, {}) == 1 and read("self.table.keys()", names, {}) == ["a"]
     vars(module[0])["_parameters"] = OrderedDict(module[0]._parameters)  # as in torch 2.4

@@ -94,7 +94,9 @@ def test_the_objects_and_their_text_give_the_same_guards(manager):
     assert describe_guards(manager, modules.__code__) == describe_guards(text, modules.__code__)
     guards = list(map(tree_leaves.PrintedGuard._make, found))
     assert len(guards) > 5 and any(guard.source for guard in guards)
-    assert len([guard for guard in guards if guard.kind == "NO_TENSOR_ALIASING"]) <= 1
+    conditions = [guard.condition for guard in describe_guards(manager, modules.__code__)]
+    assert len([guard for guard in guards if guard.kind == "NO_TENSOR_ALIASING"]) <= (1 if READS_GUARD_TREES else 3)
+    assert len({*conditions}) == len(conditions), "torch 2.4 prints what is about several values with each of them"
 
 
 @needs(READS_GUARD_TREES, "types in its guard trees")

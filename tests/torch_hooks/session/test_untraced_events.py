@@ -46,6 +46,8 @@ def old_torch(monkeypatch):
             torch.Manager().build()
             if args == ("fails",):
                 raise ValueError("no luck")
+            if args == ("is at its limit",):
+                raise RuntimeError("cache_size_limit reached")
             return SimpleNamespace(code=code)
         finally:
             torch.compile_id = None
@@ -102,6 +104,20 @@ def received_from(torch, work):
     after = [getattr(torch, name) for name in names] + [torch.Output.compile, torch.Graph.write, torch.Manager.build]
     assert after == before and vars(torch.log) == {} and not problems.lines
     return events
+
+
+@pytest.mark.parametrize("ends, reasons", [("fails", []), ("is at its limit", ["cache_size_limit reached"])])
+def test_a_trace_of_torch_2_4_is_completed_by_what_is_at_its_limit_of_recompiles(old_torch, monkeypatch, ends, reasons):
+    trace = private_hooks.PrivateHook("trace_logger", "old_torch", "log", "", "", "")
+    monkeypatch.setitem(private_hooks._BY_NAME, "trace_logger", trace)
+    monkeypatch.setattr(private_hooks, "logs_event", lambda module, event: False)
+
+    def work():
+        with pytest.raises((ValueError, RuntimeError)):
+            old_torch.compile_frame(toy.__code__, ends, compile_id="0/8")
+
+    events = [event for event in received_from(old_torch, work) if event.kind == "compilation_metrics"]
+    assert [event.data["fail_reason"] for event in events] == reasons
 
 
 def test_each_step_of_a_compilation_is_the_event_that_newer_torch_logs(old_torch):
