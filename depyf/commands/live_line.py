@@ -20,6 +20,7 @@ Numbers = Callable[[], str]  # what was compiled so far, in words
 
 _PAUSE = 0.2  # seconds between two drawings, and before the first one
 _ERASE = "\r\x1b[K"
+_BACK = "\r"  # what torch itself prints meanwhile, a warning, then starts where the line does
 
 
 def attach(stream: TextIO, numbers: Numbers) -> None:
@@ -80,7 +81,7 @@ class LiveLine:
 
     def _write(self, text: str) -> None:
         try:
-            self._stream.write(_ERASE + text)
+            self._stream.write(_ERASE + text + _BACK * bool(text))
             self._stream.flush()
         except (OSError, ValueError):  # the terminal is gone, or the program has closed the stream
             self._is_over.set()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import subprocess
 import sys
+import time
 
 import pytest
 from repository import ROOT
@@ -14,6 +16,7 @@ pytest.importorskip("torch")
 from torch_probes import ANNOUNCES_COMPILATIONS, needs  # noqa: E402
 
 PROGRAM = """
+import io
 import os
 os.environ["TORCHDYNAMO_VERBOSE"] = "1"  # read while torch._dynamo is imported
 import torch
@@ -72,6 +75,20 @@ def slow(module, inputs):
 torch.compile(lambda x: x + 1, backend=slow)(torch.ones(2))
 print("over")
 """
+
+
+def test_a_warning_that_torch_prints_while_the_line_is_there_starts_on_the_left():
+    from depyf.commands.live_line import LiveLine
+
+    stream = io.StringIO()
+    line = LiveLine(stream, lambda: "1 frame")
+    line.begin()
+    deadline = time.monotonic() + 30
+    while not stream.getvalue() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    drawn = stream.getvalue()
+    line.end()
+    assert "depyf: 1 frame, " in drawn and drawn.endswith("\r")
 
 
 @needs(ANNOUNCES_COMPILATIONS, "announcement of a compilation")
