@@ -153,7 +153,14 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.torch_hooks.graphs",
         "depyf.torch_hooks.frames",
     ),
-    "depyf.torch_hooks.entry_points": (*_BOTTOM, *_DATA, "depyf.page", "depyf.decompiler.*", "depyf.torch_hooks.*"),
+    "depyf.torch_hooks.entry_points": (
+        *_BOTTOM,
+        *_DATA,
+        "depyf.line_table",
+        "depyf.page",
+        "depyf.decompiler.*",
+        "depyf.torch_hooks.*",
+    ),
     "depyf.explain": ("depyf.errors", "depyf.torch_hooks.*"),
     "depyf.optimization": ("depyf.torch_hooks.entry_points",),
     "depyf.utils": ("depyf.errors", "depyf.decompiler.*"),
@@ -173,6 +180,7 @@ ROOMS: Dict[str, Tuple[str, ...]] = {
         "depyf.torch_hooks.entry_points",
     ),
     "depyf.__main__": (
+        "depyf.version",
         "depyf.errors",
         "depyf.commands",
         "depyf.text",

@@ -15,6 +15,7 @@ from depyf.record.saved_form import from_json
 
 # The second is its name where another program's file has the first.
 _MANIFESTS = ("manifest.json", "depyf_manifest.json")
+WHICH_FOLDER = "give the folder that `depyf run` or prepare_debug wrote"
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,14 @@ def read_records(
     folder: str, chosen: Callable[[SessionRecord], Sequence[str]] = folders_of_processes
 ) -> List[Tuple[str, SessionRecord]]:
     """Return the folder and those of the program's processes below it that are `chosen`, each with its record."""
-    top = _read_record(folder)
+    top = read_record(folder)
     paths = [os.path.join(folder, name) for name in chosen(top) if is_inside(folder, name)]
-    return [(folder, top), *[(path, _read_record(path)) for path in paths if os.path.isdir(path)]]
+    return [(folder, top), *[(path, read_record(path)) for path in paths if os.path.isdir(path)]]
+
+
+def has_manifest(folder: str) -> bool:
+    """Return whether there is something by the name of a manifest, whatever it is."""
+    return any(os.path.lexists(os.path.join(folder, name)) for name in _MANIFESTS)
 
 
 def read_file(folder: str, name: str) -> str:
@@ -63,8 +69,11 @@ def table_of(folder: str, record: SessionRecord) -> FolderTable:
     return FolderTable(folder, record, _table(folder, record))
 
 
-def _read_record(folder: str) -> SessionRecord:
-    """Return the record of a folder, from the first of the two files that is a manifest of depyf's."""
+def read_record(folder: str) -> SessionRecord:
+    """Return the record of a folder, from the first of the two files that is a manifest of depyf's.
+
+    UserError where there is none, or where it cannot be read.
+    """
     unread: List[str] = []
     for path in [os.path.join(folder, name) for name in _MANIFESTS]:
         if os.path.lexists(path) and not is_inside(folder, os.path.basename(path)):
@@ -83,7 +92,7 @@ def _read_record(folder: str) -> SessionRecord:
     if unread:
         raise UserError(unread[0])
     what = "has no manifest.json" if os.path.isdir(folder) else "is no folder"
-    hint = "give the folder that prepare_debug was given; after a program was killed, run `finish` on it first"
+    hint = f"{WHICH_FOLDER}; after a program was killed, run `finish` on it first"
     raise UserError(f"{folder} {what}: {hint}")
 
 

@@ -53,6 +53,7 @@ from depyf.report.call_chains import (
     shown_path,
 )
 from depyf.report.call_signature import passed_names
+from depyf.report.reader_text import reader_text
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of, stories_by_worth
 from depyf.report.wrapper_notes import title_apart
@@ -103,7 +104,7 @@ def render(
     if first is not None:
         lines.append(f"  open first: {first}")
     lines += [f"  page: {os.path.join(folder, name)}" for name in record.files if name in PAGES]
-    return "\n".join([*lines, *_kept(kept), *_problems(record)])
+    return reader_text([*lines, *_kept(kept), *_problems(record)], record.user_files)
 
 
 def called(record: SessionRecord) -> List[str]:

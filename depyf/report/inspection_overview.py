@@ -8,6 +8,7 @@ from typing import List, Mapping
 from depyf.record.guard_conditions import NoDimensionMarks, TensorTest, ValueTest
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, GuardRecord, SessionRecord
 from depyf.report import full_code
+from depyf.report.reader_text import reader_text
 from depyf.text import python_source
 
 _WIDTH = 100
@@ -26,7 +27,7 @@ def render(record: SessionRecord) -> str:
         return "nothing that torch.compile made lives in this process"
     if record.frames:
         lines.append("print it to see all: the code, the guards, the graphs")
-    return "\n".join(lines)
+    return reader_text(lines, record.user_files)
 
 
 def whole_story(record: SessionRecord, texts: Mapping[str, str]) -> str:

@@ -18,6 +18,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Sequence, Set, Tup
 from depyf.record.records import SessionRecord
 from depyf.report import closing_summary
 from depyf.report.break_summary import causes_of_breaks
+from depyf.report.reader_text import reader_text
 from depyf.report.story_order import stories_by_worth
 
 _NUMBERED = re.compile(r"(?P<stem>.*_)(?P<number>\d+)$")
@@ -48,7 +49,7 @@ def render(
     lines = [closing_summary.render(own, folder, is_there, kept, whole, is_alone=not compiled)]
     seen = {tuple(block) for kind in listed for block in kind}
     for same in _alike(compiled):
-        lines += _entry(same, folder, is_there, whole, seen)
+        lines.append(reader_text(_entry(same, folder, is_there, whole, seen), same[0].record.user_files))
     return "\n".join(lines)
 
 

@@ -28,6 +28,7 @@ from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.call_chains import has_library_path
 from depyf.report.closing_summary import PAGES
 from depyf.report.graph_difference import first_difference
+from depyf.report.reader_text import reader_text
 from depyf.text import resume_names
 from depyf.text.number_ranges import runs_of
 
@@ -154,7 +155,7 @@ def _versions(ranks: Mapping[int, _Rank], identity: Identity) -> Iterable[RankDi
         why: List[str] = []
         for rank in members:
             for frame in ranks[rank].frames(identity)[max(fewest, 1) :]:
-                why += frame.recompile_reasons
+                why += [str(failed) for failed in frame.failed_guards] or frame.recompile_reasons
             function = ranks[rank].functions.get(identity)
             why += [skip.reason for skip in function.skips] if function is not None and not count else []
         times.append(_times(count))
@@ -291,7 +292,7 @@ def render(processes: Sequence[ProcessRecord], differences: Sequence[RankDiffere
             lines += [f"         {reason}" for reason in view.why]
     if len(differences) > _MOST_SHOWN:
         lines += ["", f"... and {len(differences) - _MOST_SHOWN} more, see manifest.json"]
-    return "\n".join(lines) + "\n"
+    return reader_text(lines) + "\n"
 
 
 _TITLES = {
@@ -331,7 +332,7 @@ def summary(
         lines.append(f"  ... and {len(differences) - _MOST_IN_SUMMARY} more")
     lines.append(f"  side by side: {folder}{os.sep}{table}")
     lines += [f"  page: {folder}{os.sep}{name}" for name in files if name in PAGES]
-    return "\n".join(lines)
+    return reader_text(lines)
 
 
 def _row(process: ProcessRecord) -> Tuple[str, ...]:

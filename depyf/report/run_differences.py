@@ -18,6 +18,7 @@ from typing import Callable, Dict, Iterable, Iterator, List, Sequence, Tuple
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, GraphRecord, SessionRecord, StageRecord
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.graph_difference import first_difference
+from depyf.report.reader_text import reader_text
 from depyf.text.resume_names import UP_TO_LINE
 
 ReadText = Callable[[str], str]  # name of a file in the folder -> its text
@@ -80,7 +81,7 @@ def render(differences: Sequence[RunDifference]) -> str:
         if heading not in lines:
             lines.append(heading)
         lines += difference.lines()
-    return "".join([line + "\n" for line in lines])
+    return reader_text(lines) + "\n"
 
 
 # -- functions

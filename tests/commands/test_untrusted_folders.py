@@ -133,6 +133,16 @@ def test_a_hostile_program_is_text_in_every_command(tmp_path, capsys, command):
     assert out.err.count("\n") <= 1
 
 
+@pytest.mark.parametrize("command", [["show"], ["show", "--json"], ["report", "--sarif"]], ids=" ".join)
+def test_a_record_of_a_newer_depyf_is_an_error_and_not_a_run_that_compiled_nothing(tmp_path, capsys, command):
+    folder = sample_folder(tmp_path)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "schema": 99}), encoding="utf-8")
+    assert main([*command, str(folder)]) == 2
+    out = capsys.readouterr()
+    assert out.out == "" and "schema 99" in out.err
+
+
 MANIFESTS = {
     "nested": b"[" * 30_000_000,
     "lists": b'{"schema": 3, "versions": {"depyf": "1"}, "frames": [' + b"[],[]," * 25_000_000 + b"[]]}",

@@ -7,8 +7,10 @@ import os
 from typing import List, Tuple
 
 from depyf.errors import UserError
+from depyf.line_table.folders import WHICH_FOLDER, has_manifest, read_record
 from depyf.report import program_summary, summary_data
 from depyf.report.program_summary import Process
+from depyf.report.reader_text import reader_text
 from depyf.torch_hooks.disk.leftovers import Leftover, read_leftover
 from depyf.torch_hooks.disk.merging import other_processes
 
@@ -21,7 +23,7 @@ def summary_of(folder: str) -> str:
     left, others = _read(folder)
     record = left.record()
     if record.summary and not left.journal:
-        return "\n".join(record.summary) + "\n"
+        return reader_text(record.summary) + "\n"
     return program_summary.render(record, folder, others, os.path.exists, whole=True) + "\n"
 
 
@@ -40,6 +42,8 @@ def processes_of(folder: str) -> List[summary_data.Data]:
 def _read(folder: str) -> Tuple[Leftover, List[Process]]:
     left = read_leftover(folder)
     others = other_processes(folder, left.run)
+    if not left.journal and has_manifest(folder):
+        read_record(folder)  # raises where it cannot be read: that is not a run in which nothing was compiled
     if not left.exists and not others:
-        raise UserError(f"{folder} holds no record of depyf: give the folder that prepare_debug was given")
+        raise UserError(f"{folder} holds no record of depyf: {WHICH_FOLDER}")
     return left, others
