@@ -10,7 +10,7 @@ Torch prints the user's line as a comment above the nodes that stem from it (2.2
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import List, Optional, Tuple
 
 from depyf.record.records import Location
@@ -35,6 +35,7 @@ class NodeLine:
     name: str  # of a graph inside the graph with its name before: "cond_true_0.add"
     place: Optional[Location]  # the user's line; None where torch has none
     operation: str = ""  # "mm" of torch.ops.aten.mm.default
+    end: int = 0  # the last line, where it is broken into several
 
 
 def read_graph(text: str) -> Tuple[NodeLine, ...]:
@@ -44,9 +45,15 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
     place: Optional[Location] = None
     has_comment = False  # inputs come before the first one
     is_open = False  # whether the line before goes on in this one
+    indent_of_last: Optional[int] = None  # of the last node found, as long as its lines follow
     for number, line in joined_comments(text):
         stripped = line.lstrip()
         is_comment = stripped.startswith("#")
+        if indent_of_last is not None:
+            if _goes_on(stripped, len(line) - len(stripped), indent_of_last):
+                found[-1] = replace(found[-1], end=number)
+            else:
+                indent_of_last = None
         is_continued, is_open = is_open, not is_comment and stripped.endswith(_GOES_ON)
         if is_comment:
             comment = _FILE.search(line)
@@ -71,4 +78,12 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
                 operation = _OPERATION.search(line)
                 name = operation["name"] if operation is not None else ""
                 found.append(NodeLine(number, prefix + node["name"], place, name))
+                indent_of_last = len(line) - len(stripped)
     return tuple(found)
+
+
+def _goes_on(stripped: str, indent: int, indent_of_node: int) -> bool:
+    """Return whether a line continues the node above it: it is deeper, or closes its brackets."""
+    if not stripped or stripped.startswith("#"):
+        return False
+    return indent > indent_of_node or (indent == indent_of_node and stripped[0] in ")]}")

@@ -115,7 +115,8 @@ def _of_kernel(name: str, folders: Sequence[FolderTable]) -> FromFile:
         rows = tuple([row for row in one.table.rows if row.name == name and row.stage == KERNEL and not row.last_line])
         found += [Found(one, rows)] if rows else []
     if not found:
-        raise NoAnswer(f"{name!r} is no FILE:LINE, and no kernel of that name was called")
+        what = "is no FILE:LINE, and no kernel of that name was called"
+        raise NoAnswer(f"{name!r} {what}: give a line, as in model.py:42, or the name of a kernel")
     return FromFile(_known(found, name))
 
 

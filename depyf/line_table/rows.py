@@ -20,7 +20,8 @@ class Row:
     basis: str  # how the link is known: a word of `record.vocabulary`
     source: Optional[Source]  # None: nothing is known of its line
     made_for: str = ""  # "forward", "backward" or "inference", where the manifest has it
-    last_line: int = 0  # of the definition of a kernel; 0: it is on one line
+    last_line: int = 0  # of the definition of a kernel; 0: it is none
+    end: int = 0  # the last line of a node that is broken into several; 0: it is on one line
 
     @property
     def place(self) -> Optional[Location]:
@@ -32,6 +33,11 @@ class Row:
         """The line itself and those that called, outermost first."""
         return () if self.source is None else self.source.calls
 
+    @property
+    def reaches(self) -> int:
+        """The last line of its file that it is on."""
+        return max(self.line, self.last_line, self.end)
+
     def is_on(self, line: int) -> bool:
         """Return whether it is on that line of its file."""
-        return self.line <= line <= max(self.line, self.last_line)
+        return self.line <= line <= self.reaches

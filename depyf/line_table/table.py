@@ -116,16 +116,20 @@ class _GraphRows:
 
     # -- nodes
 
+    @staticmethod
+    def _node_row(part: StageRecord, node: NodeLine, basis: str, source: Optional[Source]) -> Row:
+        return Row(part.file, node.line, part.stage, node.name, basis, source, part.made_for, end=node.end)
+
     def _of_stage(self, part: StageRecord, node: NodeLine) -> Iterator[Row]:
         if part.stage == CAPTURED_GRAPH and node.name in self._of_node:
             basis = BY_STACK if node.name in self._recorded else BY_COMMENT
-            yield self._row(part, node.line, node.name, basis, Source(self._of_node[node.name]))
+            yield self._node_row(part, node, basis, Source(self._of_node[node.name]))
             return
         sources = self._sources(part, node)
         for one in sources:
-            yield self._row(part, node.line, node.name, BY_COMMENT, one)
+            yield self._node_row(part, node, BY_COMMENT, one)
         if not sources:
-            yield self._row(part, node.line, node.name, BY_COMMENT, None)
+            yield self._node_row(part, node, BY_COMMENT, None)
 
     def _sources(self, part: StageRecord, node: NodeLine) -> Tuple[Source, ...]:
         return () if node.place is None else self._resolved[part.file][node.place]

@@ -107,7 +107,7 @@ class _Links:
         for row in rows:
             key = (row.line, row.last_line, row.name)
             if key not in found:
-                found[key] = [row.line, max(row.line, row.last_line), row.name, row.basis, [], 1]
+                found[key] = [row.line, row.reaches, row.name, row.basis, [], 1]
             if row.source is not None:
                 found[key][4].append(self._chain(row.source.calls))
                 found[key][5] &= int(row.source.is_sure)

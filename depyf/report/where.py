@@ -124,7 +124,7 @@ def _not_known(found: Found) -> Iterator[str]:
         if row.source is None and not row.last_line and row.file.split(".")[0] in graphs:
             unknown[row.stage, row.file] = unknown.get((row.stage, row.file), 0) + 1
     for (stage, file), number in unknown.items():
-        of_kernels = "torch writes them down with INDUCTOR_PROVENANCE=1"
+        of_kernels = "torch records them under `depyf run --provenance` (INDUCTOR_PROVENANCE=1)"
         why = of_kernels if stage == KERNEL else "torch has none, or its cache was filled from another source"
         what = "kernel" if stage == KERNEL else "node"
         yield f"not known: the lines of {number} {what}{'s' * (number > 1)} in {file}: {why}"
@@ -186,7 +186,7 @@ def _fields(folder: FolderTable, row: Row) -> Dict[str, Any]:
     return {
         "file": os.path.join(folder.path, row.file),
         "line": row.line,
-        "last_line": row.last_line or row.line,
+        "last_line": row.reaches,
         "stage": row.stage,
         "made_for": row.made_for,
         "name": row.name,

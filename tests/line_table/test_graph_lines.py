@@ -76,3 +76,29 @@ def test_a_line_of_the_users_is_found_where_torch_does_not_name_its_function():
     text = "# graph\n    # File: model.py:16, code: return x * n  # in f, code: 3\n    mul = l_x_ * 2\n"
     (node,) = read_graph(text)
     assert (node.place.file, node.place.line, node.place.function) == ("model.py", 16, "")
+
+
+BROKEN = """\
+class GraphModule(torch.nn.Module):
+    def forward(self, x):
+        # File: /model.py:13 in forward, code: z = a - b
+        sub: "f32[4]" = torch.ops.aten.sub.Tensor(
+            x, amax
+        );  x = amax = None
+        exp: "f32[4]" = torch.ops.aten.exp.default(sub);  sub = None
+        long_name = \\
+            Long_name
+
+        # File: /model.py:14 in forward, code: return z
+        return (
+            exp,
+        )
+"""
+
+
+def test_a_node_that_is_broken_into_lines_is_on_all_of_them():
+    assert [(node.name, node.line, node.end) for node in read_graph(BROKEN)] == [
+        ("sub", 4, 6),
+        ("exp", 7, 0),
+        ("long_name", 8, 9),
+    ]
