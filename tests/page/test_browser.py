@@ -54,7 +54,7 @@ def expected(source_line: int) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
     for row in table.rows:
         if any(call.line == source_line for call in row.calls):
-            found.setdefault(row.file, set()).update(range(row.line, max(row.line, row.last_line) + 1))
+            found.setdefault(row.file, set()).update(range(row.line, row.reaches + 1))
     return found
 
 
@@ -313,3 +313,57 @@ def test_a_narrow_window_shows_the_whole_place_of_a_difference_between_ranks(vis
     page.go("#/ranks")
     place = page.page.locator(".head", has_text="model.py:71").locator("span").bounding_box()
     assert place["x"] + place["width"] <= 390
+
+
+def test_an_address_names_the_line_that_is_kept_and_the_stages_that_are_shown(visit):
+    page = visit()
+    page.go("#/g/__compiled_fn_2")
+    page.page.locator(".pane").first.locator('.ln[data-line="12"]').click()
+    lit, address = page.lit(), page.page.url
+    assert sum(map(bool, lit.values())) > 2
+    page.page.locator(".chip.stage", has_text="AOT backward").click()
+    assert "Backward_graph" in page.page.url
+    page.go("#/")
+    page.page.goto(address)
+    page.page.locator(".ln.pin").first.wait_for()
+    assert page.lit() == lit
+    page.page.keyboard.press("Escape")
+    page.page.wait_for_function("!document.querySelector('.ln.pin')")
+    assert page.page.url.endswith("#/g/__compiled_fn_2")
+
+
+def test_an_address_names_the_tab_and_the_line_of_transformed_code_that_is_kept(visit):
+    page = visit()
+    page.go("#/f/Net.forward_0")
+    page.page.locator(".pane").nth(1).locator(".ln", has_text="__compiled_fn_2(").click(position={"x": 90, "y": 8})
+    page.page.get_by_role("tab", name="Guards").click()
+    lit, address = page.lit(), page.page.url
+    page.go("#/")
+    page.page.goto(address)
+    page.page.locator(".ln.pin").first.wait_for()
+    assert page.lit() == lit and any(lit.values())
+    assert "Guards" in page.page.locator("[aria-selected=true]").inner_text()
+
+
+def test_a_printed_function_has_what_is_below_its_code_below_it_and_is_dark_on_white(visit):
+    page = visit(color_scheme="dark")
+    page.go("#/f/Net.forward_0")
+    page.page.emulate_media(media="print", color_scheme="dark")
+    page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.page.evaluate("document.documentElement.dataset.theme") == "light"
+    code = [one.bounding_box() for one in page.page.locator(".pane .ln").all()]
+    tabs = page.page.locator(".tabs").bounding_box()
+    assert max(box["y"] + box["height"] for box in code) <= tabs["y"]
+    page.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_enter_leads_from_the_search_to_what_was_found(visit):
+    page = visit()
+    page.go("#/")
+    page.page.keyboard.press("/")
+    page.page.keyboard.type("cpp_fused_sum")
+    page.page.locator("a.item").first.wait_for()
+    page.page.keyboard.press("Enter")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_function("location.hash.startsWith('#/g/')")

@@ -165,5 +165,8 @@ function css(name) {
 }
 
 let printing = false;
+let themeOnScreen = "";
+window.addEventListener("beforeprint", () => { themeOnScreen = document.documentElement.dataset.theme; setTheme("light", false); }); // paper is white
+window.addEventListener("afterprint", () => setTheme(themeOnScreen, false));
 window.addEventListener("beforeprint", () => { for (const pane of PANES) pane.draw(true); printing = true; });
 window.addEventListener("afterprint", () => { printing = false; for (const pane of PANES) pane.draw(); });

@@ -24,14 +24,15 @@ function drawFunction(main, row, part, query) {
   const code = el("div", { class: "panes", style: `height:clamp(200px, ${longest * LINE_HEIGHT + 56}px, min(56vh, 720px))` });
   put(main, code);
   enter(main);
-  const panes = functionPanes(part, chosen, code, Math.min(longest * LINE_HEIGHT, innerHeight * 0.56, 720));
+  const keep = (line) => { Object.assign(query, { l: "", t: "" }, line); keepAddress(functionHash(row.key, query)); };
+  const panes = functionPanes(part, chosen, code, Math.min(longest * LINE_HEIGHT, innerHeight * 0.56, 720), keep);
   put(main, stateLegend(part, chosen));
   if (chosen) put(main, functionTabs(row, part, chosen, query));
   const first = least(Object.keys((chosen && chosen.states) || {}).map(Number));
   if (!query.l && !query.t && first - part.source.line > 12) panes.left.toLine(first - part.source.line - 2); // below a long signature
   if (!query.l && !query.t && panes.right) { const call = least(chosen.calls.map(([line]) => line)); if (call > 16 && call < Infinity) panes.right.toLine(call - 6); }
   if (query.l) panes.pin(Number(query.l));
-  else if (query.t && panes.right) panes.right.toLine(Number(query.t) - 1);
+  else if (query.t && panes.right) panes.pinCode(Number(query.t));
 }
 
 function skipNotes(part) {
@@ -61,7 +62,7 @@ function versionChips(row, part, chosen) {
 
 /* -- code */
 
-function functionPanes(part, chosen, box, height) {
+function functionPanes(part, chosen, box, height, keep) {
   const source = part.source;
   const fromFile = source.origin === "file" || source.origin === "trace log";
   const graphs = chosen ? [...new Set(chosen.all_graphs)] : [];
@@ -85,7 +86,7 @@ function functionPanes(part, chosen, box, height) {
     first: fromFile ? source.line : 1,
     marks: (at) => sourceMark(fromFile ? states.get(at + source.line) : null, chosen, colorOf, part),
     over: (at) => fromSource(at + source.line, "lit"), out: back,
-    click: (at) => { pinned = () => fromSource(at + source.line, "pin"); pinned(); const first = [...(links.down.get(at + source.line) || [])][0]; if (first && right) right.toLine(first - 1, true); },
+    click: (at) => { pinned = () => fromSource(at + source.line, "pin"); pinned(); keep({ l: at + source.line }); const first = [...(links.down.get(at + source.line) || [])][0]; if (first && right) right.toLine(first - 1, true); },
   });
   put(box, left.node);
   if (chosen) {
@@ -98,12 +99,13 @@ function functionPanes(part, chosen, box, height) {
         return links.up.has(at + 1) ? { classes: "has" } : null;
       },
       over: (at) => fromCode(at + 1, "lit"), out: back,
-      click: (at) => { pinned = () => fromCode(at + 1, "pin"); pinned(); const first = [...(links.up.get(at + 1) || [])][0]; if (first) left.toLine(first - source.line, true); },
+      click: (at) => { pinned = () => fromCode(at + 1, "pin"); pinned(); keep({ t: at + 1 }); const first = [...(links.up.get(at + 1) || [])][0]; if (first) left.toLine(first - source.line, true); },
     });
     put(box, right.node);
   }
   CodePane.drawAll([left, right].filter(Boolean), height);
-  return { left, right, pin: (line) => { left.toLine(line - source.line); pinned = () => fromSource(line, "pin"); pinned(); if (!left.lit.size) left.light(new Map([[line - source.line, "pin"]])); } };
+  return { left, right, pin: (line) => { left.toLine(line - source.line); pinned = () => fromSource(line, "pin"); pinned(); if (!left.lit.size) left.light(new Map([[line - source.line, "pin"]])); },
+    pinCode: (line) => { right.toLine(line - 1); pinned = () => fromCode(line, "pin"); pinned(); if (!right.lit.size) right.light(new Map([[line - 1, "pin"]])); } };
 }
 
 function graphLabel(name, graphs) { const number = graphs.indexOf(name); return number < 0 ? name : `graph ${number + 1}`; }
@@ -165,7 +167,7 @@ function functionTabs(row, part, chosen, query) {
     clear(body);
     put(body, ...[{ why: whyTab, guards: guardsTab, breaks: breaksTab, proof: proofTab }[name](part, chosen, member, row)].flat().filter(Boolean));
   };
-  for (const [name, text] of tabs) bar.append(el("button", { role: "tab", "data-tab": name, onclick: () => open(name) }, text));
+  for (const [name, text] of tabs) bar.append(el("button", { role: "tab", "data-tab": name, onclick: () => { open(name); query.tab = name; keepAddress(functionHash(row.key, query)); } }, text));
   open(tabs.some(([name]) => name === query.tab) ? query.tab : tabs[0][0]);
   return el("div", {}, bar, body);
 }

@@ -148,7 +148,7 @@ class Picture {
     const { canvas } = this;
     this.watch = new ResizeObserver(() => { this.size(); this.draw(); });
     this.watch.observe(canvas.parentElement);
-    this.onTheme = () => this.draw();
+    this.onTheme = () => this.paint(); // at once: a printer does not wait
     window.addEventListener("themechange", this.onTheme);
     canvas.addEventListener("wheel", (event) => { event.preventDefault(); if (event.ctrlKey || event.metaKey || !event.shiftKey && Math.abs(event.deltaY) > Math.abs(event.deltaX)) this.zoom(Math.exp(-event.deltaY * 0.0015), event.offsetX, event.offsetY); else { this.x -= event.deltaX || event.deltaY; this.draw(); } }, { passive: false });
     canvas.addEventListener("pointerdown", (event) => { this.drag = [event.offsetX, event.offsetY, this.x, this.y, false]; canvas.setPointerCapture(event.pointerId); });

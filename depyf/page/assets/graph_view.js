@@ -19,7 +19,7 @@ function drawGraph(main, row, part, story, query) {
       row.cached.length ? tag("accent", `from torch's cache: ${row.cached.map((stage) => stageName(stage)).join(", ")}`) : null,
       el("span", { style: "margin-left:auto;display:flex;gap:4px" }, beside(-1), beside(1))));
   const links = new GraphLinks(part, story);
-  const view = { main, row, part, story, links, query, panes: [], chosen: defaultStages(part, query), picture: query.view === "picture" };
+  const view = { main, row, part, story, links, query, panes: [], chosen: defaultStages(part, query), picture: query.view === "picture", pictured: query.view === "picture" ? query.stage : "" };
   view.chips = el("div", { class: "chips" });
   view.body = el("div", { class: "panes" });
   view.status = el("div", { class: "status card" });
@@ -68,18 +68,20 @@ function drawStages(view) {
   clear(view.body);
   view.panes = [];
   view.pinned = null;
+  view.pinnedAt = "";
   put(view.chips, el("span", { class: "label" }, "Show"));
   const drawn = part.stages.filter((one) => one.stage !== "kernel");
   if (view.picture && !view.pictured && drawn.length) view.pictured = drawn[0].file;
   for (const stage of view.picture ? drawn : part.stages) {
     const chosen = view.chosen.includes(stage.file);
     put(view.chips, el("button", { class: "chip stage", "data-file": stage.file, "aria-pressed": String(view.picture ? view.pictured === stage.file : chosen), title: stage.file, onclick: () => {
-      if (view.picture) { view.pictured = stage.file; drawStages(view); return; }
+      if (view.picture) { view.pictured = stage.file; drawStages(view); keepView(view); return; }
       view.chosen = chosen && view.chosen.length > 1 ? view.chosen.filter((file) => file !== stage.file) : part.stages.map((one) => one.file).filter((file) => file === stage.file || view.chosen.includes(file));
       drawStages(view);
+      keepView(view);
     } }, stageName(stage.stage, stage.made_for), stage.runs ? el("i", { class: "dot", title: "this code runs", style: "--c:var(--good)" }) : null));
   }
-  put(view.chips, el("span", { style: "flex:1" }), el("button", { class: "chip", id: "picture-chip", onclick: () => { view.picture = !view.picture; drawStages(view); } }, view.picture ? "Code" : "Picture"));
+  put(view.chips, el("span", { style: "flex:1" }), el("button", { class: "chip", id: "picture-chip", onclick: () => { view.picture = !view.picture; drawStages(view); keepView(view); } }, view.picture ? "Code" : "Picture"));
   if (view.picture) { drawPicture(view); status(view, null); return; }
   const source = links.source;
   view.panes.push(paneOf(view, { key: "source", title: "Your source", sub: count(source.files, "file"), lines: source.lines, numbers: source.numbers, marks: source.mark }));
@@ -111,13 +113,21 @@ function paneOf(view, options) {
   return pane;
 }
 
+/* Have the address name the stages that are shown and the line that is kept. */
+function keepView(view, line = {}) {
+  const usual = defaultStages(view.part, {}).join();
+  const stages = view.chosen.join() === usual ? {} : { stages: view.chosen.join() };
+  keepAddress(graphHash(view.row.name, view.picture ? { view: "picture", stage: view.pictured } : { ...stages, ...line }));
+}
+
 function lightNothing(view) { for (const pane of view.panes) pane.light(new Map()); status(view, null); }
 
 function pinFrom(view, pane, at, toggles) {
-  if (toggles && view.pinnedAt === `${pane.key} ${at}`) { view.pinned = null; view.pinnedAt = ""; lightNothing(view); return; }
+  if (toggles && view.pinnedAt === `${pane.key} ${at}`) { view.pinned = null; view.pinnedAt = ""; lightNothing(view); keepView(view); return; }
   view.pinnedAt = `${pane.key} ${at}`;
   view.pinned = () => lightFrom(view, pane, at, "pin");
   view.pinned();
+  if (toggles) keepView(view, pane.key === "source" ? { s: view.links.source.keys[at] } : { stage: pane.key, l: at + 1 });
   for (const other of view.panes) {
     if (other !== pane && other.lit.size) other.toLine(least(other.lit.keys()), true);
   }

@@ -95,7 +95,7 @@ function fillSide(side, firsts) {
   if (DATA.above) put(side, item(DATA.above, "All processes", "", el("span", { class: "faint" }, "↑")));
   put(side, item("#/", "Overview"), DATA.functions.length || DATA.graphs.length ? item("#/time", "Timeline") : null);
   if (DATA.shapes && DATA.shapes.length) put(side, item("#/shapes", "Dynamic shapes", "", el("span", { class: "faint small" }, DATA.shapes.length)));
-  if (DATA.processes.length) put(side, item("#/ranks", "Processes", "", DATA.differences.length ? tag("warn", DATA.differences.length) : null));
+  if (DATA.processes.length) put(side, item("#/ranks", "Processes", "", el("span", { class: "faint small" }, DATA.differences.length ? `${count(DATA.differences.length, "difference")}` : DATA.processes.length)));
   const lists = [
     ["Functions", DATA.functions, (one) => ({ hash: functionHash(one.key), text: one.name, mark: one.breaks.length ? "bad" : one.recompiles ? "warn" : one.frames ? "good" : "faint" }), firsts[0]],
     ["Graphs", DATA.graphs, (one) => ({ hash: graphHash(one.name), text: one.name, mark: null }), firsts[1]],
@@ -139,7 +139,7 @@ function toggleTheme() { setTheme(document.documentElement.dataset.theme === "da
 
 /* -- keys */
 
-const KEYS = [["/", "search"], ["j k", "next, previous function or graph"], ["[ ]", "previous, next version"], ["o", "overview"], ["p", "picture of the graph"], ["s", "show or hide the list"], ["t", "light or dark"], ["Esc", "let go of a line, close"], ["?", "this list"]];
+const KEYS = [["/", "search"], ["j k", "next, previous function or graph"], ["[ ]", "previous, next version"], ["o", "overview"], ["p", "picture of the graph"], ["s", "show or hide the list"], ["t", "light or dark"], ["Esc", "let go of a line, close"], ["Enter", "from the search to what was found"], ["?", "this list"]];
 
 function showKeys() {
   if (document.querySelector(".dialog")) return;
@@ -155,9 +155,10 @@ function pressed(event) {
     const box = document.querySelector(".dialog");
     if (box) { box.remove(); return; }
     if (typing) { event.target.blur(); if (PLACE.hash.startsWith("#/search")) DATA.inline ? PLACE.hash = "#/" : history.back(); return; }
-    route();
+    letGo();
     return;
   }
+  if (event.key === "Enter" && event.target.id === "search") { openFirst(); return; }
   if (typing || event.metaKey || event.altKey || (event.ctrlKey && event.key !== "k")) return;
   if (event.key === "/" || (event.ctrlKey && event.key === "k")) { event.preventDefault(); document.getElementById("search").focus(); }
   else if (event.key === "t") toggleTheme();
@@ -167,6 +168,22 @@ function pressed(event) {
   else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
   else if (event.key === "[" || event.key === "]") stepVersion(event.key === "]" ? 1 : -1);
   else if (event.key === "p") { const chip = document.getElementById("picture-chip"); chip && chip.click(); }
+}
+
+/* Draw the view anew, without the line that was kept in it. */
+function letGo() {
+  const [path, query] = PLACE.hash.split("?");
+  const rest = (query || "").split("&").filter((one) => one && !/^(?:l|s|t|stage|find)=/.test(one)).join("&");
+  const next = rest ? `${path}?${rest}` : path || "#/";
+  if (DATA.inline) { PLACE.hash = next; return; }
+  keepAddress(next);
+  route();
+}
+
+/* From the field of the search to the first thing that was found. */
+function openFirst() {
+  const first = document.querySelector(".main a.item");
+  if (first && PLACE.hash.startsWith("#/search")) first.focus();
 }
 
 function step(by) {

@@ -24,6 +24,9 @@ function setAddress(hash, isNew) {
   else history.replaceState(null, "", hash);
 }
 
+/* Have the address name what is kept in the view, so that it can be passed on; the view stays as it is. */
+function keepAddress(hash) { if (!DATA.inline) history.replaceState(null, "", hash); }
+
 window.depyfPart = (name, value) => { PARTS.set(name, value); };
 
 function loadPart(name) {
