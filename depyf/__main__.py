@@ -16,6 +16,7 @@ from depyf.decompiler.code_search import NotFound, code_of_file, code_of_module,
 from depyf.decompiler.decode.coverage import coverage
 from depyf.errors import UserError
 from depyf.text.lines import printable, shortened
+from depyf.version import __version__
 
 
 def target(text: str) -> Any:
@@ -192,7 +193,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     """Run the command line; return the exit status."""
     parser = _parser()
     own, of_program = split_program(sys.argv[1:] if arguments is None else arguments)
-    options = parser.parse_args(own)
+    options, unknown = parser.parse_known_args(own)
+    if unknown:
+        parser.exit(_fail(f"unrecognized arguments: {' '.join(unknown)} (see depyf {options.command} --help)", 2))
     if options.command == "run":
         options.arguments = of_program
         return int(options.run(options))
@@ -236,6 +239,7 @@ def _parser() -> argparse.ArgumentParser:
         "Or decompile Python code.",
         epilog="Begin with: depyf run script.py. `depyf COMMAND --help` describes each.",
     )
+    parser.add_argument("--version", action="version", version=f"depyf {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands)
     _add_decompile(commands)
@@ -283,7 +287,7 @@ def _add_show(commands: Any) -> None:
         "open first: the lines that the run printed at its end, all of them.",
         epilog="For example: depyf show depyf_output",
     )
-    parser.add_argument("folder", help="the folder that prepare_debug was given")
+    parser.add_argument("folder", help="the folder that `depyf run` or prepare_debug wrote")
     parser.add_argument(
         "--json", action="store_true", help="print it as data: what broke, why, at which line, which kernel"
     )
@@ -299,7 +303,7 @@ def _add_report(commands: Any) -> None:
         "wrote (.log, .gz, or a folder of them) gets the same page in a folder of its own, less what such logs lack.",
         epilog="For example: depyf report --open depyf_output, or depyf report trace.log.gz -o from_log",
     )
-    parser.add_argument("folder", help="the folder that prepare_debug was given, or a log of TORCH_TRACE")
+    parser.add_argument("folder", help="the folder that `depyf run` or prepare_debug wrote, or a log of TORCH_TRACE")
     parser.add_argument("-o", "--output", metavar="DIR", help="of a log: where to write (depyf_report)")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
     parser.add_argument(
@@ -319,7 +323,7 @@ def _add_where(commands: Any) -> None:
         epilog="For example: depyf where model.py:42 depyf_output, or depyf where triton_poi_fused_add_0 depyf_output",
     )
     parser.add_argument("place", help="FILE:LINE of the program or of a file in the folder, or the name of a kernel")
-    parser.add_argument("folder", help="the folder that prepare_debug was given")
+    parser.add_argument("folder", help="the folder that `depyf run` or prepare_debug wrote")
     parser.set_defaults(run=run_where)
 
 
@@ -330,7 +334,7 @@ def _add_lines(commands: Any) -> None:
         description="Print all links between lines of the program, of graphs and of kernels as JSON, one a line.",
         epilog="For example: depyf lines depyf_output > lines.json",
     )
-    parser.add_argument("folder", help="the folder that prepare_debug was given")
+    parser.add_argument("folder", help="the folder that `depyf run` or prepare_debug wrote")
     parser.set_defaults(run=run_lines)
 
 
@@ -342,7 +346,7 @@ def _add_finish(commands: Any) -> None:
         "that still run are read and not changed: that is how to inspect a job that hangs.",
         epilog="For example: depyf finish depyf_output",
     )
-    parser.add_argument("folder", help="the folder that prepare_debug was given")
+    parser.add_argument("folder", help="the folder that `depyf run` or prepare_debug wrote")
     parser.set_defaults(run=run_finish)
 
 

@@ -50,6 +50,7 @@ class LiveLine:
         self._lock = threading.Lock()
         self._is_over = threading.Event()
         self._depth = 0
+        self._is_drawn = False
 
     def begin(self, *_: Any) -> None:
         """Start to draw; torch calls it when it begins to compile."""
@@ -69,7 +70,9 @@ class LiveLine:
             self._depth = max(0, self._depth - 1)
             if not self._depth and not self._is_over.is_set():
                 self._is_over.set()
-                self._write("")
+                if self._is_drawn:  # else the program may have left a line unfinished there
+                    self._write("")
+                    self._is_drawn = False
 
     def _draw(self, is_over: threading.Event) -> None:
         while not is_over.wait(_PAUSE):
@@ -77,6 +80,7 @@ class LiveLine:
             width = shutil.get_terminal_size().columns - 1
             with self._lock:
                 if not is_over.is_set():
+                    self._is_drawn = True
                     self._write(text[:width])
 
     def _write(self, text: str) -> None:

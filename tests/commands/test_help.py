@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from page_runs import SAMPLE
 
 from depyf.__main__ import main
 
@@ -45,3 +46,26 @@ def test_a_folder_that_is_none_gets_one_line(capsys, arguments):
     assert main(arguments) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "prepare_debug" in error
+
+
+def test_an_unknown_option_leads_to_the_help_of_its_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["report", "--nope", "x"])
+    assert "depyf report --help" in capsys.readouterr().err
+
+
+def test_a_line_that_is_none_gets_an_example_of_one(capsys):
+    assert main(["where", "forward", str(SAMPLE)]) == 1
+    assert "model.py:42" in capsys.readouterr().err
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out.startswith("depyf ")
+
+
+def test_findings_of_a_log_are_asked_of_the_folder_that_is_made_of_it(tmp_path, capsys):
+    (tmp_path / "trace.log").write_text("V0101 ...", encoding="utf-8")
+    assert main(["report", "--sarif", str(tmp_path / "trace.log")]) == 2
+    assert "-o DIR" in capsys.readouterr().err

@@ -12,6 +12,8 @@ import time
 import pytest
 from repository import ROOT
 
+from depyf.commands.live_line import LiveLine
+
 pytest.importorskip("torch")
 from torch_probes import ANNOUNCES_COMPILATIONS, needs  # noqa: E402
 
@@ -120,3 +122,17 @@ def test_a_line_on_the_terminal_counts_while_torch_compiles_and_is_erased(tmp_pa
     live, _, rest = text.rpartition("\r\x1b[K")
     assert "depyf: 0 frames, 0 graphs, 0 breaks, 0 recompiles, " in live
     assert rest.startswith("depyf: 1 frame (1 proved), 1 graph")
+
+
+def test_the_live_line_leaves_alone_what_the_program_has_begun_to_print():
+    stream = io.StringIO()
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    line = LiveLine(stream, lambda: "1 frame")
+    line.begin()
+    line.end()  # before the first drawing
+    assert stream.getvalue() == ""
+    line.begin()
+    while "1 frame" not in stream.getvalue():
+        time.sleep(0.01)
+    line.end()
+    assert stream.getvalue().endswith("\r\x1b[K")

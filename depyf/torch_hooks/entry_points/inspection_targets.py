@@ -8,6 +8,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, Dict, Iterator, List
 
 from depyf.errors import UserError
+from depyf.text.articles import with_article
 from depyf.torch_hooks.frames import identities
 from depyf.torch_hooks.frames.identities import Identity
 
@@ -23,8 +24,9 @@ def codes_of(target: Any) -> List[CodeType]:
     """
     codes = list({id(code): code for code in _codes(target, 0)}.values())
     if not codes:
+        what = with_article(type(target).__name__)
         raise UserError(
-            f"depyf.inspect shows what torch.compile made of Python code, and a {type(target).__name__} holds none: "
+            f"depyf.inspect shows what torch.compile made of Python code, and {what} holds none: "
             "give it a function, a method, a module, what torch.compile returned, or a code object"
         )
     return codes

@@ -61,6 +61,21 @@ def test_a_cell_under_the_magic_runs_as_it_is_and_shows_its_page(shell, tmp_path
     assert f"In [{shell.execution_count}]" in context._repr_html_()
 
 
+def test_a_cell_under_the_magic_has_its_own_number_and_the_summary_names_it(shell, tmp_path, capsys):
+    torch._dynamo.reset()
+    shell.run_cell("1 + 1", store_history=True)
+    cell = "import torch\n@torch.compile(backend='eager')\ndef f(x):\n    return x.cos()\nf(torch.ones(2))\n"
+    number = shell.execution_count
+    shell.run_cell(f"%%depyf out\n{cell}", store_history=True)
+    assert shell.execution_count == number + 1
+    assert f"called: f (In [{number}]:2)" in (tmp_path / "out" / "summary.txt").read_text(encoding="utf-8")
+
+
+def test_an_option_of_the_magic_is_no_folder(shell, tmp_path):
+    shell.run_cell("%%depyf --open\n1", store_history=True)
+    assert not (tmp_path / "--open").exists()
+
+
 def test_no_text_of_the_program_can_end_the_element():
     shown = embedded_page(PageData({"functions": [], "name": EVIL}, {"function_0": {"text": EVIL}}), {})
     assert shown.count("<") == 2 and shown.count(">") == 2 and "hacked" in shown
