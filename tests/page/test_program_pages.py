@@ -109,7 +109,7 @@ def stems_from(folder: Path, file: str, line: int):
     found: dict = {}
     for row in build(record, lambda name: read_file(path, name), known_lines(record)).rows:
         if any(call.file == file and call.line == line for call in row.calls):
-            found.setdefault(row.file, set()).update(range(row.line, max(row.line, row.last_line) + 1))
+            found.setdefault(row.file, set()).update(range(row.line, row.reaches + 1))
     return found
 
 
