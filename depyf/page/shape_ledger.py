@@ -2,7 +2,7 @@
 
 Torch prints symbols in the types of a graph's inputs: `L_tokens_: "i64[4, s27][s20, 1]cpu"`. The guards of the version
 state what must hold of that size, and the guard of an earlier version that failed, for which number it was compiled
-before. What made a symbol a number while torch traced is not in the record.
+before. A symbol that torch made a number while it traced is in no input: the record has it, with the line that did it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from depyf.page.graph_parts import RowsByFile
 from depyf.page.place_table import Data, PlaceTable
-from depyf.record.records import FrameRecord, GraphRecord, SessionRecord
+from depyf.record.records import FrameRecord, GraphRecord, SessionRecord, Specialization
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.story_order import root_of
 
@@ -21,6 +21,7 @@ _TENSOR = re.compile(r"\w+\[(?P<sizes>[^\]]*)\](?:\[(?P<strides>[^\]]*)\])?")
 _SYMBOL = re.compile(r"[su]\d+")
 _INPUTS = re.compile(r"def forward\((?P<inputs>.*?)\):\n", re.DOTALL)
 _NO_LETTER = re.compile(r"\W+")
+_AXIS = re.compile(r"\(\)\[(\d+)\]$")  # x.size()[0] is shown as x.size(0)
 
 Use = Tuple[str, str, int]  # input, "size" or "stride", axis
 
@@ -33,7 +34,25 @@ def shape_ledger(record: SessionRecord, rows: RowsByFile, places: PlaceTable) ->
         frame = holders.get(graph.name)
         for symbol, uses in _symbols(graph, rows).items():
             found.append(_row(record, graph, frame, symbol, uses, places))
+    for frame in record.frames:
+        found += [_specialized(record, frame, one, places) for one in frame.specialized]
     return found
+
+
+def _specialized(record: SessionRecord, frame: FrameRecord, size: Specialization, places: PlaceTable) -> Data:
+    """Return the row of a symbol that became a number."""
+    root = root_of(record, frame.function)
+    return {
+        "symbol": size.symbol,
+        "graph": frame.graphs[0] if frame.graphs else "",
+        "compile_id": frame.compile_id,
+        "function": None if root is None else root.key,
+        "uses": [_AXIS.sub(r"(\1)", one) for one in size.sources],
+        "guards": [],
+        "before": [],
+        "value": size.value,
+        "at": places.of(size.location),
+    }
 
 
 def _symbols(graph: GraphRecord, rows: RowsByFile) -> Dict[str, List[Use]]:

@@ -340,6 +340,16 @@ class ResumeCall:
 
 
 @dataclass(frozen=True)
+class Specialization:
+    """A size that torch had as a symbol, and made a number while it traced."""
+
+    symbol: str  # "s77"
+    sources: Tuple[str, ...]  # what it is: "x.size()[0]"
+    value: str  # the number
+    location: Optional[Location] = None  # the user's line that asked for it, where torch was at one
+
+
+@dataclass(frozen=True)
 class FrameRecord:
     """One compilation of one function by Dynamo: a version of it."""
 
@@ -366,6 +376,7 @@ class FrameRecord:
     called_from: Optional[Location] = None  # of a recompile: the line of the program that made the call
     module: str = ""  # of a method: the module that `self` was, in the model that it is part of: "encoder.block[0]"
     unreached: str = ""  # lines of the function that Dynamo did not come to when it traced: "12-14,20"
+    specialized: Tuple[Specialization, ...] = ()  # sizes that were symbols until the program asked for their number
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,10 @@ from depyf.record.records import (
     GuardRecord,
     Location,
     SessionRecord,
+    Specialization,
     StageRecord,
 )
+from depyf.record.saved_form import from_json, to_json
 from depyf.torch_hooks.frames.functions import Functions
 
 
@@ -140,6 +142,17 @@ def test_a_symbol_is_traced_to_the_size_that_it_is_and_what_it_was_before():
     assert (row["symbol"], row["uses"], row["function"]) == ("s77", ["x.size(0)"], "f_0")
     assert [guard[0] for guard in row["guards"]] == ["2 <= x.size()[0]"]
     assert [(one["condition"], one["now"]) for one in row["before"]] == [("x.size(0) == 4", "6")]
+
+
+def test_a_symbol_that_became_a_number_has_the_line_that_asked_for_it():
+    place = Location("/home/me/model.py", 2, "f", "if x.shape[0] == 6:")
+    size = Specialization("s77", ("x.size()[0]",), "6", place)
+    frame = FrameRecord("0/0", "f_0", 0, "t.py", "", "replaced", "PROVED", specialized=(size,))
+    function = FunctionRecord("f_0", "f", "f", "/home/me/model.py", 1, "", "missing")
+    record = from_json(to_json(SessionRecord(functions=(function,), frames=(frame,))))
+    (row,) = page_data(record, {"t.py": ""}.get).overview["shapes"]
+    assert (row["symbol"], row["uses"], row["value"]) == ("s77", ["x.size(0)"], "6")
+    assert row["at"][1:3] == [2, "if x.shape[0] == 6:"]
 
 
 def test_what_an_earlier_context_called_is_not_lost_from_the_page(record):

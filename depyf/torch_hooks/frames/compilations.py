@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from depyf.record.records import FailedGuard, GraphBreak, Location, NodeSource, SkipRecord
+from depyf.record.records import FailedGuard, GraphBreak, Location, NodeSource, SkipRecord, Specialization
 from depyf.torch_hooks.frames.program_calls import ProgramCall
 from depyf.torch_hooks.graphs.autotuning import Autotuned
 from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
@@ -63,6 +63,7 @@ class Compilation:
     skip_reason: str = ""  # what Dynamo's log states where it gives up without a failure
     skip: SkipRecord | None = None  # why there is no frame, once that is known
     timings: Dict[str, Any] = field(default_factory=dict)
+    specialized: List[Tuple[int, Specialization]] = field(default_factory=list)  # with the attempt
     autotuned: List[Autotuned] = field(default_factory=list)
     forwards: List[NewForward] = field(default_factory=list)  # of graph modules, generated meanwhile
 
@@ -81,6 +82,11 @@ class Compilation:
         """Return the forwards that were generated meanwhile, and remove them."""
         forwards, self.forwards = self.forwards, []
         return forwards
+
+    def kept_specializations(self) -> Tuple[Specialization, ...]:
+        """Return those of the newest attempt, each symbol once."""
+        newest = max([self._newest_attempt(), *[attempt for attempt, _ in self.specialized]])
+        return tuple({one.symbol: one for attempt, one in self.specialized if attempt == newest}.values())
 
     def _newest_attempt(self) -> int:
         return max((attempt for attempt, _ in self.waiting), default=0)

@@ -60,6 +60,7 @@ from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.module_paths import Hooked, ModulePaths, hook_in_progress
 from depyf.torch_hooks.guards.other_causes import GuardedVersion
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
+from depyf.torch_hooks.guards.specializations import SPECIALIZATION_EVENT, read_specialization
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import import_folders, is_in_torch
 from depyf.torch_hooks.internals.compile_phases import PHASE_EVENT, CompilePhases
@@ -113,6 +114,7 @@ class Recording:
             "dynamo_graph_break_reason": self._add_graph_break,
             _RECOMPILE_EVENT: self._add_recompile_reasons,
             GUARDS_EVENT: self._add_guards,
+            SPECIALIZATION_EVENT: self._add_specialization,
             "compilation_metrics": self._add_metrics,
             _BACKWARD_EVENT: self._add_backward_metrics,
             **dict.fromkeys(GRAPH_EVENTS, self._add_trace_stage),
@@ -164,8 +166,9 @@ class Recording:
         to_run = self.frames.add(code, new_code, compile_id, key, compilation.sources)
         RECORDED.add(to_run, None if call is None else call.identity, compile_id)
         compilation.frame = len(self.frames.records) - 1
-        if unreached:
-            self.frames.update(compilation.frame, unreached=unreached)
+        if unreached or compilation.specialized:
+            sizes = compilation.kept_specializations()
+            self.frames.update(compilation.frame, unreached=unreached, specialized=sizes)
         self._new_codes[compilation.frame] = new_code
         self._running_codes[compilation.frame] = to_run
         self._frame_codes.update({id(new_code): (new_code, compilation), id(to_run): (to_run, compilation)})
@@ -422,6 +425,11 @@ class Recording:
 
     def _add_guards(self, compilation: Compilation, event: TraceEvent) -> None:
         self._complete_frame(compilation, event.format_payload or event.payload)
+
+    def _add_specialization(self, compilation: Compilation, event: TraceEvent) -> None:
+        calls = self._calls(compilation).calls
+        place = calls[-1] if calls else None
+        compilation.specialized.append((event.attempt, read_specialization(event.data, place)))
 
     def _add_metrics(self, compilation: Compilation, event: TraceEvent) -> None:
         compilation.timings[event.kind] = _numbers(event.data)

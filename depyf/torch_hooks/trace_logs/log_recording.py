@@ -37,6 +37,7 @@ from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
 from depyf.torch_hooks.guards.frame_values import Variables
 from depyf.torch_hooks.guards.guard_tree import describe_guards_of
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
+from depyf.torch_hooks.guards.specializations import SPECIALIZATION_EVENT, read_specialization
 from depyf.torch_hooks.internals.compile_phases import PHASE_EVENT, CompilePhases
 from depyf.torch_hooks.internals.stable_names import resumed_name
 from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
@@ -57,7 +58,7 @@ _BREAK_EVENT, _RECOMPILE_EVENT, _VERSION_EVENT = "dynamo_graph_break_reason", "r
 _METRICS = ("compilation_metrics", "bwd_compilation_metrics")
 _LISTING = "_MODIFIED_BYTECODE"
 _KINDS = {START_EVENT, GUARDS_EVENT, _BREAK_EVENT, _RECOMPILE_EVENT, _VERSION_EVENT, PHASE_EVENT, *_METRICS}
-_KINDS |= GRAPH_EVENTS
+_KINDS |= {SPECIALIZATION_EVENT, *GRAPH_EVENTS}
 _MOST_TEXT = 96 << 20  # characters of graphs, guards and listings: what is more is left out
 _PARAMETER = re.compile(
     r"source=L\['(?P<name>\w+)'\], accessed_by=FrameLocalsGuardAccessor\("
@@ -100,6 +101,7 @@ class LogRecording:
             _BREAK_EVENT: self._add_break,
             _RECOMPILE_EVENT: self._add_reasons,
             GUARDS_EVENT: self._add_guards,
+            SPECIALIZATION_EVENT: self._add_specialization,
             **dict.fromkeys(_METRICS, self._add_metrics),
             **dict.fromkeys(GRAPH_EVENTS, self._add_stage),
         }
@@ -176,6 +178,12 @@ class LogRecording:
     def _add_guards(self, compilation: Compilation, event: TraceEvent) -> None:
         self._of(compilation).guards = _OBJECT_ID.sub("0", event.payload)
         self._name_graph(compilation)
+
+    def _add_specialization(self, compilation: Compilation, event: TraceEvent) -> None:
+        stack = [place for place in self._reader.stack(event.data.get("user_stack")) if not is_of_torch(place.file)]
+        self._lines.add(stack)
+        place = stack[-1] if stack else None
+        compilation.specialized.append((event.attempt, read_specialization(event.data, place)))
 
     def _add_metrics(self, compilation: Compilation, event: TraceEvent) -> None:
         compilation.timings[event.kind] = {
@@ -290,6 +298,7 @@ class LogRecording:
             recompile_reasons=tuple(compilation.recompile_reasons),
             failed_guards=failed,
             called_from=attempt.called_from if compilation.recompile_reasons else None,
+            specialized=compilation.kept_specializations(),
         )
 
     def _guards_of(self, text: str, file: str) -> Tuple[GuardRecord, ...]:

@@ -56,6 +56,18 @@ def test_a_log_gives_functions_versions_graphs_breaks_and_recompiles(tmp_path):
     assert record.versions.torch == "2.13.0+cpu"
 
 
+def test_a_log_has_the_line_that_made_a_size_a_number(tmp_path):
+    log = tmp_path / "trace.log"
+    stack = [{"line": 4, "name": "f", "filename": 0, "loc": "if x.shape[0] == 6:"}]
+    size = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "6", "user_stack": stack}
+    log.write_text(
+        start("/home/me/model.py", "f") + event("symbolic_shape_specialization", size) + event("dynamo_cpp_guards_str")
+    )
+    ((found,),) = [frame.specialized for frame in report(log, tmp_path / "out").frames]
+    assert (found.sources, found.value) == (("x.size()[0]",), "6")
+    assert found.location is not None and (found.location.line, found.location.code) == (4, "if x.shape[0] == 6:")
+
+
 def test_a_warning_of_a_backend_in_a_log_is_no_break_of_its_own(tmp_path):
     lines = LOG.read_text().splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if "dynamo_graph_break_reason" in line)
