@@ -19,7 +19,7 @@ from depyf.record.records import SKIP_KINDS  # noqa: E402
 WORDS = {name: word for name, word in vars(vocabulary).items() if name.isupper() and isinstance(word, str)}
 # Words that are common names of other things, too.
 AMBIGUOUS = {"file", "decompiled", "missing", "kernel", "autotuning", "forward", "backward", "inference", "disabled"}
-AMBIGUOUS |= {"disassembly", "generator", "failed", "other", "candidate", "graph break"}
+AMBIGUOUS |= {"disassembly", "generator", "failed", "other", "candidate", "graph break", "name"}
 USERS = [
     name
     for name in house.modules()
