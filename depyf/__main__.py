@@ -164,7 +164,8 @@ def run_where(options: argparse.Namespace) -> int:
 
     try:
         tables = folders.read_tables(options.folder)
-        return _print(where.render(questions.ask(options.place, tables)))
+        answer = questions.ask(options.place, tables)
+        return _print((where.render_json if options.json else where.render)(answer))
     except questions.NoAnswer as error:
         return _fail(error, 1)
     except UserError as error:
@@ -324,6 +325,7 @@ def _add_where(commands: Any) -> None:
     )
     parser.add_argument("place", help="FILE:LINE of the program or of a file in the folder, or the name of a kernel")
     parser.add_argument("folder", help="the folder that `depyf run` or prepare_debug wrote")
+    parser.add_argument("--json", action="store_true", help="print it as data, the links as `depyf lines` has them")
     parser.set_defaults(run=run_where)
 
 

@@ -60,6 +60,17 @@ def render(answer: FromUser | FromFile) -> str:
     return "".join([printable(line) + "\n" for line in lines])
 
 
+def render_json(answer: FromUser | FromFile) -> str:
+    """Return an answer as data: the line that was asked for, what happened there, and the links to it or from it."""
+    data: Dict[str, Any] = {}
+    if isinstance(answer, FromUser):
+        first, last = answer.span
+        data = {"file": answer.file, "line": first, "last_line": last, "code": answer.code}
+        data["reports"] = [" ".join(map(str.strip, report_lines(*one))) for one in answer.reported]
+    data["links"] = [_fields(found.folder, row) for found in answer.found for row in found.rows]
+    return json.dumps(data, indent=1) + "\n"
+
+
 # -- from a line of the user's
 
 

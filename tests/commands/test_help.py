@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from page_runs import SAMPLE
 
@@ -69,3 +71,10 @@ def test_findings_of_a_log_are_asked_of_the_folder_that_is_made_of_it(tmp_path, 
     (tmp_path / "trace.log").write_text("V0101 ...", encoding="utf-8")
     assert main(["report", "--sarif", str(tmp_path / "trace.log")]) == 2
     assert "-o DIR" in capsys.readouterr().err
+
+
+def test_what_became_of_a_line_is_there_as_data(capsys):
+    assert main(["where", "model.py:12", str(SAMPLE), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["line"], found["code"]) == (12, found["links"][0]["calls"][-1]["code"])
+    assert {"transformed code", "Captured_Graph", "kernel"} <= {link["stage"] for link in found["links"]}

@@ -15,7 +15,7 @@ function drawGraph(main, row, part, story, query) {
   const beside = (step) => DATA.graphs[place + step] ? el("a", { class: "chip", href: graphHash(DATA.graphs[place + step].name), title: step < 0 ? "the graph before [" : "the next graph ]" }, step < 0 ? "‹" : "›") : null;
   put(main, el("div", { class: "crumbs" }, link("#/", "Overview"), owner ? [" / ", link(functionHash(owner.key, { v: row.version }), owner.name)] : "", " / graph"),
     el("div", { class: "title" }, el("h1", {}, el("code", {}, row.name)), tag("", row.compile_id), tag("", count(row.nodes, "node")),
-      row.kernels_all ? tag("", count(row.kernels.length, "kernel")) : null,
+      row.kernels_all ? tag("", count(row.kernels_all, "kernel")) : null,
       row.cached.length ? tag("accent", `from torch's cache: ${row.cached.map((stage) => stageName(stage)).join(", ")}`) : null,
       el("span", { style: "margin-left:auto;display:flex;gap:4px" }, beside(-1), beside(1))));
   const links = new GraphLinks(part, story);

@@ -148,7 +148,7 @@ function graphsSection() {
     el("div", { class: "card scroll" }, table(["Graph", "Function", "Version", "#Nodes", "Stages", "#Kernels", "What runs"], DATA.graphs, (one) => [
       link(graphHash(one.name), el("code", {}, one.name)),
       functionOf(one.function) ? link(functionHash(one.function, { v: one.version }), functionOf(one.function).name) : el("span", { class: "faint" }, "no frame"),
-      one.compile_id, one.nodes, count(one.stages.length, "stage"), one.kernels.length || "",
+      one.compile_id, one.nodes, count(one.stages.length, "stage"), one.kernels_all || "",
       [one.runs.length ? el("span", { class: "mono small dim" }, one.runs.slice(0, 2).join(", ")) : el("span", { class: "faint" }, "nothing seen to run"), one.cached.length ? [" ", tag("accent", "from cache")] : ""]])));
 }
 
