@@ -31,6 +31,11 @@ _TERMS = (
         "def __enclosing_scope_of_",
         "__enclosing_scope_of_<f>(x, ...): the function around f, for the variables that f shares with it (nonlocal)",
     ),
+    (
+        "raise None",
+        "while True: with ...: ... break: the end of a `with` inside of which the rest of a function begins; what comes"
+        " after the `with` follows the loop. raise None is Dynamo's, for a manager that swallows an exception",
+    ),
     ("x = x", "x = x: Dynamo stores a variable that closures share once more, as it is"),
     ("name: ...", "<name>: ...: a variable that functions inside the original share, which has no value in this code"),
     (

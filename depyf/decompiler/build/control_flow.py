@@ -98,7 +98,7 @@ def while_loop(frame: Frame, item: LoopNode) -> Steps:
         statement.test = test
     yield build_part(frame, item.body, stack.values, statement.body)
     check_unchanged(frame, base)
-    yield from loop_else(frame, item, base, statement)
+    yield from loop_else(frame, item, base[: len(base) - item.taken], statement)
     if item.test is None and not has_break(statement.body):
         output.falls = False
 

@@ -46,7 +46,7 @@ class LoopNode:
     """`while` (`head` computes the test, None means `while True`), or `for` and `async for`, whose iterator is
     on the stack."""
 
-    __slots__ = ("kind", "head", "test", "body", "orelse", "offset")
+    __slots__ = ("kind", "head", "test", "body", "orelse", "taken", "offset")
 
     def __init__(self, kind: str, offset: int) -> None:
         self.kind = kind  # "while", "for", "async for"
@@ -54,6 +54,7 @@ class LoopNode:
         self.test: Optional[Test] = None
         self.body = Sequence()
         self.orelse = Sequence()
+        self.taken = 0  # entries of the stack that its `break` leaves without: it stands around a `with`
         self.offset = offset
 
 

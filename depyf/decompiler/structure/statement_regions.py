@@ -586,6 +586,7 @@ class _Structurer:
         """Place a `while True:` that runs once: the body of the `with` ends by `break`, a swallowed exception
         continues below."""
         loop = LoopNode("while", block.offset)
+        loop.taken = 2  # the exit method and the value entered
         out.items.append(loop)
         loop.body.items.append(node)
         self.tasks.append(Task(swallowed, loop.body, Around(None, None, after)))
