@@ -36,7 +36,7 @@ def is_in_torch(file: str, *folders: str) -> bool:
 
 def is_outside_program(file: str) -> bool:
     """Return whether the file is of this Python or of a package installed for it, or is no file (`<string>`)."""
-    return file.startswith(("<", *_outside_folders(_system_folders())))
+    return file.startswith(("<", *_outside_folders(_system_folders(), tuple(sys.path))))
 
 
 def package_folders() -> FrozenSet[str]:
@@ -49,8 +49,10 @@ def _system_folders() -> Tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=None)  # asked for every frame of a stack, and Python works its paths out anew each time
-def _outside_folders(system: Tuple[str, ...]) -> Tuple[str, ...]:
+def _outside_folders(system: Tuple[str, ...], searched: Tuple[str, ...]) -> Tuple[str, ...]:
     folders = [*_paths("stdlib", "platstdlib", "purelib", "platlib"), *system, _DEPYF]  # which may be a checkout
+    # Of another environment, which a .pth file or PYTHONPATH names.
+    folders += [path for path in searched if os.path.basename(path) in ("site-packages", "dist-packages")]
     return tuple([os.path.join(folder, "") for folder in dict.fromkeys(folders)])
 
 
