@@ -103,17 +103,18 @@ class ChangedValue:
     """A value that a version was compiled for and that is another one in a later version, by the guards of both."""
 
     about: str  # the value: self.k, x.size(0), len(args); or a variable that holds another module: self
-    condition: str = field(default="", metadata=PROSE)  # what the earlier version needs; empty for another module
+    condition: str = field(default="", metadata=PROSE)  # what the earlier version needs; empty: no guard tests it
     then: str = field(default="", metadata=PROSE)  # the value that it was compiled for; empty: the condition has it
     now: str = field(default="", metadata=PROSE)  # that of the later version; empty: the condition does not hold
 
     def __str__(self) -> str:
         if not self.condition:
-            return f"{self.about} is {self.now}"
+            return f"{self.about} is {self.now}{UNTESTED}"
         return f"{self.condition}, {f'now {self.now}' if self.now else 'which is not so now'}"
 
 
 THE_SAME = "the same"  # what other versions need
+UNTESTED = " (no guard tests which)"
 
 
 @dataclass(frozen=True)
@@ -172,8 +173,9 @@ class FailedGuard:
         """What else changed, if anything did; else, of the nearest of several versions, that nothing was found."""
         if not self.also:
             return f"{self.version} is the nearest: no other cause was found" * self.is_nearest
-        rest = [f"{self.also_more} more"] if self.also_more else []
-        return f"also: {'; '.join([*map(str, self.also), *rest])}"
+        tested = [str(one) for one in self.also if one.condition] + [f"{self.also_more} more"] * bool(self.also_more)
+        also = [f"also: {'; '.join(tested)}"] if tested else []
+        return "; ".join(also + [str(one) for one in self.also if not one.condition])
 
 
 @dataclass(frozen=True)

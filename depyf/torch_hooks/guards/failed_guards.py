@@ -20,12 +20,14 @@ from depyf.torch_hooks.guards.compiled_values import CompiledValues, key_differe
 from depyf.torch_hooks.guards.frame_values import Variables
 from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD
 from depyf.torch_hooks.guards.mismatches import (
+    ALIVE,
     DISPATCH_KEYS,
     EXPRESSION,
     IDENTITY,
     LENGTH,
     METADATA,
     MODES,
+    SAME_OBJECT,
     TORCH_STATE,
     TYPE,
     Mismatch,
@@ -272,6 +274,8 @@ def _object_then(mismatch: Mismatch, guards: Sequence[GuardRecord], values: Comp
     known = values.objects.get(name, "")
     if not known or attribute not in ("", "__code__"):
         return mismatch
+    if mismatch.aspect == ALIVE:
+        known = f"{SAME_OBJECT} ({known})"
     return replace(mismatch, expected=f"the code of {known}" if attribute else known)
 
 
@@ -307,6 +311,7 @@ _COMPLETED: Dict[str, Callable[[Mismatch, Sequence[GuardRecord], CompiledValues]
     DISPATCH_KEYS: _device_then,
     MODES: _modes_then,
     IDENTITY: _object_then,
+    ALIVE: _object_then,
     METADATA: _metadata_then,
 }
 

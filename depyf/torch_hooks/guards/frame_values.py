@@ -205,6 +205,9 @@ def _of_cell(cell: Any) -> Any:
         raise Unreadable("cell_contents") from None
 
 
+_FIELD_OF_NAMED_TUPLE: Any = type(vars(inspect.FullArgSpec)["args"])  # which is a named tuple
+
+
 def _attribute(owner: Any, name: str) -> Any:
     """Read an attribute that is stored, not computed; of a module also its parameters, buffers and inner modules."""
     stored: Dict[str, Any] = vars(owner) if issubclass(type(owner), ModuleType) else _dictionary(owner)
@@ -214,7 +217,9 @@ def _attribute(owner: Any, name: str) -> Any:
         inner: Any = stored.get(kept)
         if type(inner) in (dict, OrderedDict) and name in inner:  # torch 2.4 and older have ordered ones
             return inner[name]
-    found = inspect.getattr_static(type(owner), name, Unreadable)
+    found: Any = inspect.getattr_static(type(owner), name, Unreadable)
+    if type(found) is _FIELD_OF_NAMED_TUPLE and issubclass(type(owner), tuple):
+        return found.__get__(owner)
     if found is Unreadable or hasattr(type(found), "__get__"):
         raise Unreadable(name)
     return found

@@ -69,7 +69,7 @@ class Mismatch:
     def is_of_tensor(self) -> bool:
         """Whether a guard on the tensor `subject` may hold the line, or the type, that torch left out."""
         is_known_type = self.aspect == TYPE and bool(self.expected)
-        others = (IDENTITY, LENGTH, DISTINCT, CONTAINS, METADATA)
+        others = (IDENTITY, LENGTH, DISTINCT, CONTAINS, METADATA, ALIVE)
         return bool(self.subject) and self.aspect not in others and not is_known_type
 
 
@@ -91,7 +91,9 @@ _SPELLINGS: dict[str, Callable[[Mismatch], str]] = {
     MODES: lambda one: (
         f"the torch function modes that it was compiled under{f': {one.expected}' if one.expected else ''}"
     ),
-    ALIVE: lambda one: "every object that it was compiled with",
+    ALIVE: lambda one: (
+        f"{one.subject} to be {one.expected}" if one.subject else "every object that it was compiled with"
+    ),
     FITS_NOW: lambda one: "nothing that this call lacks",
     EXPRESSION: lambda one: one.text,
     TORCH_WORDS: lambda one: one.text,
@@ -261,8 +263,34 @@ def words_of_modes(modes: Tuple[str, ...]) -> str:
     return ", ".join(modes) or "none"
 
 
+def _missing_key(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch got as far as a value that the dictionary does not have any more."""
+    owner, key = readable(match["owner"]), match["key"]
+    return Mismatch(CONTAINS, f"{owner}[{key}]", actual="it is not", text=f"{key} in {owner}")
+
+
+def _missing_item(match: re.Match[str], variables: Variables) -> Mismatch:
+    owner = readable(match["owner"])
+    actual = variables.describe(f"len({match['owner']})")
+    return Mismatch(
+        EXPRESSION, text=f"len({owner}) > {match['index']}", actual=actual, parts=((f"len({owner})", actual),)
+    )
+
+
+def _missing_attribute(match: re.Match[str], variables: Variables) -> Mismatch:
+    owner = readable(match["owner"])
+    return Mismatch(
+        CONTAINS, f"{owner}.{match['name']}", actual="it has none", text=f"hasattr({owner}, '{match['name']}')"
+    )
+
+
+def _freed(match: re.Match[str], variables: Variables) -> Mismatch:
+    """Torch drops a version when an object is freed that a guard compares by identity, and some live for one call."""
+    return Mismatch(ALIVE, readable(match["name"]), SAME_OBJECT, "that one is freed, and torch dropped the version")
+
+
 def _alive(match: re.Match[str], variables: Variables) -> Mismatch:
-    """Torch 2.2 drops a version when an object that it has guards on is freed."""
+    """Torch 2.2 does not name the object."""
     return Mismatch(ALIVE, actual="one of them was freed")
 
 
@@ -330,6 +358,10 @@ _FORMS = tuple(
         (r"(?P<not>not )?(?:set|frozenset|dict)\.__contains__\((?P<owner>.+), (?P<key>'[^'\\\n]*'|\d+)\)$", _contains),
         (r"___check_metadata_", _metadata),
         (r"___check_torch_function_mode_stack\(\)", _modes),
+        (r"KeyError on (?P<owner>.+)\[(?P<key>'[^'\\\n]*'|\d+)\]$", _missing_key),
+        (r"IndexError on (?P<owner>.+)\[(?P<index>\d+)\]$", _missing_item),
+        (r"getattr failed on source (?P<owner>.+)\.(?P<name>\w+)$", _missing_attribute),
+        (r"Cache line invalidated because (?P<name>.+) got deallocated$", _freed),
         (r"___guarded_code\.valid$", _alive),
         (r"Unexpected recompilation: runtime guards failed", _fits_now),
         (rf"(?P<one>{_VALUE}) is (?P<other>(?!None$|True$|False$){_VALUE})$", _two_objects),

@@ -114,10 +114,10 @@ def test_another_layer_is_named_where_torch_names_another_argument(run):
     (failed,) = run.frames["1/1"].failed_guards
     if not failed.condition.startswith("filled[0]"):
         pytest.skip("this torch (2.8 and older) does not find the argument first")
-    which = "self is another Layer: layers[1], not layers[0]"
+    which = "self is another Layer: layers[1], not layers[0] (no guard tests which)"
     assert run.also("1/1") == [which, "self.inner.number == 0, now 1"]
-    line = f"also: {which}; self.inner.number == 0, now 1\n"
-    assert line in run.summary and f"#             {line}" in run.stories
+    line = f"also: self.inner.number == 0, now 1; {which}\n"
+    assert line in run.summary and f"#             {line}" in run.stories.replace("\n#                  ", "")
     assert [run.frames[one].module for one in ("1/0", "1/1")] == ["layers[0]", "layers[1]"]
     assert "#   self:   layers[1], when it was compiled\n" in run.stories
 
@@ -164,7 +164,7 @@ def test_a_module_with_an_optional_part_is_named_beside_the_size(run):
     (failed,) = run.frames["0/1"].failed_guards
     named = [failed.about, *[one.about for one in failed.also]]
     assert "block.shortcut" in named and "x.size(0)" in named
-    assert "block is another Block" in run.also("0/1"), "the first block is gone by then"
+    assert "block is another Block (no guard tests which)" in run.also("0/1"), "the first block is gone by then"
     assert "block.shortcut is None, now a Linear" in run.summary
 
 
@@ -213,6 +213,24 @@ def test_an_older_version_is_named_where_it_is_the_one_of_which_nothing_else_cha
 def test_many_other_causes_are_a_few_and_a_number(run):
     class Settings:
         def __init__(self, value):
+            self.alpha = self.beta = self.gamma = self.delta = self.epsilon = self.zeta = value
+
+    def main(compiled):
+        def scale(x, one):
+            return x * one.alpha + one.beta - one.gamma * one.delta + one.epsilon - one.zeta
+
+        scale = compiled(scale)
+        for value in (2, 3):
+            scale(torch.ones(2), Settings(value))
+
+    run(main, dynamic=False)
+    (failed,) = run.frames["0/1"].failed_guards
+    assert len(failed.also) == 3 and failed.also_more == 2 and failed.beside.endswith("; 2 more")
+
+
+def test_no_cause_is_folded_into_a_number_of_one(run):
+    class Settings:
+        def __init__(self, value):
             self.alpha = self.beta = self.gamma = self.delta = self.epsilon = value
 
     def main(compiled):
@@ -225,7 +243,7 @@ def test_many_other_causes_are_a_few_and_a_number(run):
 
     run(main, dynamic=False)
     (failed,) = run.frames["0/1"].failed_guards
-    assert len(failed.also) == 3 and failed.also_more == 1 and failed.beside.endswith("; 1 more")
+    assert len(failed.also) == 4 and failed.also_more == 0 and "more" not in failed.beside
 
 
 def test_the_object_that_came_in_place_of_none_is_not_called_another_one(run):
