@@ -24,7 +24,7 @@ from depyf.record.records import (
     SessionRecord,
 )
 from depyf.record.vocabulary import BY_GRAPH_CALL
-from depyf.report.closing_summary import title_of
+from depyf.report.recompile_summary import title_of
 from depyf.report.version_table import differing_values
 
 BreakNumbers = Dict[GraphBreak, int]

@@ -18,7 +18,8 @@ def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
     """Return the graph breaks, those for one cause together, the one at its line first.
 
     The frames after a break, and recompilations, report it again, and it may be reached in several ways.  An exception
-    is reported wherever a `finally`, `with` or `except` raises it once more.
+    is reported wherever a `finally`, `with` or `except` raises it once more.  What failed because of a break differs
+    from frame to frame: the reason with the least of that comes first.
     """
     holders: List[FrameRecord | SkipRecord] = [*record.frames]
     holders += [skip for function in record.functions for skip in function.skips]
@@ -26,8 +27,9 @@ def distinct_breaks(record: SessionRecord) -> List[List[GraphBreak]]:
     found: Dict[Tuple[object, str], List[GraphBreak]] = {}
     for one in every:
         place = cause_of(one)
-        found.setdefault((place and (place.file, place.line), one.causes[0]), []).append(one)
-    groups = [sorted(same, key=lambda one: one.raised_before is not None) for same in found.values()]
+        # Torch's last cause ends in a full stop, one that another follows does not.
+        found.setdefault((place and (place.file, place.line), one.causes[0].rstrip(".")), []).append(one)
+    groups = [sorted(same, key=_is_further) for same in found.values()]
     return sorted(groups, key=_is_in_library)  # the program's own first
 
 
@@ -59,6 +61,11 @@ def cause_of(graph_break: GraphBreak) -> Location | None:
     return graph_break.raised_before or graph_break.location
 
 
+def _is_further(graph_break: GraphBreak) -> Tuple[bool, int]:
+    """Return how far a break is from its cause."""
+    return graph_break.raised_before is not None, len(graph_break.causes)
+
+
 def _is_in_library(same: Sequence[GraphBreak]) -> bool:
     location = cause_of(same[0])
     return location is not None and has_library_path(location.file)
@@ -66,7 +73,7 @@ def _is_in_library(same: Sequence[GraphBreak]) -> bool:
 
 def break_blocks(record: SessionRecord, causes: Sequence[Cause], whole: bool = False) -> List[List[str]]:
     """Return the lines on each break; `whole`: with every way to it."""
-    stories = stories_of_breaks(record)
+    stories = Stories(record)
     owners = Owners(record)
     called = {one.display_name for one in called_functions(record)}
     after = _following(record, [same for same, _ in causes], owners)
@@ -84,7 +91,7 @@ def break_blocks(record: SessionRecord, causes: Sequence[Cause], whole: bool = F
             lines += [f"{_INDENT}hint: {hint}" for hint in first.hints]
         elif first.hints:
             lines.append(f"{_INDENT}hints: those of {_named(causes[advised[first.hints] - 1].breaks)} above")
-        story = best_story(same, stories)
+        story = stories.best(same)
         blocks.append(lines + ([f"{_INDENT}story: {story}"] if story else []))
     return blocks
 
@@ -118,19 +125,20 @@ def _at_cause(same: Sequence[GraphBreak]) -> Sequence[GraphBreak]:
 # ---------------------------------------------------------------- stories
 
 
-def stories_of_breaks(record: SessionRecord) -> Dict[GraphBreak, List[str]]:
-    """Return the stories that show each graph break: first that of what the program called, then by compilation."""
-    found: Dict[GraphBreak, List[str]] = {}
-    for one, function in _holders(record):
-        if function.full_code_file is not None and function.full_code_file not in found.setdefault(one, []):
-            found[one].append(function.full_code_file)
-    called = [one.full_code_file for one in called_functions(record)]
-    return {one: sorted(stories, key=lambda file: file not in called) for one, stories in found.items()}
+class Stories:
+    """The stories that show graph breaks."""
 
+    def __init__(self, record: SessionRecord) -> None:
+        self._called = [one.full_code_file for one in called_functions(record)]
+        self._found: Dict[GraphBreak, Dict[str, None]] = {}  # by compilation
+        for one, function in _holders(record):
+            if function.full_code_file is not None:
+                self._found.setdefault(one, {})[function.full_code_file] = None
 
-def best_story(same: Iterable[GraphBreak], stories: Dict[GraphBreak, List[str]]) -> str | None:
-    """Return the story to open for breaks of one cause."""
-    return next((stories[one][0] for one in same if stories.get(one)), None)
+    def best(self, same: Iterable[GraphBreak]) -> str | None:
+        """Return the story to open for breaks of one cause: that of what the program called, if it has one of them."""
+        files = dict.fromkeys(file for one in same for file in self._found.get(one, ()))
+        return next((file for file in self._called if file in files), next(iter(files), None))
 
 
 def _holders(record: SessionRecord) -> List[Tuple[GraphBreak, FunctionRecord]]:

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Callable, Container, Dict, Iterable, List, Sequence, Tuple
 
-from depyf.record.records import FailedGuard, GraphBreak, Location, SessionRecord
+from depyf.record.records import FailedGuard, FunctionRecord, GraphBreak, Location, SessionRecord
 from depyf.text.short_paths import ShortPaths
 
 _MOST_CALLS = 6  # of one way
@@ -144,6 +144,11 @@ def place_of(location: Location | None) -> str:
         return "an unknown place"
     code = f": {location.code}" if location.code else ""
     return f"{shown_path(location.file)}:{location.line}{code}"
+
+
+def place_of_function(function: FunctionRecord) -> str:
+    """Return `file:line` of what a person would call the function."""
+    return f"{shown_path(function.shown_file)}:{function.shown_line}"
 
 
 def shown_path(file: str) -> str:

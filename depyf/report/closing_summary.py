@@ -20,17 +20,9 @@ first few of each kind, `summary.txt` all of them.  Nothing here reads words of 
 from __future__ import annotations
 
 import os
-from typing import Callable, Dict, List, Mapping, Sequence, Tuple
+from typing import Callable, List, Mapping, Sequence
 
-from depyf.record.records import (
-    SKIP_KINDS,
-    FailedGuard,
-    FrameRecord,
-    FunctionRecord,
-    Location,
-    SessionRecord,
-    SkipRecord,
-)
+from depyf.record.records import SKIP_KINDS, FunctionRecord, SessionRecord, SkipRecord
 from depyf.record.vocabulary import (
     FAILED,
     GRAPH_BREAK,
@@ -42,29 +34,16 @@ from depyf.record.vocabulary import (
 )
 from depyf.report.break_paths import calls_inside, why_no_resume
 from depyf.report.break_summary import Cause, break_blocks, causes_of_breaks, number_of_breaks
-from depyf.report.call_chains import (
-    calls_to,
-    explains,
-    first_own_line,
-    has_library_path,
-    is_own,
-    place_of,
-    reached_lines,
-    shown_path,
-)
-from depyf.report.call_signature import passed_names
+from depyf.report.call_chains import calls_to, has_library_path, place_of, place_of_function, reached_lines
 from depyf.report.reader_text import reader_text
+from depyf.report.recompile_summary import recompile_blocks, title_of
 from depyf.report.skip_reasons import worst_skip, worth_a_line
-from depyf.report.story_order import called_functions, root_of, stories_by_worth
-from depyf.report.wrapper_notes import title_apart
-from depyf.text import resume_names
+from depyf.report.story_order import called_functions, stories_by_worth, story_of
 
 PAGES = ("index.html", "depyf_index.html")
 _MOST_BLOCKS = 5  # of each kind, on a terminal
 _MOST_KEPT = 3
 _MOST_CALLED = 3
-_MOST_REASONS = 3  # of one recompile
-_MOST_EACH = 3  # recompiles of one function that are listed one by one
 _INDENT = "    "
 
 Block = List[str]
@@ -112,14 +91,14 @@ def called(record: SessionRecord) -> List[str]:
     functions = called_functions(record)
     if not functions:
         return []
-    shown_ones = [f"{one.display_name} ({_place(one)})" for one in functions[:_MOST_CALLED]]
+    shown_ones = [f"{one.display_name} ({place_of_function(one)})" for one in functions[:_MOST_CALLED]]
     rest = f" and {len(functions) - _MOST_CALLED} more" if len(functions) > _MOST_CALLED else ""
     return [f"called: {', '.join(shown_ones)}{rest}"]
 
 
 def blocks_of(record: SessionRecord, causes: Sequence[Cause], whole: bool = False) -> List[List[Block]]:
     """Return what the summary lists, by kind: graph breaks, recompiles, functions that were not compiled."""
-    return [break_blocks(record, causes, whole), _recompiled(record, whole), _not_compiled(record)]
+    return [break_blocks(record, causes, whole), recompile_blocks(record, whole), _not_compiled(record)]
 
 
 def shown(blocks: Sequence[Block], whole: bool) -> List[str]:
@@ -177,115 +156,11 @@ def _kept(kept: Mapping[str, str]) -> List[str]:
     return [f"  not depyf's, and left as they are: {', '.join(shown)}{rest}"]
 
 
-# ---------------------------------------------------------------- recompiles
+# ---------------------------------------------------------------- what was not compiled
 
 
 def _story(file: str | None) -> List[str]:
     return [f"{_INDENT}story: {file}"] if file else []
-
-
-def _recompiled(record: SessionRecord, whole: bool) -> List[Block]:
-    """Return the functions that were compiled again, the most often compiled first, each recompile with its reason."""
-    blocks: List[Block] = []
-    functions = [one for one in record.functions if any(frame.failed_guards for frame in record.frames_of(one.key))]
-    for function in sorted(functions, key=lambda one: -len(record.frames_of(one.key))):
-        frames = record.frames_of(function.key)
-        often = f"compiled {len(frames)} times" if len(frames) > 1 else "compiled again"  # before that, elsewhere
-        limited = ", torch's limit" * any(skip.kind == RECOMPILE_LIMIT for skip in function.skips)
-        lines = [f"{often}{limited}: {title_of(record, function)} ({_place(function)})"]
-        calls = {frame.called_from for frame in frames if frame.failed_guards}
-        for same in _alike(frames):
-            lines += _reasons(record, same, whole)
-            lines += _call(same[0].called_from) if len(calls) > 1 else []
-        lines += _call(calls.pop()) if len(calls) == 1 else []
-        if any("___stack" in one.about for frame in frames for one in frame.failed_guards):
-            lines.append(f"{_INDENT}___stack<i>: a value that the line had at hand, under no name, at the graph break")
-        failed = [one for frame in frames for one in frame.failed_guards]
-        passed = passed_names(function, [about for one in failed for about in _values(one)])
-        lines += [f"{_INDENT}{passed}"] if passed else []
-        advice = dict.fromkeys(one.advice for frame in frames for one in frame.failed_guards if one.advice)
-        lines += [f"{_INDENT}hint: {one}" for one in advice]
-        root = root_of(record, function.key)
-        blocks.append(lines + _story(None if root is None else root.full_code_file))
-    return blocks
-
-
-def _call(place: Location | None) -> List[str]:
-    return [] if place is None else [f"{_INDENT}in the call at {place_of(place)}"]
-
-
-def _alike(frames: Sequence[FrameRecord]) -> List[List[FrameRecord]]:
-    """Return the versions that were compiled again, those together that differ from the others in the same values.
-
-    The first one of a group has its reasons shown, and the groups are in the order of these.
-    """
-    again = [frame for frame in frames if frame.failed_guards]
-    found: Dict[Tuple[object, ...], List[FrameRecord]] = {}
-    for number, frame in enumerate(again):
-        values = {about for one in frame.failed_guards for about in _values(one)}
-        found.setdefault((number,) if len(again) <= _MOST_EACH else tuple(sorted(values)), []).append(frame)
-    return list(found.values())
-
-
-def _values(failed: FailedGuard) -> List[str]:
-    """Return the values that differ, that of the guard first."""
-    return [failed.about, *[one.about for one in failed.also]]
-
-
-def _reasons(record: SessionRecord, same: Sequence[FrameRecord], whole: bool) -> List[str]:
-    """Return the reasons of the first of these versions, and the values of the others: for a terminal of a few."""
-    first = same[0]
-    lines: List[str] = []
-    for number, failed in enumerate(first.failed_guards[:_MOST_REASONS]):
-        start = f"{first.compile_id} because" if not number else " " * len(first.compile_id) + " and"
-        lines.append(f"{_INDENT}{start} {failed}{_asked(record, failed)}")
-        lines += [f"{_INDENT}{' ' * len(first.compile_id)}     {failed.beside}"] if failed.beside else []
-    others = same[1:] if whole else same[1:][-_MOST_REASONS:]
-    rest = len(same) - 1 - len(others)
-    lines += [f"{_INDENT}... {rest} more in the same way, with other values: see summary.txt"] if rest else []
-    return lines + [f"{_INDENT}{one.compile_id} likewise: {_changed_values(one.failed_guards[0])}" for one in others]
-
-
-def _changed_values(failed: FailedGuard) -> str:
-    """Return what a version needs and has not, and what else changed, without who asked for it."""
-    return "; ".join(
-        filter(None, [f"{failed.need}, {failed.instead}".rstrip(", "), failed.beside if failed.also else ""])
-    )
-
-
-def _asked(record: SessionRecord, failed: FailedGuard) -> str:
-    """Return the line that asked for the guard, and the program's own that led there, or that came next."""
-    place = failed.location
-    if place is None or not explains(failed):
-        return ""
-    own = [call for call in failed.stack if is_own(call.file)]
-    can_be_shown = bool(place.code) or not place.file.startswith("<")
-    lines = [f"{'first used at' if failed.first_used else 'asked for by'} {place_of(place)}"] if can_be_shown else []
-    # Torch cuts the paths of libraries; the calls have them whole.
-    files = [place.file, *[call.file for call in failed.stack if call.file.endswith("/" + place.file)]]
-    after = None if own or all(map(is_own, files)) else first_own_line(record, failed.version)
-    if own:
-        lines.append(f"reached from {place_of(own[-1])}")
-    elif can_be_shown and after is not None:
-        lines.append(f"before {place_of(after)}")
-    return f"; {', '.join(lines)}" if lines else ""
-
-
-def _place(function: FunctionRecord) -> str:
-    return f"{shown_path(function.shown_file)}:{function.shown_line}"
-
-
-def title_of(record: SessionRecord, function: FunctionRecord) -> str:
-    """Return what a person calls the function; a resume function is the rest of another."""
-    root = root_of(record, function.key)
-    if root is None or root is function:
-        return title_apart(record, function)
-    found = resume_names.read(function.name)
-    line = None if found is None else found.line
-    return f"the rest of {root.display_name} after {'a graph break' if line is None else f'line {line}'}"
-
-
-# ---------------------------------------------------------------- what was not compiled
 
 
 def _not_compiled(record: SessionRecord) -> List[Block]:
@@ -296,18 +171,18 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
         skip = worst_skip(function)
         always = "always " if function.key in compiled else ""
         kind = SKIP_KINDS.get(skip.kind, skip.reason)
-        lines = [f"not {always}compiled: {title_of(record, function)} ({_place(function)}): {kind}"]
+        lines = [f"not {always}compiled: {title_of(record, function)} ({place_of_function(function)}): {kind}"]
         if skip.kind in (FAILED, SUPPRESSED_ERROR, INTERRUPTED) or _is_explained_here_alone(skip):
             lines += [f"{_INDENT}at {place_of(skip.location)}"] * (skip.location is not None)
             lines.append(_INDENT + skip.reason)
             chain = calls_to(record, skip.stack, skip.location)
             lines += [_INDENT + line for line in reached_lines([chain] if chain else [])]
             lines += [f"{_INDENT}hint: {hint}" for hint in _own_hints(skip)]
-            lines += _story(function.full_code_file)
+            lines += _story(story_of(record, function.key))
         elif skip.kind == RECOMPILE_LIMIT:
-            lines += [_INDENT + line for line in _limit(skip)] + _story(function.full_code_file)
+            lines += [_INDENT + line for line in _limit(skip)] + _story(story_of(record, function.key))
         elif skip.graph_breaks:
-            lines += _own_line(skip, function) + _story(function.full_code_file)
+            lines += _own_line(skip, function) + _story(story_of(record, function.key))
         blocks.append(lines)
     return blocks
 
@@ -344,22 +219,22 @@ def _named(record: SessionRecord) -> List[FunctionRecord]:
     Of wrappers and what they hold, that.
     """
     called_titles = {one.display_name for one in called_functions(record)}
-    near = [one for one in record.skipped if one.display_name in called_titles or _is_near(one)]
+    near = [one for one in record.skipped if one.display_name in called_titles or _is_near(record, one)]
     worthy = [one for one in near if worth_a_line(one) or not record.frames]
     inside = {one.display_name for one in worthy if one.original is None}
     named = [one for one in worthy if one.original is None or one.display_name not in inside]
     return sorted(named, key=lambda one: has_library_path(one.shown_file))
 
 
-def _is_near(function: FunctionRecord) -> bool:
+def _is_near(record: SessionRecord, function: FunctionRecord) -> bool:
     """Return whether a function is the program's own, or one of a library's that is lost and has a story of why.
 
-    Lost is what reached the limit of recompiles, and what a graph break left to Python whole.
+    Lost is what reached the limit of recompiles, and what a graph break left to Python: a function, or the rest of one.
     """
     if not has_library_path(function.shown_file):
         return True
     kind = worst_skip(function).kind
-    is_broken = kind in (GRAPH_BREAK, GRAPH_BREAK_IN_LOOP) and function.full_code_file is not None
+    is_broken = kind in (GRAPH_BREAK, GRAPH_BREAK_IN_LOOP) and story_of(record, function.key) is not None
     return kind == RECOMPILE_LIMIT or is_broken
 
 

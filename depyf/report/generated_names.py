@@ -33,8 +33,8 @@ _TERMS = (
     ),
     (
         "raise None",
-        "while True: with ...: ... break: the end of a `with` inside of which the rest of a function begins; what comes"
-        " after the `with` follows the loop. raise None is Dynamo's, for a manager that swallows an exception",
+        "while True: with m: ... break: the rest of a `with` in which the graph broke; `break` leads to what comes"
+        " after it. raise None is Dynamo's, and runs only if m swallows an exception",
     ),
     ("x = x", "x = x: Dynamo stores a variable that closures share once more, as it is"),
     ("name: ...", "<name>: ...: a variable that functions inside the original share, which has no value in this code"),

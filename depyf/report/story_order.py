@@ -22,6 +22,12 @@ def root_of(record: SessionRecord, key: str) -> FunctionRecord | None:
     return function
 
 
+def story_of(record: SessionRecord, key: str) -> str | None:
+    """Return the file of the story that has this function in it; None where there is none."""
+    root = root_of(record, key)
+    return None if root is None else root.full_code_file
+
+
 def called_functions(record: SessionRecord) -> List[FunctionRecord]:
     """Return what the program called while something was compiled, in this context: the user's own and most first."""
     called = [one for one in record.functions if one.compiled_in_calls]

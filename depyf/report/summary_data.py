@@ -19,10 +19,10 @@ from __future__ import annotations
 from typing import Any, Dict, List, Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, Location, SessionRecord
-from depyf.report.break_summary import best_story, cause_of, distinct_breaks, stories_of_breaks
+from depyf.report.break_summary import Stories, cause_of, distinct_breaks
 from depyf.report.call_chains import ways_to
-from depyf.report.closing_summary import title_of
-from depyf.report.story_order import called_functions, root_of
+from depyf.report.recompile_summary import title_of
+from depyf.report.story_order import called_functions, story_of
 
 Data = Dict[str, Any]
 
@@ -48,11 +48,6 @@ def _place(location: Location | None) -> Data | None:
     return {"file": location.file, "line": location.line, "code": location.code, "function": location.function}
 
 
-def _story(record: SessionRecord, key: str) -> str | None:
-    root = root_of(record, key)
-    return None if root is None else root.full_code_file
-
-
 def _function(record: SessionRecord, function: FunctionRecord) -> Data:
     frames = record.frames_of(function.key)
     return {
@@ -62,12 +57,12 @@ def _function(record: SessionRecord, function: FunctionRecord) -> Data:
         "versions": [frame.compile_id for frame in frames],
         "grades": [frame.grade for frame in frames],
         "not_compiled": [skip.reason for skip in function.skips],
-        "story": _story(record, function.key),
+        "story": story_of(record, function.key),
     }
 
 
 def _breaks(record: SessionRecord) -> List[Data]:
-    stories = stories_of_breaks(record)
+    stories = Stories(record)
     found = []
     for same in distinct_breaks(record):
         first = same[0]
@@ -77,7 +72,7 @@ def _breaks(record: SessionRecord) -> List[Data]:
                 "reason": first.reason,
                 "hints": list(first.hints),
                 "ways": [[_place(call) for call in way] for way in ways_to(record, same)],
-                "story": best_story(same, stories),
+                "story": stories.best(same),
             }
         )
     return found
@@ -92,7 +87,7 @@ def _recompile(record: SessionRecord, frame: FrameRecord) -> Data:
             for one in frame.failed_guards
         ],
         "called_from": _place(frame.called_from),
-        "story": _story(record, frame.function),
+        "story": story_of(record, frame.function),
     }
 
 

@@ -2,7 +2,8 @@
 
 The columns are values (`depyf.record.tested_values`), those that a person would act on first: values that versions pin
 to different things, then those that only some of them test.  There are as many as it takes that no two versions have
-the same row.
+the same row.  A version that needs one certain value (`LIMITS[0] == 3.5`) has it in its row even so: the next call with
+another one is compiled again.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import re
 from typing import Dict, Mapping, NamedTuple, Sequence
 
 from depyf.record.records import FrameRecord
-from depyf.record.tested_values import Order, Tested, upper_bound, values_tested
+from depyf.record.tested_values import PLAIN, Order, Tested, upper_bound, values_tested
 from depyf.report.guard_function import asked_by
 from depyf.report.shortened_records import ShortPaths
 from depyf.text import python_source
 
 _MOST = 4  # columns, unless it takes more until no two versions are the same
+_MOST_CONDITIONS = 6  # of one version, where single values are added to the columns
 _MOST_BOUNDS = 4  # whose lines are named
 
 _ANY = re.compile(r": any \w+$")
@@ -27,6 +29,7 @@ class Column(NamedTuple):
 
     about: str
     cells: tuple[str, ...]  # one for each version; empty where it does not test the value
+    is_one_value: tuple[bool, ...]  # whether only one value of an argument, an attribute or a global fits the version
     name: str  # the last one in it
     is_pinned: bool  # whether two versions want different things of it, and not only one of them something
     order: Order
@@ -46,12 +49,14 @@ def version_table(frames: Sequence[FrameRecord], name: str, paths: ShortPaths | 
     for number, frame in enumerate(guarded):
         pieces = [column.cells[number] for column in chosen if column.cells[number]]
         pieces += _beside(number, chosen, columns)
+        pieces += _single_values(number, pieces, chosen, columns)
         own = [column.cells[number] for column in columns if column.cells[number]]
-        rest = len([cell for cell in own if cell not in pieces])
+        rest = [cell for cell in own if cell not in pieces]
         first = next(other for other in range(number + 1) if _is_same(other, number, chosen))
         pieces += [f"(as {guarded[first].compile_id}: see why it was compiled)"] * (first < number)
-        pieces += [f"{rest} more"] if rest else []
-        lines += _wrapped(f"  {frame.compile_id}: ".ljust(margin), pieces)
+        pieces += rest if len(rest) == 1 else [f"{len(rest)} more"] if rest else []
+        keys = {column.cells[number]: _keys(number, column, columns) for column in chosen}
+        lines += _wrapped(f"  {frame.compile_id}: ".ljust(margin), [piece + keys.get(piece, "") for piece in pieces])
     return lines + _bounds(guarded, paths or ShortPaths())
 
 
@@ -79,8 +84,15 @@ def _columns(tested: Sequence[Mapping[str, Tested]]) -> list[Column]:
             continue
         cells = tuple([_cell(one[about], tests) if about in one else "" for one in tested])
         wanted = {cell for cell in cells if cell and not _ANY.search(cell)}
-        found.append(Column(about, cells, tests[0].name, len(wanted) > 1, min(test.order for test in tests)))
+        is_one_value = tuple([about in one and _fits_one_value(one[about]) for one in tested])
+        order = min(test.order for test in tests)
+        found.append(Column(about, cells, is_one_value, tests[0].name, len(wanted) > 1, order))
     return sorted(found, key=lambda column: (not column.is_pinned, column.order))
+
+
+def _fits_one_value(test: Tested) -> bool:
+    """Return whether only one value fits, of what a program may change: not of `torch.bool == torch.bool`."""
+    return test.kind == PLAIN and test.literal not in ("", test.about)
 
 
 def _cell(test: Tested, others: Sequence[Tested]) -> str:
@@ -136,6 +148,33 @@ def _beside(number: int, chosen: Sequence[Column], columns: Sequence[Column]) ->
             own = [column.cells[number] for column in differing if column.cells[number]]
             found[own[0] if own else f"{differing[0].about} not tested"] = None
     return list(found)
+
+
+_LENGTH = re.compile(r"len\(([^()]+)\)$")
+_MOST_KEYS = 3
+
+
+def _keys(number: int, length: Column, columns: Sequence[Column]) -> str:
+    """Return, behind the length of a dictionary, the keys whose values this version tests and not all others do."""
+    name = _LENGTH.match(length.about)
+    if name is None:
+        return ""
+    of_key = re.compile(rf"{re.escape(name[1])}\[('[^'\\\n]*')\]$")
+    found = [(of_key.match(column.about), column) for column in columns if column.cells[number]]
+    keys = [match[1] for match, column in found if match is not None and not all(column.cells)]
+    few = ", ".join(keys[:_MOST_KEYS]) + ", ..." * (len(keys) > _MOST_KEYS)
+    return f" (with {few})" if keys else ""
+
+
+def _single_values(number: int, shown: Sequence[str], chosen: Sequence[Column], columns: Sequence[Column]) -> list[str]:
+    """Return the first conditions of a version, beside those that are shown, that only one value fits."""
+    found: list[Column] = []
+    most = max(1, _MOST_CONDITIONS - len(shown))
+    for column in columns:
+        is_new = column.is_one_value[number] and column.cells[number] not in shown
+        if is_new and len(found) < most and not _is_like(column, [*chosen, *found]):
+            found.append(column)
+    return [column.cells[number] for column in found]
 
 
 def _wrapped(start: str, pieces: Sequence[str]) -> list[str]:

@@ -53,12 +53,26 @@ def shows_wrapper(function: FunctionRecord) -> bool:
 def title_apart(session: SessionRecord, function: FunctionRecord) -> str:
     """Return the title of a function; that of a decorator is named so where the function inside has a story, too."""
     title = spoken_title(function)
-    if not function.decorators or all(
-        one.display_name != title or one.key == function.key for one in session.functions
-    ):
+    if not _has_namesake(session, function):
         return title
     own = _own(function)
     return f"the decorator {own[0].function} of {title}" if own else f"the call of {title}, which torch wraps"
+
+
+def file_title(session: SessionRecord, function: FunctionRecord) -> str:
+    """Return what the story of a function is called: that of a decorator, where the function inside has one, too."""
+    if not _has_namesake(session, function):
+        return function.display_name
+    own = _own(function)
+    return f"{own[0].function if own else 'call'}_of_{function.display_name}"
+
+
+def _has_namesake(session: SessionRecord, function: FunctionRecord) -> bool:
+    """Return whether this is a decorator of a function that Dynamo met on its own, too."""
+    named = (function.display_name, function.shown_line)  # the path may be short already
+    return bool(function.decorators) and any(
+        (one.display_name, one.shown_line) == named and one.key != function.key for one in session.functions
+    )
 
 
 def title_inside(function: FunctionRecord) -> str:

@@ -173,7 +173,7 @@ class Kept(torch.nn.Module):
 def test_wrappers_have_titles_of_their_own_and_no_story_counts_them_as_compiled(tmp_path):
     found = stories(tmp_path, Kept())
     assert len({text.partition("\n")[0] for text in found.values()}) == len(found)
-    wrapper = found["Kept.forward_0"]
+    wrapper = found["kept_of_Kept.forward_0"]
     assert wrapper.startswith("# What torch.compile did to the decorator kept of Kept.forward (")
     assert "Dynamo compiled no version of it. Below is why." in wrapper
     assert (
@@ -185,7 +185,7 @@ def test_wrappers_have_titles_of_their_own_and_no_story_counts_them_as_compiled(
 
 @needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
 def test_the_reason_why_dynamo_cannot_resume_is_the_block_around_the_line(tmp_path):
-    wrapper = stories(tmp_path, Kept())["Kept.forward_0"]
+    wrapper = stories(tmp_path, Kept())["kept_of_Kept.forward_0"]
     place = line_of("# in the wrapper")
     number = int(place.rpartition(":")[2])
     assert f"line {number} is inside the `try` of line {number - 1}: Dynamo does not resume there" in wrapper

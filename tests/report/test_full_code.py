@@ -401,7 +401,7 @@ def test_the_version_table_wraps_between_conditions_and_is_cut_when_long():
     table = text[text.index("# What sets the") : text.index("compiled version 1 of 2")]
     start = "#   0/1: the_first_value_a.a_and_a_long_name_of_an_attribute == 1\n"
     assert f"{start}#        and the_first_value_b.b_and_a_long_name_of_an_attribute == 1\n" in table
-    assert " and 6 more\n" in table and max(map(len, table.splitlines())) <= WIDTH
+    assert " and 4 more\n" in table and max(map(len, table.splitlines())) <= WIDTH
 
 
 def test_a_condition_that_torch_checks_twice_is_shown_once():

@@ -1682,4 +1682,304 @@ def main(compile):
 """,
         ("needs step == 0, now 1", "in the call at {here}:17: "),
     ),
+    "dataclass_field": Planted(
+        """\
+import dataclasses
+import torch
+
+@dataclasses.dataclass
+class Config:
+    scale: int
+    bias: bool
+
+def f(x, config):
+    return x * config.scale + 1 if config.bias else x * config.scale  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), Config(2, True))
+    c(torch.ones(3), Config(2, False))  # planted
+""",
+        ('0/0 needs config.bias == True, now False',),
+    ),
+    "named_tuple_field": Planted(
+        """\
+from typing import NamedTuple, Optional
+import torch
+
+class Batch(NamedTuple):
+    x: torch.Tensor
+    mask: Optional[torch.Tensor] = None
+
+def f(batch):
+    if batch.mask is None:  # planted
+        return batch.x + 1
+    return batch.x * batch.mask
+
+def main(compile):
+    c = compile(f)
+    c(Batch(torch.ones(3)))
+    c(Batch(torch.ones(3), torch.ones(3)))  # planted
+""",
+        (('0/0 needs batch.mask is None, now a tensor of torch.float32 (3,) on cpu', '0/0 needs batch[1] is None, now a tensor of torch.float32 (3,) on cpu'),),
+    ),
+    "property_with_a_break": Planted(
+        """\
+import torch
+
+class Net(torch.nn.Module):
+    @property
+    def limit(self):
+        print("limit")  # planted
+        return 3
+    def forward(self, x):
+        return (x + 1).clamp(max=self.limit)
+
+def main(compile):
+    compile(Net())(torch.ones(3))
+""",
+        ('builtin operator `print`', 'in Net.limit', 'reached from {here}:9: return (x + 1).clamp(max=self.limit)'),
+    ),
+    "default_argument": Planted(
+        """\
+import torch
+
+def scaled(x, k=2):
+    return x * k  # planted
+
+def f(x):
+    return scaled(x) + 1
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3))
+    scaled.__defaults__ = (5,)
+    c(torch.ones(3))  # planted
+""",
+        ('scaled.__defaults__[0] == 2, now 5', 'reached from {here}:7: return scaled(x) + 1'),
+    ),
+    "hook_removed": Planted(
+        """\
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+    def forward(self, x):
+        return self.layer(x).relu()  # planted
+
+def main(compile):
+    net = Net()
+    handle = net.layer.register_forward_hook(lambda module, args, output: output + 1)
+    c = compile(net)
+    c(torch.ones(3))
+    handle.remove()
+    c(torch.ones(3))  # planted
+""",
+        ('len(self.layer._forward_hooks) == 1, now 0',),
+    ),
+    "own_iterator": Planted(
+        """\
+import torch
+
+class Pieces:
+    def __init__(self, x):
+        self.x, self.left = x, 2
+    def __iter__(self):
+        return self
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        self.left -= 1
+        print("piece")  # planted
+        return self.x + self.left
+
+def f(x):
+    total = x * 2
+    for piece in Pieces(x):
+        total = total + piece
+    return total
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ('builtin operator `print`', 'in Pieces.__next__', 'reached from {here}:17: for piece in Pieces(x):'),
+    ),
+    "operator_overload": Planted(
+        """\
+import torch
+
+class Vector:
+    def __init__(self, x):
+        self.x = x
+    def __add__(self, other):
+        if self.x.sum() > 0:  # planted
+            return Vector(self.x * other.x)
+        return other
+
+def f(x):
+    one, other = Vector(x + 1), Vector(x * 2)
+    return (one + other).x
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ('Data-dependent branching', 'in Vector.__add__', 'reached from {here}:13: return (one + other).x'),
+    ),
+    "tree_map": Planted(
+        """\
+import torch
+from torch.utils._pytree import tree_map
+
+def doubled(leaf):
+    print("leaf")  # planted
+    return leaf * 2
+
+def f(batch):
+    return tree_map(doubled, batch)["x"] + 1
+
+def main(compile):
+    compile(f)({"x": torch.ones(3)})
+""",
+        ('builtin operator `print`', 'reached from {here}:9: return tree_map(doubled, batch)["x"] + 1'),
+    ),
+    "cached_helper": Planted(
+        """\
+import functools
+import torch
+
+@functools.lru_cache(maxsize=None)
+def factor(n):
+    print("factor", n)  # planted
+    return n * 2
+
+def f(x):
+    return x * factor(3)
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ('builtin operator `print`', 'reached from {here}:10: return x * factor(3)'),
+    ),
+    "grad_mode_of_a_thread": Planted(
+        """\
+import threading
+import torch
+
+def f(x):
+    return x.sin()
+
+def main(compile):
+    c = compile(f)
+    with torch.no_grad():
+        c(torch.ones(3))
+        def work():
+            c(torch.ones(3))  # planted
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+""",
+        ('0/0 needs torch.is_grad_enabled() is False, now True',),
+    ),
+    "counter_of_a_class": Planted(
+        """\
+import torch
+
+class Counter:
+    total = 0
+    @classmethod
+    def bump(cls):
+        cls.total += 1
+
+def f(x):
+    return x + Counter.total  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3))
+    Counter.bump()
+    c(torch.ones(3))  # planted
+""",
+        ('0/0 needs Counter.total == 0, now 1',),
+    ),
+    "learning_rate": Planted(
+        """\
+import torch
+
+def main(compile):
+    layer = torch.nn.Linear(3, 3)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
+    @compile
+    def step():
+        optimizer.step()  # planted
+    layer(torch.ones(2, 3)).sum().backward()
+    step()
+    optimizer.param_groups[0]["lr"] = 0.25
+    step()
+""",
+        (("optimizer.param_groups[0]['lr'] == 0.5, now 0.25", "self.param_groups[0]['lr'] == 0.5, now 0.25"),),
+    ),
+    "buffer_that_is_set": Planted(
+        """\
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", None)
+    def forward(self, x):
+        if self.mean is None:  # planted
+            return x + 1
+        return x - self.mean
+
+def main(compile):
+    net = Net()
+    c = compile(net)
+    c(torch.ones(3))
+    net.mean = torch.ones(3)
+    c(torch.ones(3))  # planted
+""",
+        ('0/0 needs self.mean is None, now a tensor of torch.float32 (3,) on cpu',),
+    ),
+    "member_of_a_set": Planted(
+        """\
+import torch
+
+ENABLED = {"scale"}
+
+def f(x):
+    if "shift" in ENABLED:  # planted
+        x = x + 1
+    return x * 2
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    ENABLED.add("shift")
+    c(torch.ones(3))  # planted
+""",
+        (("0/0 needs 'shift' not in ENABLED, now it is", 'len(ENABLED) == 1, now 2'),),
+    ),
+    "step_calls_step": Planted(
+        """\
+import torch
+
+class Inner:
+    def step(self, x):
+        n = int(x.sum())  # planted
+        return x * n
+
+class Outer:
+    def __init__(self):
+        self.inner = Inner()
+    def step(self, x):
+        return self.inner.step(x + 1) * 2
+
+def main(compile):
+    outer = Outer()
+    compile(outer.step)(torch.ones(3))
+""",
+        ('in Inner.step', 'reached from {here}:12: return self.inner.step(x + 1) * 2', 'called: Outer.step'),
+    ),
 }

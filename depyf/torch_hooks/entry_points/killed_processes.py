@@ -24,6 +24,7 @@ from depyf.record.saved_form import to_json
 from depyf.report import full_code
 from depyf.report.closing_summary import render as render_summary
 from depyf.report.rank_differences import summary as render_merged
+from depyf.report.wrapper_notes import file_title
 from depyf.torch_hooks.disk.claims import Claim, has_foreign_journal, is_claimed
 from depyf.torch_hooks.disk.file_names import full_code_template, same_file
 from depyf.torch_hooks.disk.foreign_files import DRAFT, MANIFEST, SUMMARY, TIMINGS, log_kept, name_to_write
@@ -143,7 +144,7 @@ def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
     functions: List[FunctionRecord] = []
     for function in record.functions:
         if full_code.needs_file(record, function):
-            numbered = map(full_code_template(function.display_name).format, itertools.count())
+            numbered = map(full_code_template(file_title(record, function)).format, itertools.count())
             is_taken = functools.partial(_is_taken, left.folder, names)
             name = next(itertools.filterfalse(is_taken, numbered))
             function = dataclasses.replace(function, full_code_file=name)

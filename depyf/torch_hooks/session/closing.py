@@ -15,6 +15,7 @@ from depyf.report import full_code, program_summary
 from depyf.report.closing_summary import render as render_summary
 from depyf.report.rank_differences import summary as render_merged
 from depyf.report.unchanged_stories import UnchangedStories
+from depyf.report.wrapper_notes import file_title
 from depyf.torch_hooks.disk import alike_folders, known_manifests, merging
 from depyf.torch_hooks.disk.file_names import full_code_template
 from depyf.torch_hooks.disk.folder import INDEX, MANIFEST, SUMMARY, TIMINGS, OutputFolder
@@ -118,7 +119,7 @@ def _write_full_code(recording: Recording) -> None:
     record = recording.record()
     for function in record.functions:
         if full_code.needs_file(record, function):
-            template = full_code_template(function.display_name)
+            template = full_code_template(file_title(record, function))
             recording.functions.set_full_code_file(function.key, template.format(recording.folder.number(template)))
     record = recording.record()
     unchanged = UnchangedStories(recording.earlier, record)

@@ -1,6 +1,7 @@
 """Whose code a file holds: packages of the system are no code of the program."""
 
 import site
+import sys
 
 import depyf
 from depyf.torch_hooks.internals.code_owners import is_outside_program

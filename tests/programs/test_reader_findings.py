@@ -1,0 +1,258 @@
+"""What readers of the folders of real models could not find, or found twice, each in a small program."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch_probes import GUARDS_WEIGHTS, NAMES_FIRST_BREAK, needs  # noqa: E402
+
+import depyf  # noqa: E402
+
+
+class Run:
+    """A program under depyf: its summary and its stories, the lines of comments joined."""
+
+    def __init__(self, folder, capsys):
+        self.folder = folder
+        self._capsys = capsys
+        self.summary = ""
+
+    def __call__(self, main, **options):
+        torch._dynamo.reset()
+        self._capsys.readouterr()
+        with depyf.prepare_debug(self.folder, include_earlier=False) as context:
+            main(lambda function: torch.compile(function, backend="eager", **options))
+        assert not context.record.problems
+        self.summary = self._capsys.readouterr().err
+        return self
+
+    def story(self, name):
+        return re.sub(r"\n#     +", " ", (self.folder / f"full_code_for_{name}.py").read_text())
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    return Run(tmp_path / "dump", capsys)
+
+
+LARGEST = []
+
+
+def clipped(x):
+    return x / LARGEST[0] if LARGEST else x * 2
+
+
+def test_a_value_that_only_one_version_needs_is_in_the_table_of_versions(run):
+    def main(compiled):
+        LARGEST.clear()
+        call = compiled(clipped)
+        call(torch.ones(3))
+        LARGEST.append(3.75)
+        call(torch.ones(3))
+
+    run(main)
+    (row,) = re.findall(r"^#   0/1: (.*)$", run.story("clipped_0"), re.MULTILINE)
+    assert "len(LARGEST) == 1" in row and "LARGEST[0] == 3.75" in row and not re.search(r"\b1 more", row)
+
+
+LIBRARY = """\
+import torch
+
+
+def counted(x):
+    number = x.sum().item()
+    for _ in range(2):
+        x = x + number
+        torch._dynamo.graph_break()
+    return x
+"""
+
+
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
+def test_the_rest_of_a_library_s_function_that_a_loop_leaves_to_python_is_in_the_summary(run, tmp_path, monkeypatch):
+    packages = tmp_path / "site-packages"
+    packages.mkdir()
+    (packages / "loops_after_breaks.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(str(packages))
+    library = importlib.import_module("loops_after_breaks")
+    try:
+        run(lambda compiled: compiled(lambda x: library.counted(x + 1) * 2)(torch.ones(3)))
+    finally:
+        del sys.modules["loops_after_breaks"]
+    block = run.summary.partition("not compiled: the rest of counted after line 5 (")[2]
+    assert "a graph break inside a loop: " in block.partition("\n")[0]
+    assert "loops_after_breaks.py:8: torch._dynamo.graph_break()" in block
+    assert "story: full_code_for_counted_0.py\n" in block
+
+
+class Part(torch.nn.Module):
+    def forward(self, x):
+        x = x * 3
+        torch._dynamo.graph_break()
+        return x + 1
+
+
+class Whole(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+
+    def forward(self, x):
+        return self.part(x * 2)
+
+
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
+def test_a_size_that_reaches_many_functions_is_one_cause(run):
+    def main(compiled):
+        model = compiled(Whole())
+        for length in (6, 10):
+            model(torch.ones(2, length))
+
+    run(main)
+    assert run.summary.count("because 0/0 needs x.size(1) == 6, now 10") == 1
+    assert "compiled 2 times: Whole.forward (" in run.summary and "compiled 2 times: Part" not in run.summary
+    likewise = re.findall(r"^ +likewise (\d+/1), (.+): (.+) == 6, now 10", run.summary, re.MULTILINE)
+    named = {title: about for _, title, about in likewise}
+    assert named["Part.forward"] == "x.size(1)" and len(named) >= 2
+    assert " (full_code_for_Part.forward_0.py)\n" in run.summary
+
+
+def test_functions_that_the_program_calls_itself_each_have_a_block(run):
+    def double(x):
+        return x * 2
+
+    def halve(x):
+        return x / 2
+
+    def main(compiled):
+        for function in (compiled(double), compiled(halve)):
+            function(torch.ones(2))
+            function(torch.ones(3))
+
+    run(main)
+    assert run.summary.count("compiled 2 times: ") == 2 and run.summary.count("in the call at ") == 2
+
+
+def traced(function):
+    @functools.wraps(function)
+    def wrapper(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    return wrapper
+
+
+class Decorated(torch.nn.Module):
+    @traced
+    def forward(self, x, **kwargs):
+        x = x * 2
+        torch._dynamo.graph_break()
+        return x + sum(kwargs.values())
+
+
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
+def test_a_break_and_open_first_name_one_story_and_its_decorator_has_another_name(run):
+    run(lambda compiled: compiled(Decorated())(torch.ones(3)))
+    assert "story: full_code_for_Decorated.forward_0.py\n" in run.summary
+    assert run.summary.partition("open first: ")[2].partition("\n")[0].endswith("/full_code_for_Decorated.forward_0.py")
+    stories = sorted(path.name for path in run.folder.glob("full_code_for_*Decorated*"))
+    assert stories == ["full_code_for_Decorated.forward_0.py", "full_code_for_traced_of_Decorated.forward_0.py"]
+
+
+def test_the_key_that_went_is_named_beside_another_cause(run):
+    def add(x, **kwargs):
+        return x + sum(kwargs.values())
+
+    def main(compiled):
+        call = compiled(add)
+        call(torch.ones(2), alpha=torch.ones(1), beta=torch.ones(1))
+        call(torch.ones(3), alpha=torch.ones(1))
+
+    run(main)
+    gone = ["'beta' in kwargs, now it is not", "len(kwargs) == 2, now 1, without 'beta'"]  # by torch's guard
+    assert sum(words in run.summary for words in gone) == 1 and "needs x.size(0) == 2, now 3" in run.summary
+
+
+def added(x, alpha=None, beta=None, gamma=None):
+    return x + sum([one for one in (alpha, beta, gamma) if one is not None])
+
+
+def handed_on(x, **kwargs):
+    return added(x, **kwargs)
+
+
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
+def test_the_table_of_versions_names_the_keys_of_a_dictionary(run):
+    def main(compiled):
+        call = compiled(handed_on)
+        call(torch.ones(2), alpha=torch.ones(1), beta=torch.ones(1))
+        call(torch.ones(2), alpha=torch.ones(1))
+        call(torch.ones(2), alpha=torch.ones(1), gamma=torch.ones(1))
+
+    run(main)
+    table = run.story("handed_on_0").partition("What sets the 3 versions")[2].partition("# ----")[0]
+    assert "len(kwargs) == 2 (with 'beta')" in table and "len(kwargs) == 2 (with 'gamma')" in table
+    assert "needs 'beta' in kwargs, now it is not" in run.summary and "in torch's words" not in run.summary
+
+
+def test_a_loop_after_a_block_that_broke_is_shown_as_a_loop(run):
+    def scaled(x):
+        with torch.no_grad():
+            torch._dynamo.graph_break()
+            y = x + 1
+        for number in range(3):
+            y = y + number
+        return y
+
+    run(lambda compiled: compiled(scaled)(torch.ones(3)))
+    story = run.story("scaled_0")
+    assert "\n    for number in range(3):\n        y = y + number\n    return y\n" in story.partition("def torch_dynamo_")[2]
+    assert "state = " not in story
+
+
+class Loud(torch.nn.Module):
+    def forward(self, x):
+        return x * x.sum().item()
+
+
+class Louder(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.ModuleList([Loud(), Loud()])
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
+def test_a_line_that_breaks_is_one_break_where_a_loop_around_it_gives_up_as_well(run):
+    run(lambda compiled: compiled(Louder())(torch.ones(3)))
+    assert " 1 graph break in " in run.summary and run.summary.count("graph break at ") == 1
+    assert "not compiled: Louder.forward (" in run.summary
+
+
+KEPT = []
+
+
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
+def test_an_object_that_lives_for_one_call_is_named_where_torch_drops_a_version_with_it(run):
+    def keep(x):
+        KEPT.append(x.sum().item())
+        return x + 1
+
+    def main(compiled):
+        KEPT.clear()
+        call = compiled(keep)
+        call(torch.ones(2))
+        call(torch.ones(2))
+
+    run(main)
+    assert "in torch's words" not in run.summary
