@@ -201,6 +201,25 @@ def _kind(kind: int, about: str) -> int:
     return INTERNAL if _PRIVATE.search(about) is not None else kind
 
 
+def with_held(
+    tested: Dict[str, Tested], numbers: Dict[str, Tuple[str, str]], sizes: Dict[str, Tuple[int, ...]]
+) -> Dict[str, Tested]:
+    """Return what a version tests, with what its variables held where it does not pin that.
+
+    A version that fits any number, or any size, says nothing of the one that another version would not take.
+    `numbers`: type and literal of a variable's value; `sizes`: those of a tensor that a variable held.
+    """
+    found = dict(tested)
+    for name, (type_name, literal) in numbers.items():
+        if name not in found or not found[name].literal:
+            found[name] = Tested(name, _kind(PLAIN, name), f"{name} == {literal}", literal, type_name)
+    for name, held in sizes.items():
+        about = f"{name}.size()"
+        if about not in found or None in found[about].sizes:
+            found[about] = Tested(about, _kind(SIZE, name), f"{about} == {held}", sizes=held)
+    return found
+
+
 # ---------------------------------------------------------------- two versions
 
 

@@ -1,7 +1,8 @@
 """What the variables of a frame held when a version was compiled, so that a recompile can name what changed.
 
 Torch's guards hold only what they compare: the length of a dictionary but not its keys, the id of a function but not
-its name.  These few facts are noted when Dynamo starts on a frame.
+its name; and of what a version was made to fit in general, a number or a size, nothing at all.  These few facts are
+noted when Dynamo starts on a frame.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from depyf.torch_hooks.internals import private_hooks
 
 _MOST_VARIABLES = 200
 _MOST_NAMED = 6  # keys that are named
+_LONGEST_LITERAL = 80  # characters
+_PLAIN = (bool, int, float, str, type(None))
 
 
 class ModuleReference(NamedTuple):
@@ -39,6 +42,8 @@ class CompiledValues:
     metadata: Dict[str, Dict[str, str]] = field(default_factory=dict)  # plain attributes of tensor subclasses
     modes: Tuple[str, ...] = ()  # the torch function modes that were active
     modules: Dict[str, ModuleReference] = field(default_factory=dict)
+    numbers: Dict[str, Tuple[str, str]] = field(default_factory=dict)  # also None and texts: type and literal
+    sizes: Dict[str, Tuple[int, ...]] = field(default_factory=dict)  # of plain tensors
     uses: Dict[str, str] = field(default_factory=dict)  # name of an input of the graph -> the stack of its first use
 
     def path_of_module(self, name: str) -> str:
@@ -58,6 +63,10 @@ def values_in(variables: Variables, paths: ModulePaths) -> CompiledValues:
             found.objects[name] = describe(value)
         elif _is_module(value):
             found.modules[name] = ModuleReference(weakref.ref(value), describe(type(value)), paths.of(value))
+        elif type(value) in _PLAIN and len(literal := repr(value)) <= _LONGEST_LITERAL:
+            found.numbers[name] = (type(value).__name__, literal)
+        elif _is_plain_tensor(value):
+            found.sizes[name] = tuple(value.size())
         else:
             metadata = metadata_of(value)
             if metadata:
@@ -68,6 +77,11 @@ def values_in(variables: Variables, paths: ModulePaths) -> CompiledValues:
 def _is_module(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and issubclass(type(value), torch.nn.Module)
+
+
+def _is_plain_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter) and not value.is_nested
 
 
 def other_modules(then: CompiledValues, now: CompiledValues) -> Dict[str, str]:
@@ -109,8 +123,7 @@ def metadata_of(value: Any) -> Dict[str, str]:
     if torch is None or kind in (torch.Tensor, torch.nn.Parameter) or not issubclass(kind, torch.Tensor):
         return {}
     stored = object.__getattribute__(value, "__dict__")
-    plain = (bool, int, float, str, type(None))
-    return {str(name): describe(one) for name, one in stored.items() if type(one) in plain}
+    return {str(name): describe(one) for name, one in stored.items() if type(one) in _PLAIN}
 
 
 def key_difference(before: Tuple[str, ...], now: Tuple[str, ...]) -> str:

@@ -1,8 +1,8 @@
 """What else changed beside the guard that torch names: the other values that a version was compiled for.
 
-Of all guards of a version that fail torch reports the first.  What both versions pin is compared by
-`depyf.record.tested_values`.  That a variable, such as `self`, holds another module is known from the modules: often no
-guard tests it, but the rest may follow from it.
+Of all guards of a version that fail torch reports the first.  What a version pins is compared, by
+`depyf.record.tested_values`, with what the new one pins or its variables held.  That a variable, such as `self`, holds
+another module is known from the modules: often no guard tests it, but the rest may follow from it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Dict, List, Sequence, Set, Tuple
 
 from depyf.record.guard_conditions import SameObject
 from depyf.record.records import ChangedValue, FailedGuard, GuardRecord
-from depyf.record.tested_values import Tested, changes, values_tested
+from depyf.record.tested_values import Tested, changes, values_tested, with_held
 from depyf.record.vocabulary import FITS_NOW
 from depyf.text.lines import shortened
 from depyf.torch_hooks.guards.compiled_values import CompiledValues, key_difference, other_modules
@@ -40,6 +40,11 @@ class GuardedVersion:
     def tested(self) -> Dict[str, Tested]:
         """What its guards test, by the value that it is about."""
         return values_tested([guard.test for guard in self.guards])
+
+    @cached_property
+    def held(self) -> Dict[str, Tested]:
+        """The same, and the values of variables that it does not pin: it fits others as well."""
+        return with_held(self.tested, self.values.numbers, self.values.sizes)
 
 
 UNKNOWN_VERSION = GuardedVersion()
@@ -82,7 +87,7 @@ def _other_changes(old: GuardedVersion, mismatch: Mismatch, new: GuardedVersion)
     known = _known(mismatch)
     others = other_modules(old.values, new.values) if mismatch.aspect != IDENTITY else {}
     found = [ChangedValue(name, _identity_of(name, old), now=which) for name, which in others.items()]
-    for change in changes(old.tested, new.tested):
+    for change in changes(old.tested, new.held):
         if change.about not in known and not _follows(change, mismatch):
             found.append(_with_keys(change, old.values, new.values))
     about = {*known, *[change.about for change in found]}

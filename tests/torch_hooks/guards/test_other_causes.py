@@ -406,3 +406,48 @@ def test_a_number_that_equals_the_one_before_has_its_class_beside_it(run):
 
     run(main)
     assert "0/0 needs flag == True, now 1, an int" in run.summary
+
+
+class Counting(torch.nn.Module):
+    """Counts its calls, which compiles each of them; the size changes, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x, temperature):
+        self.calls += 1
+        return x.sin() / temperature
+
+
+@needs(GUARDS_WEIGHTS, "guards on weights and attributes of modules")
+def test_a_size_that_the_new_version_fits_in_general_is_a_cause_for_each_version_before(run):
+    def main(compiled):
+        model = Counting()
+        for size in (4, 4, 6):
+            compiled(model)(torch.ones(size), 1.0)
+
+    run(main)
+    assert "x.size() == (4,)" not in str(run.frames["0/2"].guards), "any size fits: nothing tells which one came"
+    causes = {one.version: {one.condition, *[also.condition for also in one.also]} for one in _failed(run, "0/2")}
+    assert {version: "x.size(0) == 4" in found for version, found in causes.items()} == {"0/0": True, "0/1": True}
+    assert "is the nearest" not in run.summary
+
+
+def divided(x, temperature):
+    return x / temperature
+
+
+def test_a_number_that_the_new_version_fits_in_general_is_a_cause_beside_the_size(run):
+    def main(compiled):
+        compiled(divided)(torch.ones(4), 1.0)
+        compiled(divided)(torch.ones(6), 1.5)
+
+    run(main)
+    (failed,) = _failed(run, "0/1")
+    told = {failed.condition: failed.now, **{one.condition: one.now for one in failed.also}}
+    assert told == {"x.size(0) == 4": "6", "temperature == 1.0": "1.5"}
+
+
+def _failed(run, compile_id):
+    return run.frames[compile_id].failed_guards
