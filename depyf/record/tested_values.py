@@ -206,7 +206,7 @@ def with_held(
 ) -> Dict[str, Tested]:
     """Return what a version tests, with what its variables held where it does not pin that.
 
-    A version that fits any number, or any size, says nothing of the one that another version would not take.
+    The guards of a version that fits any number, or any size, do not hold the one that another version rejects.
     `numbers`: type and literal of a variable's value; `sizes`: those of a tensor that a variable held.
     """
     found = dict(tested)
