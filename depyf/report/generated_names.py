@@ -11,7 +11,7 @@ _TERMS = (
     (".call_size", "call_size(x, i): x.size(i), handed to a graph that takes sizes as they come"),
     (
         ".object_setattr_ignore_descriptor",
-        "object_setattr_ignore_descriptor(x, 'a', v): x.a = v, which the original does before the graph has run",
+        "object_setattr_ignore_descriptor(x, 'a', v): x.a = v, here after the graph; the original may do it earlier",
     ),
     ("__resume_at_", "__resume_at_<offset>_<n>: the rest of a function, from that offset of its bytecode on"),
     ("([], []", "[], [] handed to it: values of outer frames, for graph breaks inside inlined functions"),

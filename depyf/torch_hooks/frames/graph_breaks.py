@@ -134,12 +134,22 @@ def _causes(explanation: str) -> List[str]:
         return [*(cause.rstrip(".") for cause in first), last]
     reason = _BREAK_REASON.search(explanation)
     if reason is not None:
-        return [reason.group("reason").strip()]
+        heading = reason.group("reason").strip()
+        return [_below(explanation[reason.end() :]) or heading if heading.endswith(":") else heading]
     lines = explanation.splitlines() or ["unknown"]
     listed = next((line[len(_ITEM) :] for line in lines if line.startswith(_ITEM)), "")
     if listed:  # "Constraints violated! For more information ...", then each of them
         return [listed]
     return [" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]]  # "backend='mine' raised:", then what
+
+
+def _below(rest: str) -> str:
+    """Return the reason below the heading "Encountered graph break when ...:"; empty where there is none."""
+    lines = [line for line in rest.split("\n") if line.strip()]
+    if not lines or lines[0].startswith(" "):
+        return ""
+    sentences = [one for one in _END_OF_SENTENCE.split(lines[0]) if not one.startswith("Consider ")]
+    return sentences[0].rstrip(".") if sentences else ""
 
 
 def _operators(explanation: str) -> Tuple[str, ...]:

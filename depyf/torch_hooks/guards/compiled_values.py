@@ -22,6 +22,7 @@ from depyf.torch_hooks.internals import private_hooks
 _MOST_VARIABLES = 200
 _MOST_NAMED = 6  # keys that are named
 _LONGEST_LITERAL = 80  # characters
+_LARGEST = 1 << 256  # Python spells no number of thousands of digits
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -42,6 +43,7 @@ class CompiledValues:
     metadata: Dict[str, Dict[str, str]] = field(default_factory=dict)  # plain attributes of tensor subclasses
     modes: Tuple[str, ...] = ()  # the torch function modes that were active
     modules: Dict[str, ModuleReference] = field(default_factory=dict)
+    # of variables, and of the items of lists and dictionaries:
     numbers: Dict[str, Tuple[str, str]] = field(default_factory=dict)  # also None and texts: type and literal
     sizes: Dict[str, Tuple[int, ...]] = field(default_factory=dict)  # of plain tensors
     uses: Dict[str, str] = field(default_factory=dict)  # name of an input of the graph -> the stack of its first use
@@ -59,19 +61,33 @@ def values_in(variables: Variables, paths: ModulePaths) -> CompiledValues:
             keys = keys_of(value)
             if keys is not None:
                 found.keys[name] = keys
+                for key, item in list(value.items())[:_MOST_VARIABLES]:
+                    _note(found, f"{name}[{key!r}]", item)
+        elif type(value) in (tuple, list):
+            for number, item in enumerate(value[:_MOST_VARIABLES]):
+                _note(found, f"{name}[{number}]", item)
         elif type(value) in (FunctionType, BuiltinFunctionType) or issubclass(type(value), Enum):
             found.objects[name] = describe(value)
         elif _is_module(value):
             found.modules[name] = ModuleReference(weakref.ref(value), describe(type(value)), paths.of(value))
-        elif type(value) in _PLAIN and len(literal := repr(value)) <= _LONGEST_LITERAL:
-            found.numbers[name] = (type(value).__name__, literal)
-        elif _is_plain_tensor(value):
-            found.sizes[name] = tuple(value.size())
-        else:
+        elif not _note(found, name, value):
             metadata = metadata_of(value)
             if metadata:
                 found.metadata[name] = metadata
     return found
+
+
+def _note(found: CompiledValues, name: str, value: Any) -> bool:
+    """Add a plain value, or the sizes of a plain tensor; return whether it is one."""
+    if type(value) in _PLAIN:
+        is_long = len(value) > _LONGEST_LITERAL if type(value) is str else abs(value or 0) > _LARGEST
+        if not is_long:
+            found.numbers[name] = (type(value).__name__, repr(value))
+        return True
+    if _is_plain_tensor(value):
+        found.sizes[name] = tuple(value.size())
+        return True
+    return False
 
 
 def _is_module(value: Any) -> bool:

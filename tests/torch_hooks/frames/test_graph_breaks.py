@@ -29,6 +29,22 @@ def test_an_exception_that_dynamo_observed_is_named():
     assert reason_in("Missing x\n  Explanation: No next() on y. Add it.\n") == "Missing x: No next() on y."
 
 
+def test_a_heading_that_is_no_reason_gives_way_to_the_reason_below_it():
+    from depyf.torch_hooks.frames.graph_breaks import reason_in
+
+    start = (
+        "Graph break in user code at t.py:5\nGraph Break Reason: Encountered graph break when attempting to trace CALL"
+    )
+    below = (
+        "Consider annotating your code using torch._check*(). Could not guard on data-dependent expression zuf0 > 0.5."
+    )
+    assert reason_in(f"{start}: f(x):\n\n{below}\nCaused by: if size > limit:\n") == (
+        "Could not guard on data-dependent expression zuf0 > 0.5"
+    )
+    assert reason_in(f"{start}\n\n{below}\n").endswith("attempting to trace CALL"), "a reason of its own"
+    assert reason_in(f"{start}: f(x):\n") == "Encountered graph break when attempting to trace CALL: f(x):"
+
+
 def test_the_calls_of_a_break_begin_where_the_program_called_what_it_compiled(tmp_path):
     def broken(x):
         torch._dynamo.graph_break()

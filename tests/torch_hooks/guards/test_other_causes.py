@@ -449,5 +449,20 @@ def test_a_number_that_the_new_version_fits_in_general_is_a_cause_beside_the_siz
     assert told == {"x.size(0) == 4": "6", "temperature == 1.0": "1.5"}
 
 
+def summed(x, **kwargs):
+    return x.sum() + kwargs["mask"].sum() * kwargs["scale"]
+
+
+def test_a_size_inside_of_keyword_arguments_is_a_cause_beside_the_first(run):
+    def main(compiled):
+        for size, mask, scale in ((4, 5, 1.0), (6, 7, 1.5)):
+            compiled(summed)(torch.ones(size), mask=torch.ones(mask), scale=scale, label="x" * 1000, seed=1 << 20000)
+
+    run(main)
+    (failed,) = _failed(run, "0/1")
+    told = {failed.condition, *[one.condition for one in failed.also]}
+    assert told == {"x.size(0) == 4", "kwargs['mask'].size(0) == 5", "kwargs['scale'] == 1.0"}
+
+
 def _failed(run, compile_id):
     return run.frames[compile_id].failed_guards
