@@ -24,8 +24,8 @@ from depyf.record.records import (
     SessionRecord,
 )
 from depyf.record.vocabulary import BY_GRAPH_CALL
-from depyf.report.recompile_summary import title_of
 from depyf.report.version_table import differing_values
+from depyf.report.wrapper_notes import title_of
 
 BreakNumbers = Dict[GraphBreak, int]
 

@@ -19,9 +19,9 @@ from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, Session
 from depyf.record.vocabulary import PROVED_GRADES
 from depyf.report.break_summary import cause_of, distinct_breaks
 from depyf.report.call_chains import ways_to
-from depyf.report.recompile_summary import title_of
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, root_of
+from depyf.report.wrapper_notes import title_of
 
 FORMAT = 1
 ReadText = Callable[[str], str]  # name of a file in the folder -> its text; empty where it is missing

@@ -36,9 +36,10 @@ from depyf.report.break_paths import calls_inside, why_no_resume
 from depyf.report.break_summary import Cause, break_blocks, causes_of_breaks, number_of_breaks
 from depyf.report.call_chains import calls_to, has_library_path, place_of, place_of_function, reached_lines
 from depyf.report.reader_text import reader_text
-from depyf.report.recompile_summary import recompile_blocks, title_of
+from depyf.report.recompile_summary import recompile_blocks
 from depyf.report.skip_reasons import worst_skip, worth_a_line
 from depyf.report.story_order import called_functions, stories_by_worth, story_of
+from depyf.report.wrapper_notes import title_of
 
 PAGES = ("index.html", "depyf_index.html")
 _MOST_BLOCKS = 5  # of each kind, on a terminal

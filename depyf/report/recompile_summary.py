@@ -14,9 +14,8 @@ from depyf.record.records import FailedGuard, FrameRecord, FunctionRecord, Locat
 from depyf.record.vocabulary import RECOMPILE_LIMIT
 from depyf.report.call_chains import explains, first_own_line, is_own, place_of, place_of_function
 from depyf.report.call_signature import passed_names
-from depyf.report.story_order import root_of, story_of
-from depyf.report.wrapper_notes import title_apart
-from depyf.text import resume_names
+from depyf.report.story_order import story_of
+from depyf.report.wrapper_notes import title_of
 
 _MOST_REASONS = 3  # of one recompile
 _MOST_EACH = 3  # recompiles of one function that are listed one by one
@@ -43,16 +42,6 @@ def recompile_blocks(record: SessionRecord, whole: bool) -> List[List[str]]:
     again = [_Again(one, record.frames_of(one.key)) for one in record.functions]
     groups = sorted(_by_change([one for one in again if one.failed]), key=lambda same: -len(same[0].frames))
     return [[*_block(record, one[0], whole), *_others(record, one, whole), *_story(record, one[0])] for one in groups]
-
-
-def title_of(record: SessionRecord, function: FunctionRecord) -> str:
-    """Return what a person calls the function; a resume function is the rest of another."""
-    root = root_of(record, function.key)
-    if root is None or root is function:
-        return title_apart(record, function)
-    found = resume_names.read(function.name)
-    line = None if found is None else found.line
-    return f"the rest of {root.display_name} after {'a graph break' if line is None else f'line {line}'}"
 
 
 # ---------------------------------------------------------------- functions that one change reaches

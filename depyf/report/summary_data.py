@@ -21,8 +21,8 @@ from typing import Any, Dict, List, Sequence
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, Location, SessionRecord
 from depyf.report.break_summary import Stories, cause_of, distinct_breaks
 from depyf.report.call_chains import ways_to
-from depyf.report.recompile_summary import title_of
 from depyf.report.story_order import called_functions, story_of
+from depyf.report.wrapper_notes import title_of
 
 Data = Dict[str, Any]
 

@@ -6,6 +6,8 @@ import os
 import textwrap
 
 from depyf.record.records import FunctionRecord, Location, SessionRecord
+from depyf.report.story_order import root_of
+from depyf.text import resume_names
 
 _WIDTH = 96
 _COMPREHENSIONS = {
@@ -103,3 +105,13 @@ def _own(function: FunctionRecord) -> list[Location]:
 
 def _is_of_torch(decorator: Location) -> bool:
     return decorator.file.endswith(_OF_TORCH)
+
+
+def title_of(record: SessionRecord, function: FunctionRecord) -> str:
+    """Return what a person calls the function; a resume function is the rest of another."""
+    root = root_of(record, function.key)
+    if root is None or root is function:
+        return title_apart(record, function)
+    found = resume_names.read(function.name)
+    line = None if found is None else found.line
+    return f"the rest of {root.display_name} after {'a graph break' if line is None else f'line {line}'}"

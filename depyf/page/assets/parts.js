@@ -25,7 +25,11 @@ function setAddress(hash, isNew) {
 }
 
 /* Have the address name what is kept in the view, so that it can be passed on; the view stays as it is. */
-function keepAddress(hash) { if (!DATA.inline) history.replaceState(null, "", hash); }
+function keepAddress(hash) {
+  if (DATA.inline) return;
+  history.replaceState(null, "", hash);
+  document.documentElement.dataset.shown = hash; // which is drawn already
+}
 
 window.depyfPart = (name, value) => { PARTS.set(name, value); };
 

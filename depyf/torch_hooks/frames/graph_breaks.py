@@ -135,7 +135,8 @@ def _causes(explanation: str) -> List[str]:
     reason = _BREAK_REASON.search(explanation)
     if reason is not None:
         heading = reason.group("reason").strip()
-        return [_below(explanation[reason.end() :]) or heading if heading.endswith(":") else heading]
+        below = _below(explanation[reason.end() :]) if heading.endswith(":") else ""
+        return [below or heading]
     lines = explanation.splitlines() or ["unknown"]
     listed = next((line[len(_ITEM) :] for line in lines if line.startswith(_ITEM)), "")
     if listed:  # "Constraints violated! For more information ...", then each of them
