@@ -44,6 +44,11 @@ class Form(NamedTuple):
         return [_about(test, subject) for test in self.tests]
 
 
+def without_marks(marks: tuple[str, ...]) -> Form:
+    """Return the form of a guard that a tensor has none of these marks."""
+    return Form((NoDimensionMarks(_VALUE, marks),), "")
+
+
 def form_of(guard: PrintedGuard, before: str, after: str) -> Form | None:
     """Return the form of a guard, given what torch prints before and after its value; None where it has none.
 
@@ -99,6 +104,8 @@ def _about(test: GuardTest, subject: str) -> GuardTest:
         return ValueTest(subject, test.type_name, test.comparison.replace(_VALUE, subject))
     if isinstance(test, (SameObject, SameBody)):
         return type(test)(test.subject.replace(_VALUE, subject))
+    if isinstance(test, NoDimensionMarks):
+        return NoDimensionMarks(subject, test.marks)
     return test
 
 

@@ -19,17 +19,17 @@ from __future__ import annotations
 import functools
 import re
 from types import CodeType
-from typing import Iterable, Iterator, Tuple
+from typing import Iterator, Sequence, Tuple
 
 from depyf.record.guard_conditions import GuardTest, PythonTest
 from depyf.record.records import GuardRecord
-from depyf.torch_hooks.guards.condition_cache import Form, form_of, shown_source, tests_of
+from depyf.torch_hooks.guards.condition_cache import Form, form_of, shown_source, tests_of, without_marks
 from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD, Leaf
+from depyf.torch_hooks.guards.layers import Layer, Piece, expression_of, form_of_layer, layer_from, layers_of
 from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, split_range
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
-from depyf.torch_hooks.guards.tree_leaves import PrintedGuard, printed_guards
+from depyf.torch_hooks.guards.tree_leaves import PrintedGuard, Row, printed_guards
 from depyf.torch_hooks.guards.type_ids import with_types
-from depyf.torch_hooks.internals.torch_text import scrub
 
 _ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
 _ROOT = re.compile(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]")
@@ -54,8 +54,7 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
 def describe_guards_of(guard_manager: object, file: str, names: tuple[str, ...]) -> tuple[GuardRecord, ...]:
     """Return the guards of one version of a function in `file` whose variables have these names, in their order."""
     reader = _Reader(file, names)
-    for guard, marks in _merged(with_types(printed_guards(guard_manager))):
-        reader.add(guard, marks)
+    reader.read(with_types(printed_guards(guard_manager)))
     return reader.in_order()
 
 
@@ -70,14 +69,52 @@ class _Reader:
         # kind, text before and after the value, type -> what such guards test, and who asked for them
         self._forms: dict[tuple[str, str, str, str], tuple[Form, Origin] | None] = {}
         self._orders: dict[str, _Order] = {}  # local variable, as torch spells it -> where its guards stand
+        self._layers: dict[str, Layer | None] = {}  # what torch prints for a layer -> how to make its guards
 
-    def add(self, guard: PrintedGuard, marks: tuple[str, ...]) -> None:
+    def read(self, rows: Sequence[Row], inside: int = 0) -> list[Piece] | None:
+        """Add guards in torch's order; `inside`: the part of their values that is known to be a layer.
+
+        Returns them as pieces of a layer, if that is what all of them are.
+        """
+        pieces: list[Piece] | None = []
+        for layer, group in layers_of(rows, inside):
+            found = self._read_layer(layer, group) if layer else self._read_each(group)
+            pieces = None if pieces is None or found is None else pieces + found
+        return pieces
+
+    def _read_layer(self, layer: str, rows: Sequence[Row]) -> list[Piece] | None:
+        """Add the guards on the parts of a layer: those of the next ones that are like it need not be read again."""
+        form = form_of_layer(layer, rows)
+        like_it = self._layers.get(form)
+        shown = shown_source(layer) if like_it is not None else ""
+        if like_it is None or not shown:
+            pieces = self.read(rows, len(layer))
+            if form not in self._layers:
+                self._layers[form] = layer_from(layer, rows, pieces)
+            return pieces
+        records = self._records.setdefault(self._order_of(layer, "", ""), [])
+        records += like_it.guards_of(shown, expression_of(layer))
+        return None
+
+    def _read_each(self, rows: Sequence[Row]) -> list[Piece] | None:
+        pieces: list[Piece] | None = []
+        for guard, marks in _merged(rows):
+            piece = self._add(guard, marks)
+            if piece is None:
+                pieces = None
+            elif pieces is not None:
+                pieces.append(piece)
+        return pieces
+
+    def _add(self, guard: Row, marks: tuple[str, ...]) -> Piece | None:
         """Add one guard; with `marks`, that these are absent from the dimensions of a tensor."""
         kind, printed, source, type_name = guard
-        shown = "" if marks else _plainly_shown(source)
-        before, found, after = printed.partition(source) if shown else ("", "", "")
+        shown = _plainly_shown(source)
+        before, found, after = printed.partition(source) if shown and not marks else ("", "", "")
         form = self._form(guard, before, after) if found else None
+        piece: Piece | None = None
         if form is not None:
+            piece = Piece(kind, source, shown, *form)
             asked = [(test, form[1]) for test in form[0].about(shown)]
             order = self._order_of(source, kind, printed)
         else:
@@ -87,10 +124,13 @@ class _Reader:
             tests = tests_of(leaf)
             asked = [(test, origins[0]) for test in tests] if len(origins) == 1 else _with_origins(tests, origins)
             order = self._order_of(source, kind, leaf.text)
-        expression = _expression(source)
+            if marks and shown and len(origins) == 1:
+                piece = Piece(kind, source, shown, without_marks(marks), origins[0])
+        expression = expression_of(source)
         self._records.setdefault(order, []).extend(
             [GuardRecord(test, expression, kind, *origin) for test, origin in asked]
         )
+        return piece
 
     def in_order(self) -> tuple[GuardRecord, ...]:
         """Return the records in reading order, each condition once."""
@@ -100,10 +140,10 @@ class _Reader:
                 first.setdefault(record.test.text, record)
         return tuple(first.values())
 
-    def _form(self, guard: PrintedGuard, before: str, after: str) -> tuple[Form, Origin] | None:
-        key = (guard.kind, before, after, guard.type_name)
+    def _form(self, guard: Row, before: str, after: str) -> tuple[Form, Origin] | None:
+        key = (guard[0], before, after, guard[3])
         if key not in self._forms:
-            form = form_of(guard, before, after)
+            form = form_of(PrintedGuard._make(guard), before, after)
             origins = () if form is None else self._origins_in(form.comment)
             self._forms[key] = (form, origins[0]) if form is not None and len(origins) == 1 else None
         return self._forms[key]
@@ -154,31 +194,25 @@ def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> 
     return found
 
 
-def _merged(guards: Iterable[PrintedGuard]) -> Iterator[tuple[PrintedGuard, tuple[str, ...]]]:
+def _merged(guards: Sequence[Row]) -> Iterator[tuple[Row, tuple[str, ...]]]:
     """Yield guards, each with the marks of dimensions that it excludes; those on one tensor in a row are one guard."""
-    waiting: PrintedGuard | None = None  # excludes a mark: guards on more of them may follow
+    waiting: Row | None = None  # excludes a mark: guards on more of them may follow
     marks: list[str] = []
     for guard in guards:
-        printed = guard.text
+        _, printed, source, type_name = guard
         mark = _ABSENT_MARK.match(printed) if "_dynamo_" in printed else None
-        if mark is not None and waiting is not None and waiting.source == guard.source:
+        if mark is not None and waiting is not None and waiting[2] == source:
             marks.append(mark["mark"])
             continue
         if waiting is not None:
             yield waiting, tuple(marks)
         waiting, marks = (None, []) if mark is None else (guard, [mark["mark"]])
         if printed.startswith("___check_metadata_"):  # a lambda to the tree, a kind of its own to torch
-            yield guard._replace(kind=METADATA_GUARD), ()
+            yield (METADATA_GUARD, printed, source, type_name), ()
         elif mark is None:
             yield guard, ()
     if waiting is not None:
         yield waiting, tuple(marks)
-
-
-@functools.lru_cache(maxsize=4096)
-def _expression(source: str) -> str:
-    """Return the value as torch spells it, without the ids that the names of Dynamo's globals hold."""
-    return scrub(source)
 
 
 @functools.lru_cache(maxsize=4096)

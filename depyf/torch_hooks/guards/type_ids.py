@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from typing import Dict, Iterable, Iterator, List
+from typing import Dict, List, Sequence
 
 from depyf.torch_hooks.guards.tree_leaves import PrintedGuard, Row
 from depyf.torch_hooks.internals.torch_text import type_from_repr
@@ -18,10 +18,9 @@ _LITERAL = re.compile(r" == (?:(?P<str>'[^'\\\n]*')|(?P<float>-?\d+\.\d*(?:e[-+]
 _known: Dict[int, weakref.ref[type]] = {}
 
 
-def with_types(rows: Iterable[Row]) -> Iterator[PrintedGuard]:
-    """Yield the guards, with the types of their values where torch prints an id, or a literal, alone."""
-    for guard in map(PrintedGuard._make, rows):
-        yield guard if guard.type_name else guard._replace(type_name=_type_of(guard))
+def with_types(rows: Sequence[Row]) -> List[Row]:
+    """Return the guards, with the types of their values where torch prints an id, or a literal, alone."""
+    return [row if row[3] else (*row[:3], _type_of(PrintedGuard._make(row))) for row in rows]
 
 
 def _type_of(guard: PrintedGuard) -> str:
