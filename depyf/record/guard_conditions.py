@@ -2,9 +2,9 @@
 
 `text` spells a test for a reader: as a Python expression where `is_python`, else in words.  `parts` are the conditions
 that the expression joins by `and`, each on one line; there are none in words, nor in what is no Python after all: a
-record that was loaded may hold anything.  Readers of torch's text (`depyf.torch_hooks.guards.guard_kinds`) make these
-records; everything after that asks for their fields and parts and never reads `text` again.  Schema 1 of the saved form
-holds `text` alone: `depyf.record.schema_1` recovers the fields.
+record that was loaded may hold anything.  `has_parts` tells without making them.  Readers of torch's text
+(`depyf.torch_hooks.guards.guard_kinds`) make these records; everything after that asks for their fields and parts and
+never reads `text` again.  Schema 1 of the saved form holds `text` alone: `depyf.record.schema_1` recovers the fields.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ class PythonTest:
     def parts(self) -> Tuple[str, ...]:
         return operands(self.text)
 
+    @property
+    def has_parts(self) -> bool:
+        return bool(self.parts)
+
 
 @dataclass(frozen=True)
 class InWords:
@@ -59,6 +63,7 @@ class InWords:
     text: str = field(metadata=PROSE)
     is_python: ClassVar[bool] = False
     parts: ClassVar[Tuple[str, ...]] = ()
+    has_parts: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,11 @@ class TypeTest:
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        return (self.text,) if is_primary(self.subject) else ()
+        return (self.text,) if self.has_parts else ()
+
+    @property
+    def has_parts(self) -> bool:
+        return is_primary(self.subject)
 
     @property
     def form(self) -> str:
@@ -103,8 +112,11 @@ class ValueTest:
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        is_python = is_primary(self.subject) and is_operand(self.comparison)
-        return (self._type_test, self.comparison) if is_python else ()
+        return (self._type_test, self.comparison) if self.has_parts else ()
+
+    @property
+    def has_parts(self) -> bool:
+        return is_primary(self.subject) and is_operand(self.comparison)
 
     @property
     def forms(self) -> Tuple[str, str]:
@@ -177,7 +189,11 @@ class TensorTest:
     @Lazy
     def parts(self) -> Tuple[str, ...]:
         subject = self.subject
-        return tuple([part.replace(VALUE, subject) for part in self.expected.parts]) if is_primary(subject) else ()
+        return tuple([part.replace(VALUE, subject) for part in self.expected.parts]) if self.has_parts else ()
+
+    @property
+    def has_parts(self) -> bool:
+        return bool(self.expected.parts) and is_primary(self.subject)
 
     @property
     def type_name(self) -> str:
@@ -203,7 +219,11 @@ class NoDimensionMarks:
 
     @Lazy
     def parts(self) -> Tuple[str, ...]:
-        return (self.text,) if is_primary(self.subject) else ()
+        return (self.text,) if self.has_parts else ()
+
+    @property
+    def has_parts(self) -> bool:
+        return is_primary(self.subject)
 
 
 @dataclass(frozen=True)
@@ -213,6 +233,7 @@ class SameObject:
     subject: str
     is_python: ClassVar[bool] = False
     parts: ClassVar[Tuple[str, ...]] = ()
+    has_parts: ClassVar[bool] = False
 
     @Lazy
     def text(self) -> str:
@@ -226,6 +247,7 @@ class SameBody:
     subject: str
     is_python: ClassVar[bool] = False
     parts: ClassVar[Tuple[str, ...]] = ()
+    has_parts: ClassVar[bool] = False
 
     @Lazy
     def text(self) -> str:
@@ -250,6 +272,10 @@ class TorchState:
     def parts(self) -> Tuple[str, ...]:
         tests = tuple(self.switches().values())
         return tests if all(map(is_operand, tests)) else ()
+
+    @property
+    def has_parts(self) -> bool:
+        return bool(self.parts)
 
     def switches(self) -> Dict[str, str]:
         """Torch's name for each switch -> the test of it as an expression."""

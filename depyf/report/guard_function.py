@@ -91,18 +91,21 @@ class _Conditions:
     def __init__(self, frame: FrameRecord, only: FrozenSet[str] = frozenset(), without: FrozenSet[str] = frozenset()):
         self._only = only
         self._without = without
-        self._written: set[tuple[str, str]] = set()  # torch asks for some things twice
-        self.unmarked = [
-            guard.test.subject
-            for guard in frame.guards
-            if isinstance(guard.test, NoDimensionMarks) and self._belongs(guard.condition)
-        ]
-        self.guards = [guard for guard in frame.guards if not isinstance(guard.test, NoDimensionMarks)]
-        self.tensors = {
-            guard.test.subject
-            for guard in self.guards
-            if isinstance(guard.test, TensorTest) and any(map(self._belongs, guard.test.parts))
-        }
+        self._has_all = not only and not without
+        self._written: dict[str, set[str]] = {}  # the forms that a value has: torch asks for some things twice
+        self.guards: list[GuardRecord] = []
+        self.unmarked: list[str] = []
+        self.tensors: set[str] = set()
+        for guard in frame.guards:
+            test = guard.test
+            if isinstance(test, NoDimensionMarks):
+                if self._has_all or self._belongs(test.text):
+                    self.unmarked.append(test.subject)
+                continue
+            self.guards.append(guard)
+            if isinstance(test, TensorTest):
+                if test.has_parts if self._has_all else any(map(self._belongs, test.parts)):
+                    self.tensors.add(test.subject)
 
     def _belongs(self, condition: str) -> bool:
         return condition in self._only if self._only else condition not in self._without
@@ -111,13 +114,19 @@ class _Conditions:
         """Return the values that the guards test, with the forms of their conditions that are Python, each once."""
         found: list[tuple[str, tuple[str, ...]]] = []
         for guard in guards:
-            if guard.test.parts:
-                subject, forms = value_and_forms(guard.test)
-                new = [form for form in forms if (subject, form) not in self._written]
-                self._written.update([(subject, form) for form in new])
-                if self._only or self._without:
-                    new = [form for form in new if self._belongs(form.replace(VALUE, subject))]
-                found += [(subject, tuple(new))] if new else []
+            if not guard.test.has_parts:
+                continue
+            subject, forms = value_and_forms(guard.test)
+            written = self._written.get(subject)
+            if written is None:
+                self._written[subject] = {*forms}
+            else:
+                forms = tuple([form for form in forms if form not in written])
+                written.update(forms)
+            if not self._has_all:
+                forms = tuple([form for form in forms if self._belongs(form.replace(VALUE, subject))])
+            if forms:
+                found.append((subject, forms))
         return found
 
     def identities(self, most: int) -> list[GuardRecord]:
@@ -128,7 +137,7 @@ class _Conditions:
 
     def words(self, guards: Sequence[GuardRecord]) -> list[GuardRecord]:
         """Return the guards that Python cannot express."""
-        return [guard for guard in guards if not guard.test.parts and self._belongs(guard.condition)]
+        return [guard for guard in guards if not guard.test.has_parts and self._belongs(guard.condition)]
 
 
 def _is_identity(guard: GuardRecord) -> bool:
