@@ -16,9 +16,6 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from depyf.record.records import FrameRecord, GraphBreak, GuardRecord, Location, SessionRecord, SkipRecord
 
-# What JSON holds of a guard, in this order.
-_GUARD_FIELDS = ("condition", "is_python", "expression", "kind", "location", "from_torch", "of_sizes")
-
 
 def _with_reason(record: Any) -> Dict[str, Any]:
     return {"reason": record.reason, **vars(record)}
@@ -71,7 +68,7 @@ class JsonText:
         self._comma = comma
         self._separators = (comma, colon)
         self._encode = self._encoder(saved)
-        self._guard = self._form(_GUARD_FIELDS)
+        self._starts = (f'{{"condition"{colon}', f'{comma}"is_python"{colon}', f'{comma}"expression"{colon}')
         self._location = self._form(("file", "line", "function", "code"))
         self._no_guards = f'"guards"{colon}[]'
         self._guards = f'"guards"{colon}['
@@ -114,25 +111,30 @@ class JsonText:
 
     def of_guards(self, guards: Sequence[GuardRecord]) -> List[str]:
         """Return the text of each guard."""
-        texts = []
         encode = encode_basestring
-        places = {id(None): "null"}  # id of a location, which is that of many guards -> its text
+        start, is_python, expression = self._starts
+        ends: Dict[Any, str] = {}  # what the layers of a model have in common -> its text
+        texts = []
         for guard in guards:
-            test, location = guard.test, guard.location
-            place = places.get(id(location))
-            if place is None and location is not None:
-                place = places[id(location)] = self._of_location(location)
-            values = (
-                encode(test.text),
-                "true" if test.is_python else "false",
-                encode(guard.expression),
-                encode(guard.kind),
-                place,
-                "true" if guard.from_torch else "false",
-                "true" if guard.of_sizes else "false",
-            )
-            texts.append(self._guard % values)
+            test = guard.test
+            common = (guard.kind, id(guard.location), guard.from_torch, guard.of_sizes)
+            end = ends.get(common)
+            if end is None:
+                end = ends[common] = self._end_of(guard)
+            truth = "true" if test.is_python else "false"
+            texts.append(f"{start}{encode(test.text)}{is_python}{truth}{expression}{encode(guard.expression)}{end}")
         return texts
+
+    def _end_of(self, guard: GuardRecord) -> str:
+        """Return the text of the fields that many guards share."""
+        comma, colon = self._separators
+        values = {
+            "kind": encode_basestring(guard.kind),
+            "location": "null" if guard.location is None else self._of_location(guard.location),
+            "from_torch": "true" if guard.from_torch else "false",
+            "of_sizes": "true" if guard.of_sizes else "false",
+        }
+        return "".join([f'{comma}"{name}"{colon}{value}' for name, value in values.items()]) + "}"
 
     def _of_location(self, location: Location) -> str:
         encode = encode_basestring

@@ -179,15 +179,17 @@ def _form_and_value(test: GuardTest) -> Tuple[str, str]:
 
 def _front_coded(strings: Sequence[str]) -> Iterator[Tuple[int, str]]:
     """Yield for each string how many characters it shares with the one before, and the rest."""
-    before = ""
+    before, same = "", 0
     for text in strings:
-        same = len(before) if text.startswith(before) else _common(before, text)
+        same = len(before) if text.startswith(before) else _common(before, text, same)
         yield same, text[same:]
         before = text
 
 
-def _common(one: str, other: str) -> int:
-    """Return how many characters both begin with."""
+def _common(one: str, other: str, guess: int) -> int:
+    """Return how many characters both begin with; neither begins with the other.  `guess`: perhaps as many."""
+    if guess < min(len(one), len(other)) and one[guess] != other[guess] and other.startswith(one[:guess]):
+        return guess  # as often in a sorted list
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -46,10 +46,17 @@ def passed_names(function: FunctionRecord, texts: Iterable[str]) -> str:
 
 def _declared(source: str, parameters: Sequence[str]) -> ast.arguments | None:
     """Return the arguments of the one function in `source`, if they are these parameters."""
+    head = _PLAIN_HEAD.match(source)
+    if head is not None and _MORE_CODE.search(source, head.end()) is None:  # no need to parse all of it
+        source = f"{head[0]} ..."
     found = python_source.definition(source)
     if found is None or sorted(_names(found.args)) != sorted(parameters):
         return None
     return found.args
+
+
+_PLAIN_HEAD = re.compile(rf"(?:async )?def (?!{python_source.ENCLOSING})\w+\([\w *,]*\):(?=[ \n])")
+_MORE_CODE = re.compile(r"^[^\s#]", re.MULTILINE)  # besides that function
 
 
 def _names(arguments: ast.arguments) -> list[str]:

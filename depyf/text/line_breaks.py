@@ -55,7 +55,7 @@ def _broken(line: str) -> List[str]:
     copy = _COPY.match(line)
     if copy is not None:  # most of the long lines of a captured graph
         return [f"{copy[1]}{copy[2]}{copy[3]} = \\", f"{indent}    {copy[4]}"]
-    semicolon = next((found.start() for found in _SEMICOLON.finditer(body) if found["end"]), 0)
+    semicolon = _end_of_statement(body)
     head, rest = (body[:semicolon], body[semicolon + 3 :]) if semicolon else (body, "")
     lines = _statement(head, indent) or [indent + head]
     lines = [*_at_spaces(lines[0], indent), *lines[1:]]
@@ -67,6 +67,14 @@ def _broken(line: str) -> List[str]:
     if len(lines[-1]) + 3 + len(first.lstrip(" ")) <= LIMIT:
         return [*lines[:-1], f"{lines[-1]};  {first.lstrip(' ')}", *others]
     return [*lines, first, *others]
+
+
+def _end_of_statement(body: str) -> int:
+    """Return where the first statement of several ends; 0 where there is one."""
+    end = max(body.find(";  "), 0)
+    if "'" not in body[:end] and body.count('"', 0, end) in (0, 2):
+        return end  # not in a string: before it there is an annotation at most
+    return next((found.start() for found in _SEMICOLON.finditer(body) if found["end"]), 0)
 
 
 def _at_spaces(line: str, indent: str) -> List[str]:

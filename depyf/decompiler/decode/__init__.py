@@ -49,9 +49,10 @@ def problem(code: CodeType, version: Optional[Version] = None) -> Optional[str]:
 def verified(program: Program) -> Program:
     """Return a program whose code is well formed; raise Malformed if it is not."""
     if not program.is_verified:
-        code, version = program.code, program.version
-        verify(code, _followed_instructions(code, facts_for(version)), exception_ranges(code), facts_for(version))
-        program.is_verified = True
+        code, facts = program.code, facts_for(program.version)
+        instructions = program.unverified or _followed_instructions(code, facts)
+        verify(code, instructions, exception_ranges(code), facts)
+        program.is_verified, program.unverified = True, ()
     return program
 
 
@@ -97,9 +98,11 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     if FunctionType in code.co_consts:
         fold_function_calls(ops, _GONE)
     if not translator.jumps and not handlers:
-        return Program(tuple(_straight(ops)), (), code, version, verifies)
-    program = _compact(ops, handlers, code, version)
-    program.is_verified = verifies
+        program = Program(tuple(_straight(ops)), (), code, version, verifies)
+    else:
+        program = _compact(ops, handlers, code, version)
+        program.is_verified = verifies
+    program.unverified = () if verifies else instructions
     return program
 
 
