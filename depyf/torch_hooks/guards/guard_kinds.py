@@ -189,24 +189,22 @@ def _id_match(leaf: Leaf) -> tuple[GuardTest, ...]:
 
 def _module_name(expression: str, identity: int) -> str:
     """Return the name of the loaded module with that id, which `expression` gave; empty when there is none."""
-    holder, _, attribute = expression.rpartition(".")
-    found = vars(sys.modules[holder]).get(attribute) if type(sys.modules.get(holder)) is ModuleType else None
+    found = _reached_from_modules(expression)
     known = vars(found).get("__name__") if type(found) is ModuleType else None
     for name in (expression, known):
         if isinstance(name, str) and id(sys.modules.get(name)) == identity:
             return name
-    name = _modules_by_id(len(sys.modules)).get(identity, "")
-    return name if id(sys.modules.get(name)) == identity else ""
+    names = [name for name, module in list(sys.modules.items()) if id(module) == identity]
+    return min(names, key=lambda name: (name.count("."), name), default="")
 
 
-@functools.lru_cache(maxsize=1)
-def _modules_by_id(count: int) -> dict[int, str]:
-    """Return the shortest name of each module that is loaded now, `count` of them."""
-    found: dict[int, str] = {}
-    for name, module in list(sys.modules.items()):
-        other = found.setdefault(id(module), name)
-        if other is not name and (name.count("."), name) < (other.count("."), other):
-            found[id(module)] = name
+def _reached_from_modules(expression: str) -> object:
+    """Return what attributes of a loaded module lead to: `torch.nn.modules.module.torch.nn`; None where they do not."""
+    steps = expression.split(".")
+    known = next((n for n in range(len(steps) - 1, 0, -1) if ".".join(steps[:n]) in sys.modules), 0)
+    found: object = sys.modules.get(".".join(steps[:known])) if known else None
+    for step in steps[known:]:
+        found = vars(found).get(step) if type(found) is ModuleType else None
     return found
 
 
