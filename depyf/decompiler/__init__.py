@@ -54,7 +54,7 @@ def decompile(thing: Any, *, strict: bool = False, python: Optional[str] = None)
     comment that names what it wraps.
 
     The text is proved equal to the bytecode; where that fails, a comment at its top states so and why. A text that is
-    proved may still not be self-contained: code that no compiler made can hold objects that no source can spell, and
+    proved may still not be self-contained: code that no compiler made can hold constants that no literal spells, and
     a default value can be such an object; `__constant_0` stands for it then, and comments at the top describe it.
     A function inside for which there is no source is shown as instructions, and the comments state that, too.
     With `strict`, either is a DecompilationError instead: the text can be run as it is, given the globals that it
@@ -71,7 +71,7 @@ def decompile(thing: Any, *, strict: bool = False, python: Optional[str] = None)
         raise DecompilationError(f"{_name(thing)} was not decompiled: {result.verdict}")
     if strict and result.stand_ins:
         what = "; ".join(result.stand_ins)
-        raise DecompilationError(f"{_name(thing)} has values that no source can spell: {what}")
+        raise DecompilationError(f"{_name(thing)} has values that no literal spells: {what}")
     return source_with_note(thing, result)
 
 

@@ -146,7 +146,7 @@ def _about_stepping(session: SessionRecord, function: FunctionRecord) -> list[st
             "This is for reading and does not run. It was compiled before anyone looked, and is read from Dynamo's",
             "cache: to see the reasons and step through the code, compile it inside depyf.prepare_debug.",
         ]
-    return ["This file is for reading and does not run; breakpoints go into the files named beside the code."]
+    return ["This is a copy, for reading: what runs, and where breakpoints go, are the files named beside the code."]
 
 
 def _story(

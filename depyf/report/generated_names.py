@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import re
 
+AT_THE_BREAK = "a value that had no name at the graph break, such as what the call there returned"
+
 # (what shows that it occurs, its explanation); `_OCCURS` has the signs that are patterns, each behind a quick test.
 _TERMS = (
     ("record_pregraph_bytecode_enter", "record_pregraph_bytecode_enter/exit: torch times the lines before the graph"),
     ("__import_", "__import_<a>_dot_<b>: the module a.b, as a global that Dynamo installed"),
+    ("___module_", "___module_<name>_<n>: the module of that name, as a global that Dynamo installed"),
     (".call_size", "call_size(x, i): x.size(i), handed to a graph that takes sizes as they come"),
+    (".call_stride", "call_stride(x, i): x.stride(i), likewise"),
+    (".dict_getitem", "dict_getitem(d, k): d[k] as a plain dict has it; dict_keys_getitem(d, i): the i-th of its keys"),
     (
         ".object_setattr_ignore_descriptor",
         "object_setattr_ignore_descriptor(x, 'a', v): x.a = v, here after the graph; the original may do it earlier",
     ),
     ("__resume_at_", "__resume_at_<offset>_<n>: the rest of a function, from that offset of its bytecode on"),
-    ("([], []", "[], [] handed to it: values of outer frames, for graph breaks inside inlined functions"),
+    (
+        "([], []",
+        "[], [] handed to it (__nested_...): for graph breaks inside inlined functions; empty, as there was none",
+    ),
     (
         "__comprehension_",
         "__comprehension_<function>_at_<line>_<n>: the comprehension of that line; it runs uncompiled",
@@ -44,9 +52,10 @@ _TERMS = (
         "that all share",
     ),
     ("  # after ", "# after <file>:<line> behind a call: it continues with what follows that line of yours"),
-    ("___stack0", "___stack<i>: a value that the original had at hand, under no name, at the graph break"),
+    ("___stack0", f"___stack<i>: {AT_THE_BREAK}"),
 )
 _OCCURS = {
+    "([], []": ("[]", re.compile(r"\((?:  #.*)?\s*\[\],\s*\[\]")),
     "name: ...": (": ...", re.compile(r"^ +[^\W\d]\w*: \.\.\.$", re.MULTILINE)),
     "  # after ": ("__resume_at_", re.compile(r"__resume_at_.*  # after [^:\n]+:\d+")),
     "x = x": (".__closure__", re.compile(r"^ *(?P<name>[^\W\d]\w*) = (?P=name)(?:  #.*)?$", re.MULTILINE)),

@@ -13,7 +13,8 @@ function that these call. Guards of repeated layers are one condition, with the 
 
 from __future__ import annotations
 
-from typing import FrozenSet, Sequence
+import re
+from typing import FrozenSet, Mapping, Sequence
 
 from depyf.record.guard_conditions import VALUE, NoDimensionMarks, SameBody, SameObject, TensorTest
 from depyf.record.records import FrameRecord, GuardRecord, Location
@@ -45,17 +46,30 @@ def guard_functions(
     groups = _shared([frame for frame, _ in guarded])
     shared = frozenset(condition for conditions in groups.values() for condition in conditions)
     names = {members: _shared_name(members, [frame for frame, _ in guarded], name) for members in groups}
+    first_uses = _first_uses([frame for frame, _ in versions])
     lines: list[str] = []
     for frame, own_name in versions:
         place = guarded.index((frame, own_name)) if frame.guards else -1
         calls = [names[members] for members in groups if place in members]
         own = _Conditions(frame, without=shared)
-        lines += [*_function(frame, own, own_name, signature, paths, calls), "", ""]
+        lines += [*_function(frame, own, own_name, signature, _Headings(paths, first_uses), calls), "", ""]
     for members, conditions in groups.items():
         frame, _ = guarded[members[0]]
         found = _Conditions(frame, only=conditions)
-        lines += [*_function(frame, found, names[members], signature, paths, []), "", ""]
+        lines += [*_function(frame, found, names[members], signature, _Headings(paths, first_uses), []), "", ""]
     return lines[:-2]
+
+
+_OF_SIZE = re.compile(r"\.size\(\d+\)$")
+
+
+def _first_uses(frames: Sequence[FrameRecord]) -> dict[str, Location]:
+    """Return the lines that first use the sizes of tensors, where a recompile names them, by tensor.
+
+    Torch makes the guard on a tensor at the first line that touches it, be it to hand it on.
+    """
+    failed = [one for frame in frames for one in frame.failed_guards if one.first_used and _OF_SIZE.search(one.about)]
+    return {_OF_SIZE.sub("", one.about): one.location for one in failed if one.location is not None}
 
 
 def _shared(frames: Sequence[FrameRecord]) -> dict[tuple[int, ...], FrozenSet[str]]:
@@ -135,6 +149,12 @@ class _Conditions:
         found = [guard for guard in found if self._belongs(guard.condition)]
         return found if len(found) > most else []
 
+    def belonging(self) -> list[GuardRecord]:
+        """Return the guards of which at least one condition belongs into the function."""
+        if self._has_all:
+            return self.guards
+        return [guard for guard in self.guards if any(map(self._belongs, guard.test.parts or (guard.condition,)))]
+
     def words(self, guards: Sequence[GuardRecord]) -> list[GuardRecord]:
         """Return the guards that Python cannot express."""
         return [guard for guard in guards if not guard.test.has_parts and self._belongs(guard.condition)]
@@ -149,7 +169,7 @@ def _function(
     conditions: _Conditions,
     name: str,
     signature: Signature,
-    paths: ShortPaths,
+    headings: _Headings,
     calls: Sequence[str],
 ) -> list[str]:
     head = python_source.bracketed("def " + name, ", ".join(signature.names), ":")
@@ -159,9 +179,10 @@ def _function(
     lines: list[str] = []
     is_first = True
     gathered = conditions.identities(_MOST_IDENTITIES)
-    for heading, group in _groups(conditions.guards, paths, is_short=bool(calls)):
+    shown = [guard for guard in conditions.belonging() if not (gathered and _is_identity(guard))]
+    for heading, group in headings.of(shown, is_short=bool(calls)):
         parts = condition_lines(conditions.of(group), inside, is_first)
-        words = _words([guard for guard in conditions.words(group) if not (gathered and _is_identity(guard))], inside)
+        words = _words(conditions.words(group), inside)
         lines += [*_comment(heading, inside), *parts, *words] if parts or words else []
         is_first = is_first and not parts
     lines += [*_words(gathered, inside), *_about_marks(conditions, inside)]
@@ -181,21 +202,69 @@ def _about_marks(conditions: _Conditions, indent: str) -> list[str]:
     return _listed("also: no dimension of", tensors, " is marked dynamic or static", indent) if tensors else []
 
 
-def _groups(guards: Sequence[GuardRecord], paths: ShortPaths, is_short: bool) -> list[tuple[str, list[GuardRecord]]]:
-    """Group the guards under headings: lines of the user's, lines of torch's own, and the rest.
+class _Headings:
+    """Groups guards under the lines that asked for them."""
 
-    Unless it `is_short`, guards for many lines of libraries are grouped by file.
-    """
-    sizes = [guard for guard in guards if guard.of_sizes]
-    bounds = [guard for guard in guards if guard.from_torch and not guard.of_sizes and upper_bound(guard.test)]
-    torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes and guard not in bounds]
-    ambient = [guard for guard in guards if guard.location is None]
-    users = [guard for guard in guards if not guard.from_torch and guard.location is not None and not guard.of_sizes]
-    groups = _by_line(users, paths, _MOST_LINES if not is_short else len(users))
-    groups += [(f"from torch, which {OF_SIZES}:", sizes)] if sizes else []
-    groups += [(f"from torch itself, {line}", group) for line, group in _by_line(bounds, paths, len(bounds))]
-    groups += [("from torch itself:", torch)] if torch else []
-    return groups + ([("Dynamo itself:", ambient)] if ambient else [])
+    def __init__(self, paths: ShortPaths, first_uses: Mapping[str, Location]) -> None:
+        self._paths = paths
+        self._first_uses = first_uses  # of tensors: the line that the reason of a recompile names
+
+    def of(self, guards: Sequence[GuardRecord], is_short: bool) -> list[tuple[str, list[GuardRecord]]]:
+        """Group the guards under headings: lines of the user's, lines of torch's own, and the rest.
+
+        Unless it `is_short`, guards for many lines of libraries are grouped by file.
+        """
+        sizes = [guard for guard in guards if guard.of_sizes]
+        bounds = [guard for guard in guards if guard.from_torch and not guard.of_sizes and upper_bound(guard.test)]
+        torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes and guard not in bounds]
+        ambient = [guard for guard in guards if guard.location is None]
+        related = [guard for guard in ambient if _RELATED.match(guard.condition)]
+        users = [guard for guard in guards if not guard.from_torch and guard.location is not None]
+        users = [guard for guard in users if not guard.of_sizes]
+        groups = self._by_line(users, _MOST_LINES if not is_short else len(users))
+        groups += [(f"from torch, which {OF_SIZES}:", sizes)] if sizes else []
+        groups += [(f"{OF_BOUNDS} {line}", group) for line, group in self._by_line(bounds, len(bounds))]
+        groups += [("from torch itself:", torch)] if torch else []
+        groups += [("from torch, which takes sizes that are equal for one:", related)] if related else []
+        rest = [guard for guard in ambient if guard not in related]
+        return groups + ([("Dynamo itself:", rest)] if rest else [])
+
+    def _place(self, guard: GuardRecord) -> Location | None:
+        return self._first_uses.get(guard.test.subject) if isinstance(guard.test, TensorTest) else None
+
+    def _by_line(self, guards: Sequence[GuardRecord], most: int) -> list[tuple[str, list[GuardRecord]]]:
+        """Group the guards by the line that asked for them; those of libraries by file if they are many."""
+        paths = self._paths
+        lines: dict[tuple[str, int], list[GuardRecord]] = {}
+        places: dict[tuple[str, int], Location] = {}
+        for guard in guards:
+            place = self._place(guard) or guard.location
+            if place is not None:
+                lines.setdefault((place.file, place.line), []).append(guard)
+                places.setdefault((place.file, place.line), place)
+        is_own = {file: paths.is_of_program(file) for file, _ in lines}
+        is_many = sum(not is_own[file] for file, _ in lines) > most
+        groups: dict[str, list[GuardRecord]] = {}
+        files: dict[str, list[int]] = {}
+        for (file, line), group in lines.items():
+            if is_many and not is_own[file]:
+                files.setdefault(file, []).append(line)
+                groups.setdefault(file, []).extend(group)
+            else:
+                groups.setdefault(asked_by(paths.location(places[file, line])), []).extend(group)
+        return [
+            (f"{paths.of(name)}, {_numbered(files[name])}:" if name in files else name, group)
+            for name, group in groups.items()
+        ]
+
+
+def _numbered(lines: Sequence[int]) -> str:
+    return f"line{'s' * (len(lines) > 1)} {in_ranges(sorted(lines))}"
+
+
+_SIZE = r"[^ ]+\.(?:size|stride)\(\)\[\d+\]"
+_RELATED = re.compile(rf"{_SIZE} == {_SIZE}$")
+OF_BOUNDS = "from torch itself, which compared the size when it traced"
 
 
 def asked_by(location: Location | None) -> str:
@@ -255,25 +324,3 @@ def _by_parent(names: Sequence[str]) -> list[str]:
         else:
             shown.append(f"{parent}.{{{', '.join(found)}}}")
     return shown
-
-
-def _by_line(guards: Sequence[GuardRecord], paths: ShortPaths, most: int) -> list[tuple[str, list[GuardRecord]]]:
-    """Group the guards by the line that asked for them; those of libraries by file if they are many."""
-    lines: dict[tuple[str, int], list[GuardRecord]] = {}
-    for guard in guards:
-        if guard.location is not None:
-            lines.setdefault((guard.location.file, guard.location.line), []).append(guard)
-    is_own = {file: paths.is_of_program(file) for file, _ in lines}
-    is_many = sum(not is_own[file] for file, _ in lines) > most
-    groups: dict[str, list[GuardRecord]] = {}
-    files: dict[str, list[int]] = {}
-    for (file, line), group in lines.items():
-        if is_many and not is_own[file]:
-            files.setdefault(file, []).append(line)
-            groups.setdefault(file, []).extend(group)
-        else:
-            groups.setdefault(asked_by(paths.location(group[0].location)), []).extend(group)
-    return [
-        (f"{paths.of(name)}, lines {in_ranges(sorted(files[name]))}:" if name in files else name, group)
-        for name, group in groups.items()
-    ]

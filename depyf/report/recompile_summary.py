@@ -14,6 +14,7 @@ from depyf.record.records import FailedGuard, FrameRecord, FunctionRecord, Locat
 from depyf.record.vocabulary import RECOMPILE_LIMIT
 from depyf.report.call_chains import explains, first_own_line, is_own, place_of, place_of_function
 from depyf.report.call_signature import passed_names
+from depyf.report.generated_names import AT_THE_BREAK
 from depyf.report.story_order import story_of
 from depyf.report.wrapper_notes import title_of
 
@@ -41,7 +42,10 @@ def recompile_blocks(record: SessionRecord, whole: bool) -> List[List[str]]:
     """Return a block for each cause of recompiles, the one of the most often compiled function first."""
     again = [_Again(one, record.frames_of(one.key)) for one in record.functions]
     groups = sorted(_by_change([one for one in again if one.failed]), key=lambda same: -len(same[0].frames))
-    return [[*_block(record, one[0], whole), *_others(record, one, whole), *_story(record, one[0])] for one in groups]
+    return [
+        [*_block(record, one[0], whole), *_others(record, one, whole), *_unnamed(one), *_story(record, one[0])]
+        for one in groups
+    ]
 
 
 # ---------------------------------------------------------------- functions that one change reaches
@@ -131,12 +135,17 @@ def _block(record: SessionRecord, again: _Again, whole: bool) -> List[str]:
         lines += _reasons(record, same, whole)
         lines += _call(same[0].called_from) if len(calls) > 1 else []
     lines += _call(calls.pop()) if len(calls) == 1 else []
-    if any("___stack" in one.about for one in again.failed):
-        lines.append(f"{_INDENT}___stack<i>: a value that the line had at hand, under no name, at the graph break")
     passed = passed_names(function, [about for one in again.failed for about in _values(one)])
     lines += [f"{_INDENT}{passed}"] if passed else []
     advice = dict.fromkeys(one.advice for one in again.failed if one.advice)
     return lines + [f"{_INDENT}hint: {one}" for one in advice]
+
+
+def _unnamed(same: Sequence[_Again]) -> List[str]:
+    """Return what `___stack0` means, where a reason names it."""
+    if not any("___stack" in failed.about for again in same for failed in again.failed):
+        return []
+    return [f"{_INDENT}___stack<i>: {AT_THE_BREAK}"]
 
 
 def _story(record: SessionRecord, again: _Again) -> List[str]:

@@ -11,16 +11,18 @@ is shorter.
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Dict, List, Sequence, Tuple
 
+from depyf.text.line_differences import differing_ranges
 from depyf.text.number_shapes import number_shapes
 
 _FEWEST = 6  # lines that a fold leaves out: for fewer, the remark about them would not be worth it
 _LONGEST = 500  # lines that a repeated piece may have
 _MOST_GONE = 3  # lines of the earlier version that are shown where more are gone: they stand above
+_MOST_CHANGED = 3  # places in one fold that are shown one by one
+_WIDTH = 96  # of several items on one line
 _MOST_CANDIDATES = 12  # earlier places that a run of lines is compared with
 _CONTINUES = re.compile(r"\s*(?:[\])}]|(?:else|elif|except|finally|case)\b)")
 
@@ -155,15 +157,22 @@ class _Folder:
         margin, first = " " * self._indents[position], self._number(position)
         last = self._number(position + length - 1)
         distance = position - start
+        is_same = self._lines[position : position + length] == self._lines[start : start + length]
+        with_what = "" if is_same else ", with other numbers"
         if length % distance == 0:
-            return (
-                f"{margin}# ... {_times(length // distance)} more, with other numbers: lines {first}-{last} of the file"
-            )
+            return f"{margin}# ... {_times(length // distance)} more{with_what}: lines {first}-{last} of the file"
         like = f"lines {self._number(start)}-{self._number(start + length - 1)}"
-        return f"{margin}# ... lines {first}-{last} of the file: as {like}, with other numbers"
+        return f"{margin}# ... lines {first}-{last} of the file: as {like}{with_what}"
 
 
 _ITEM = re.compile(r" +[\w.]+,$")
+_ITEMS = re.compile(r" +[\w.]+,(?: [\w.]+,)*$")
+
+
+def _is_next_item(before: str, line: str) -> bool:
+    """Return whether a line has an item that can stand behind the items of the line before it."""
+    is_item = _ITEM.match(line) is not None and _ITEMS.match(before) is not None
+    return is_item and _indent(line) == _indent(before) and len(before) + len(line.strip()) < _WIDTH
 
 
 def filled_lists(lines: Sequence[str], width: int) -> List[str]:
@@ -189,22 +198,54 @@ def _times(number: int) -> str:
 
 
 def differences(before: Sequence[CodeLine], now: Sequence[CodeLine]) -> List[str]:
-    """Return the lines in which two folded codes differ, those of the earlier one with `-`, of the later with `+`.
+    """Return the lines in which two codes differ, those of the earlier one with `-`, of the later with `+`.
 
-    Where both have the same remark in place of lines that differ, it stands once, with `~`.
+    The lines of both files are compared, not the remarks of folds. Where many lines differ in a fold that both have,
+    its remark stands once for them, with `~`.
     """
-    texts = [[line.code for line in lines] for lines in (before, now)]
+    old, new = _unfolded(before), _unfolded(now)
+    ranges = differing_ranges(old, new)
+    both = _changed_folds(before, now, ranges)
     found: List[str] = []
-    width = len(str(max([line.number for line in (*before, *now)], default=0)))
-    for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, texts[0], texts[1], autojunk=False).get_opcodes():
-        if kind != "equal":
-            both = {line.text for line in before[i1:i2] if line.folded} & {line.text for line in now[j1:j2]}
-            gone = [line for line in before[i1:i2] if line.text not in both]
-            shown = gone if len(gone) <= _MOST_GONE else gone[:1]
-            found += [f"{line.number:{width}} - {line.text}" for line in shown]
-            if len(gone) > len(shown):
-                found.append(f"{gone[1].number:{width}} - ... and on to line {gone[-1].last}")
-            for line in now[j1:j2]:
-                mark, remark = ("~", "   (not the same in both)") if line.text in both else ("+", "")
-                found.append(f"{line.number:{width}} {mark} {line.text}{remark}")
+    width = len(str(max(len(old), len(new))))
+    for i1, i2, j1, j2 in ranges:
+        fold = next((one for one in both if one.number <= j1 + 1 and j2 <= one.last), None)
+        if fold is not None:
+            remark = f"{fold.number:{width}} ~ {fold.text}   (not the same in both)"
+            found += [remark] if found[-1:] != [remark] else []
+            continue
+        gone = _shown(old, i1, i2, {})
+        shown = gone if len(gone) <= _MOST_GONE else [gone[0], (gone[1][0], f"... and on to line {i2}")]
+        found += [f"{number:{width}} - {text}" for number, text in shown]
+        remarks = {one.number - 1: one for one in now if one.folded and j1 < one.number and one.last <= j2}
+        found += [f"{number:{width}} + {text}" for number, text in _shown(new, j1, j2, remarks)]
+    return found
+
+
+def _unfolded(code: Sequence[CodeLine]) -> List[str]:
+    return [line for one in code for line in one.code.split("\n")]
+
+
+def _changed_folds(
+    before: Sequence[CodeLine], now: Sequence[CodeLine], ranges: Sequence[Tuple[int, int, int, int]]
+) -> List[CodeLine]:
+    """Return the folds of the later code, with remarks that the earlier one has as well, in which many lines differ."""
+    remarks = {line.text for line in before if line.folded}
+    both = [line for line in now if line.folded and line.text in remarks]
+    changed = [sum(one.number <= j1 + 1 and j2 <= one.last for _, _, j1, j2 in ranges) for one in both]
+    return [one for one, count in zip(both, changed) if count > _MOST_CHANGED]
+
+
+def _shown(lines: Sequence[str], start: int, end: int, remarks: Dict[int, CodeLine]) -> List[Tuple[int, str]]:
+    """Return a range of lines with their numbers: items of a list together, and remarks in place of what they fold."""
+    found: List[Tuple[int, str]] = []
+    position = start
+    while position < end:
+        remark = remarks.get(position)
+        text = lines[position] if remark is None else remark.text
+        if remark is None and found and _is_next_item(found[-1][1], text):
+            found[-1] = (found[-1][0], f"{found[-1][1]} {text.strip()}")
+        else:
+            found.append((position + 1, text))
+        position = position + 1 if remark is None else remark.last
     return found

@@ -34,7 +34,7 @@ from depyf.report.shortened_records import ShortPaths
 from depyf.report.skip_reasons import break_lines, recompile_lines, repeated_break, skip_lines
 
 _INSTALLED = {
-    REPLACED: "the code below, compiled from this text, in place of Dynamo's bytecode",
+    REPLACED: "that file, in place of Dynamo's bytecode; the code below is a copy of it",
     RELABELLED: "Dynamo's own bytecode, with the lines of that file",
     UNTOUCHED: "Dynamo's own bytecode, not linked to that file",
 }
@@ -63,7 +63,7 @@ class Facts:
         for name in frame.graphs:
             facts += graph_lines(name, self._session.graph(name))
         for graph_break in frame.graph_breaks:
-            lines = break_lines(graph_break, function) + self._called_there(graph_break, function)
+            lines = break_lines(graph_break, function) + self._called_there(graph_break, function, frame)
             first = self._broken.setdefault(tuple(lines), frame.compile_id)
             lines = lines if first == frame.compile_id else repeated_break(graph_break, first)
             facts += lines if lines[0] not in facts else []
@@ -78,14 +78,12 @@ class Facts:
             self._owners = Owners(self._session, self._paths.of)
         return self._owners
 
-    def _called_there(self, graph_break: GraphBreak, function: FunctionRecord) -> list[str]:
+    def _called_there(self, graph_break: GraphBreak, function: FunctionRecord, frame: FrameRecord) -> list[str]:
         """Return what became of the functions that a broken call runs: it is made as it is, and they on their own."""
         way = calls_inside(graph_break, function)
-        if not way:
-            return []
-        fates = self.owners.fates(self._below(way, graph_break), function.key)
+        fates = self.owners.fates(self._below(way, graph_break), function.key) if way else ()
         if not fates:
-            return []
+            return ["          what broke there runs as it is, in Python, before what is left"] if frame.resumes else []
         start = f"          {way[0].file}:{way[0].line} runs as it is, and of what it calls"
         return [start, *[f"            {fate}" for fate in fates]]
 

@@ -67,7 +67,9 @@ def _bounds(frames: Sequence[FrameRecord], paths: ShortPaths) -> list[str]:
         for guard in frame.guards:
             bound = upper_bound(guard.test) if guard.location is not None else ""
             if bound:
-                found[f"  {bound} is asked for by {asked_by(paths.location(guard.location))}"] = None
+                line = asked_by(paths.location(guard.location))
+                asked = f"is torch's: it compared the size when it traced {line}" if guard.from_torch else ""
+                found[f"  {bound} {asked or f'is asked for by {line}'}"] = None
     return list(found)[:_MOST_BOUNDS]
 
 

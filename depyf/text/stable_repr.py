@@ -68,7 +68,8 @@ def describe(value: object) -> str:
     if isinstance(value, (ModuleType, type)) or kind in (int, float, complex, str, bytes, bool, range, slice):
         return stable_repr(value)
     if (kind.__module__, kind.__name__) in (("torch", "device"), ("torch", "dtype"), ("torch", "Size")):
-        return stable_repr(value)
+        text = stable_repr(value)
+        return f"torch.{text}" if text.startswith("device(") else text
     name = getattr(value, "__qualname__", None)
     if isinstance(name, str) and callable(value):
         return f"the {'built-in' if kind is BuiltinFunctionType else kind.__name__} {name}"

@@ -11,9 +11,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import GUARDS_WEIGHTS, NAMES_FIRST_BREAK, needs  # noqa: E402
+from torch_probes import GUARDS_WEIGHTS, NAMES_FIRST_BREAK, NOTES_SIZE_READS, needs  # noqa: E402
 
 import depyf  # noqa: E402
+from depyf.report.generated_names import terms_used  # noqa: E402
+from depyf.text.stable_repr import describe  # noqa: E402
 
 
 class Run:
@@ -256,3 +258,133 @@ def test_an_object_that_lives_for_one_call_is_named_where_torch_drops_a_version_
 
     run(main)
     assert "in torch's words" not in run.summary
+
+
+def expanded(x, scale):
+    for size in x.shape[-1:]:
+        if size % 2:
+            return x
+    wide = scale.expand(x.shape[0])
+    return x.sum(1) * wide
+
+
+def measured(x):
+    rows, columns = x.size()
+    return torch.zeros(columns, rows).t() + x
+
+
+def counted_rows(x):
+    y = x.cos()
+    return y + len(x)
+
+
+def rows_of(x):
+    return torch.arange(len(x))
+
+
+def handed_to_a_helper(x):
+    rows = rows_of(x)
+    return x.sum(1) + rows
+
+
+@needs(NOTES_SIZE_READS, "methods of Dynamo's that read sizes")
+@pytest.mark.parametrize(
+    ("function", "inputs", "line"),
+    [
+        (expanded, [torch.ones(1)], "wide = scale.expand(x.shape[0])"),
+        (measured, [], "rows, columns = x.size()"),
+        (counted_rows, [], "y = x.cos()"),
+        (handed_to_a_helper, [], "return torch.arange(len(x))"),
+    ],
+)
+def test_a_size_that_is_read_as_a_number_is_first_used_there(run, function, inputs, line):
+    run(lambda compiled: [compiled(function)(torch.ones(rows, 4), *inputs) for rows in (2, 3)])
+    (cause,) = [one for one in run.summary.splitlines() if "needs x.size(0) == 2, now 3" in one]
+    assert cause.partition("; first used at ")[2].partition(", reached from ")[0].endswith(f": {line}")
+
+
+def handed_on_first(x, y):
+    pair = (x, y)
+    wide = torch.ones(1).expand(pair[0].shape[0])
+    return pair[0] + wide, pair[1].sum()
+
+
+def of_guards(story, size):
+    """Return the headings of the groups of guards that have this condition."""
+    _, _, guards = story.partition("# The guards of ")
+    return [group.partition("\n")[0] for group in re.split(r"\n +# ", guards) if size in group]
+
+
+@needs(NOTES_SIZE_READS, "methods of Dynamo's that read sizes")
+def test_guards_on_a_size_stand_below_the_line_that_the_reason_of_the_recompile_names(run):
+    run(lambda compiled: [compiled(handed_on_first)(torch.ones(size), torch.ones(4)) for size in (2, 3)])
+    assert "first used at" in run.summary and "wide = torch.ones(1).expand(pair[0].shape[0])\n" in run.summary
+    (heading,) = of_guards(run.story("handed_on_first_0"), "x.size() == (2,)")
+    assert heading.endswith(": wide = torch.ones(1).expand(pair[0].shape[0])")
+
+
+def joined(x, y):
+    return x + y
+
+
+def test_sizes_that_are_equal_are_not_said_to_be_a_guard_of_dynamo_itself(run):
+    def main(compiled):
+        call = compiled(joined)
+        for size in (2, 3):
+            call(torch.ones(size), torch.ones(size))
+
+    run(main)
+    story = run.story("joined_0")
+    relation = re.search(r"\n +# (.*)\n +and (\w)\.size\(\)\[0\] == (\w)\.size\(\)\[0\]\n", story)
+    if relation is None:
+        pytest.skip("this torch asks for it in another way")
+    assert "Dynamo itself" not in relation[1] and relation[2] != relation[3]
+
+
+def test_the_story_does_not_say_of_one_file_that_it_runs_and_does_not_run(run):
+    run(lambda compiled: compiled(joined)(torch.ones(2), torch.ones(2)))
+    story = run.story("joined_0")
+    assert "does not run" not in story and "runs:   the code below" not in story
+    assert "#   runs:   that file, in place of Dynamo's bytecode; the code below is a copy of it\n" in story
+
+
+def test_what_broke_is_said_to_run_in_python_before_the_rest(run):
+    def broken(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    run(lambda compiled: compiled(broken)(torch.ones(2)))
+    assert "what broke there runs as it is, in Python, before what is left" in run.story("broken_0")
+
+
+def doubled(x):
+    y = x * 2
+    torch._dynamo.graph_break()
+    return y, y + 1
+
+
+def uses_pair(x):
+    y, z = doubled(x + 1)
+    return y + z
+
+
+@needs(NAMES_FIRST_BREAK, "event of a graph break that a function cannot resume from")
+def test_a_value_without_a_name_at_a_break_is_explained_where_the_summary_names_it(run):
+    run(lambda compiled: [compiled(uses_pair)(torch.ones(size)) for size in (2, 3)])
+    if "___stack0" not in run.summary:
+        pytest.skip("this torch names the value")
+    explained = "___stack<i>: a value that had no name at the graph break, such as what the call there returned\n"
+    assert explained in run.summary
+
+
+def test_a_device_in_the_code_is_described_as_the_program_spells_it():
+    assert describe(torch.device("cpu")) == "torch.device(type='cpu')"
+
+
+def test_words_of_dynamo_are_explained_however_a_call_is_broken_into_lines():
+    call = "    return __resume_at_6_3(  # after model.py:9\n        [],\n        [],\n        x,\n    )\n"
+    names = "    y = ___module_collections_0.f(utils.call_stride(x, 0), utils.dict_getitem(d, 1))\n"
+    words = "\n".join(terms_used(call + names))
+    for word in ("[], [] handed to it", "___module_<name>_<n>: ", "call_stride(x, i): ", "dict_getitem(d, k): "):
+        assert word in words

@@ -84,12 +84,44 @@ def test_a_later_version_is_shown_by_the_lines_that_differ():
     assert gone[1:] == ["3 - ... and on to line 7"]
 
 
-def test_a_remark_that_both_versions_have_is_not_shown_as_gone_and_as_new():
-    before = code(20)
-    now = [line.replace("weight_9 ", "weight_99 ").replace("weight_9,", "weight_99,") for line in before]
-    assert now != before
+def renamed(lines, *numbers):
+    """Return the code with other names for some of its weights."""
+    text = "\n".join(lines)
+    for number in numbers:
+        text = text.replace(f"weight_{number} ", f"weight_9{number} ").replace(
+            f"weight_{number},", f"weight_9{number},"
+        )
+    return text.split("\n")
+
+
+def test_of_a_fold_that_both_versions_have_only_the_lines_that_differ_are_shown():
+    before, now = code(20), renamed(code(20), 9)
+    found = differences(fold_statements(before), fold_statements(now))
+    changed = [(old, new) for old, new in zip(before, now) if old != new]
+    assert 1 <= len(changed) <= 3
+    assert [line.split(" ", 2)[1:] for line in map(str.strip, found)] == [
+        part for old, new in changed for part in (["-", old], ["+", new])
+    ]
+
+
+def test_a_fold_in_which_many_lines_differ_is_shown_once():
+    before, now = code(20), renamed(code(20), *range(8, 18))
     (line,) = differences(fold_statements(before), fold_statements(now))
     assert " ~ " in line and "# ..." in line and line.endswith("(not the same in both)")
+
+
+def test_lines_that_moved_between_folds_are_no_difference_where_they_are_the_same():
+    items = [f"        weight_{number}," for number in range(40)]
+    before = ["def f(self):", "    y = g(", *items, "    )", "    del (", *items, "    )", "    return y"]
+    now = ["def f(self):", "    y = g(", "        size,", *items, "    )", "    del (", "        size,", *items]
+    now += ["    )", "    return y"]
+    assert differences(fold_statements(before), fold_statements(now)) == [" 3 +         size,", "46 +         size,"]
+
+
+def test_lines_that_repeat_as_they_are_are_not_said_to_have_other_numbers():
+    block = [f"    g({name})" for name in "abcdefgh"]
+    remarks = [line.text for line in fold_statements(["def f():", *block, *block, "    return 1"]) if line.folded]
+    assert remarks == ["    # ... once more: lines 10-17 of the file"]
 
 
 def test_names_in_brackets_share_lines():

@@ -124,5 +124,6 @@ def test_a_bound_that_nothing_in_the_program_asks_for_names_the_line_of_torch(tm
     if " to 15," not in "".join(version_table(context.record.frames, "forward")):
         pytest.skip("this torch takes one way for any batch")
     story = (tmp_path / "dump" / context.record.stories[0].full_code_file).read_text()
-    assert "#   x.size(0) <= 15 is asked for by torch/nn/modules/conv.py:" in story
-    assert "        # from torch itself, torch/nn/modules/conv.py:" in story
+    compared = "compared the size when it traced torch/nn/modules/conv.py:"
+    assert f"#   x.size(0) <= 15 is torch's: it {compared}" in story
+    assert f"        # from torch itself, which {compared}" in story

@@ -77,6 +77,8 @@ SIZES_HAVE_LINES = torch_behaviours.has("lines_of_size_guards")
 TRACES_COLLECTIVES = "all_reduce_inplace" in source_of("torch.distributed._functional_collectives")
 # torch 2.3: the start of a compilation is announced
 ANNOUNCES_COMPILATIONS = private_hooks.find("on_compile_start") is not None
+# torch 2.4: Dynamo reads sizes in methods of their own, so the lines that do so can be noted
+NOTES_SIZE_READS = private_hooks.find("shape_reader") is not None
 # torch 2.11: the calls that led to the line that asked for a guard are in the reason of a recompile
 GUARDS_HAVE_STACKS = "User stack trace:" in source_of("torch._dynamo.guards")
 # torch 2.11: torch's global switches are in the guard on them, with their values

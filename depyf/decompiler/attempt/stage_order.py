@@ -34,7 +34,7 @@ from depyf.decompiler.structure import Sequence
 
 WIDTH = 110
 INTERACTIVE = "Interactive: compiled with mode 'single', which shows the values of expressions."
-NOT_SELF_CONTAINED = "Not self-contained: these names stand for objects that no source can spell."
+NOT_SELF_CONTAINED = "Not self-contained: these names stand for constants of the bytecode that are no literals."
 MOST_WRITTEN = 30  # how often, on average, the builder may ask for an op of the code inside
 WRITTEN_AT_LEAST = 500
 DEEPEST_INDENTATION = 98  # CPython accepts 100 levels

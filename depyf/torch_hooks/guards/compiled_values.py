@@ -13,10 +13,11 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType
-from typing import Any, Dict, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 from depyf.torch_hooks.guards.frame_values import Variables, describe, keys_of
 from depyf.torch_hooks.guards.module_paths import ModulePaths
+from depyf.torch_hooks.guards.size_reads import SizeRead
 from depyf.torch_hooks.internals import private_hooks
 
 _MOST_VARIABLES = 200
@@ -47,6 +48,7 @@ class CompiledValues:
     numbers: Dict[str, Tuple[str, str]] = field(default_factory=dict)  # also None and texts: type and literal
     sizes: Dict[str, Tuple[int, ...]] = field(default_factory=dict)  # of plain tensors
     uses: Dict[str, str] = field(default_factory=dict)  # name of an input of the graph -> the stack of its first use
+    reads: Dict[str, List[SizeRead]] = field(default_factory=dict)  # of sizes before that use, by torch's spelling
 
     def path_of_module(self, name: str) -> str:
         """Return the path of the module that a variable held; empty where it held none, or one that is no part."""

@@ -6,10 +6,11 @@ once the guards of those versions are known, which hold the lines and types that
 
 from __future__ import annotations
 
+import linecache
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import Callable, Dict, Sequence, Tuple
+from typing import Callable, Dict, List, Sequence, Tuple
 
 from depyf.record.guard_conditions import TensorTest, TorchState, TypeTest
 from depyf.record.records import FailedGuard, GuardRecord, Location
@@ -38,8 +39,10 @@ from depyf.torch_hooks.guards.mismatches import (
 from depyf.torch_hooks.guards.origins import Bound, Origin, origins_in, split_range
 from depyf.torch_hooks.guards.other_causes import UNKNOWN_VERSION, GuardedVersion, distances_of, with_other_causes
 from depyf.torch_hooks.guards.recompile_reasons import Cause, Reason, runs
+from depyf.torch_hooks.guards.size_reads import reads_size
 from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.guards.torch_switches import with_states_then
+from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.torch_text import scrub, with_sorted_sets
 
 
@@ -180,35 +183,55 @@ def _with_line(failure: Failure, guard: GuardRecord | None) -> Failure:
     return replace(failure, origin=failure.origin._replace(location=guard.location))
 
 
-_AXIS = re.compile(r"(?:size|stride)\((\d+)\)$")
+_AXIS = re.compile(r"(size|stride)\((\d+)\)$")
 
 
 def _with_first_use(failure: Failure, guard: GuardRecord, values: CompiledValues) -> Failure:
     """Add the first line that depends on a property of a tensor, where that can be known.
 
-    The line of the guard is the first that touches the tensor, be it to hand it on. If it reads the property, it is the
-    one; else it is the line of the first operation on the tensor. A frame without a graph has none.
+    It is the first line that reads the property, or else that of the first operation on the tensor. A line that hands
+    the tensor on depends on no size: a frame that has no graph and reads none has no such line.
     """
-    is_of_size = _AXIS.match(failure.mismatch.aspect) is not None or failure.mismatch.aspect == "dim()"
-    stack = read_stack(values.uses.get(_placeholder(guard.expression), ""))
-    reads = guard.location is not None and _reads(guard.location.code, failure.mismatch.aspect)
-    place = guard.location if reads or not is_of_size else None
-    calls = () if place is None else _before(place, stack)
-    if stack and not reads:
-        place, calls = stack[-1], stack[:-1]
-    return replace(failure, origin=failure.origin._replace(location=place), calls=calls)
+    aspect, place = failure.mismatch.aspect, guard.location
+    used = read_stack(values.uses.get(_placeholder(guard.expression), ""))
+    calls = _first_read(guard, values, aspect)
+    if not calls and place is not None and (_reads(guard, place.code, aspect) or not (used or _is_of_size(aspect))):
+        calls = (*_before(place, used), place)  # the first line that touches the tensor
+    calls = calls or used
+    origin = failure.origin._replace(location=calls[-1] if calls else None)
+    return replace(failure, origin=origin, calls=calls[:-1])
 
 
-def _reads(code: str, aspect: str) -> bool:
-    """Return whether a line of code reads this property of a tensor: `x.shape`, `x.size(0)` for size(0)."""
+def _is_of_size(aspect: str) -> bool:
+    return _AXIS.match(aspect) is not None or aspect == "dim()"
+
+
+def _first_read(guard: GuardRecord, values: CompiledValues, aspect: str) -> Tuple[Location, ...]:
+    """Return the calls to the first line that reads a size before any operation on the tensor; it is the last one."""
+    found = _AXIS.match(aspect)
+    for read in values.reads.get(guard.expression, ()) if found is not None and found[1] == "size" else ():
+        calls = tuple([replace(call, code=linecache.getline(call.file, call.line).strip()) for call in read.calls])
+        if found is not None and read.is_of(int(found[2]), _last_name(guard), calls[-1].code):
+            return calls
+    return ()
+
+
+def _last_name(guard: GuardRecord) -> str:
+    names: List[str] = re.findall(r"[^\W\d]\w*", guard.expression)
+    return names[-1] if names else ""
+
+
+def _reads(guard: GuardRecord, code: str, aspect: str) -> bool:
+    """Return whether a line of code reads this property of a tensor; sizes only where their reads are not noted."""
     name, axis = aspect.partition("(")[0], _AXIS.match(aspect)
     if axis is None:
         return re.search(rf"\.{re.escape(name)}\b", code) is not None
-    number = rf"(?:{axis[1]}|-\d+)\s*"
     if name == "stride":
-        return re.search(rf"\.stride\(\s*(?:{number})?\)", code) is not None
-    code = re.sub(r"\blen\([\w.]+\.shape\)", "", code)  # the number of dimensions
-    return re.search(rf"\.shape\b(?!\[)|\.shape\[{number}\]|\.size\(\s*(?:{number})?\)", code) is not None
+        return re.search(rf"\.stride\(\s*(?:(?:{axis[2]}|-\d+)\s*)?\)", code) is not None
+    if private_hooks.find("shape_reader") is not None:
+        return False
+    rank = len(guard.test.expected.sizes) if isinstance(guard.test, TensorTest) else int(axis[2]) + 1
+    return reads_size(code, int(axis[2]), rank, _last_name(guard))
 
 
 def _with_calls(failure: Failure, guards: Sequence[GuardRecord], values: CompiledValues) -> Failure:

@@ -17,6 +17,7 @@ from depyf.torch_hooks.graphs import autotuning
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, GRAPH_EVENTS
+from depyf.torch_hooks.guards.size_reads import SizeReads
 from depyf.torch_hooks.internals import structured_trace
 from depyf.torch_hooks.internals.structured_trace import START_EVENT, TraceEvent
 from depyf.torch_hooks.session.recording import LINKING_EVENTS, Recording
@@ -41,6 +42,11 @@ class Capture:
     def traced_lines(self) -> TracedLines:
         """The lines that Dynamo traces."""
         return self.recording.traced_lines
+
+    @property
+    def size_reads(self) -> SizeReads:
+        """The lines that read sizes while Dynamo traces."""
+        return self.recording.size_reads
 
     def start(self, opened_by: str = "") -> None:
         """Put the hooks in place; `opened_by` is the module that enters the context."""

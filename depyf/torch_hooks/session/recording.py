@@ -60,6 +60,7 @@ from depyf.torch_hooks.guards.guard_tree import describe_guards
 from depyf.torch_hooks.guards.module_paths import Hooked, ModulePaths, hook_in_progress
 from depyf.torch_hooks.guards.other_causes import GuardedVersion
 from depyf.torch_hooks.guards.recompile_reasons import in_words, read_reasons
+from depyf.torch_hooks.guards.size_reads import SizeReads
 from depyf.torch_hooks.guards.specializations import SPECIALIZATION_EVENT, read_specialization
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import import_folders, is_in_torch
@@ -99,6 +100,7 @@ class Recording:
         self.skips = Skips(self.functions, self.compilations)
         self.has_unplaced_code = False  # a graph module was generated that no frame's code was calling for
         self.traced_lines = TracedLines()
+        self.size_reads = SizeReads()
         self.module_paths = ModulePaths()
         self.seconds: Dict[str, float] = {}  # what took depyf how long
         self.summary: Tuple[str, ...] = ()  # the lines of summary.txt, once it is written
@@ -124,7 +126,7 @@ class Recording:
         """Return an empty recording for a forked child, with a folder of its own."""
         child = Recording(self.folder.for_child(), SessionRecord(), self._log_bytecode, self.loose_fx)
         child.is_forked = True
-        child.traced_lines = self.traced_lines  # which is registered
+        child.traced_lines, child.size_reads = self.traced_lines, self.size_reads  # which are registered
         child.writes_page = self.writes_page
         child.phases = None if self.phases is None else CompilePhases()
         return child
@@ -163,6 +165,7 @@ class Recording:
         unreached = ""
         with self.problems.shield("finding the lines that Dynamo did not reach"):
             unreached = self.traced_lines.unreached(code, is_whole=not compilation.breaks)
+        compilation.values.reads.update(self.size_reads.found())
         to_run = self.frames.add(code, new_code, compile_id, key, compilation.sources)
         RECORDED.add(to_run, None if call is None else call.identity, compile_id)
         compilation.frame = len(self.frames.records) - 1
@@ -386,6 +389,7 @@ class Recording:
             self._save(self._not_in_journal)
         started = self.compilations.start(event.compile_id)
         self.traced_lines.begin()
+        self.size_reads.begin()
         with self.problems.shield("reading what Dynamo starts to compile"):
             started.function = started_function(event.data)
         with self.problems.shield("reading the variables of a frame"):

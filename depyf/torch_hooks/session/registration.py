@@ -12,6 +12,7 @@ from depyf.torch_hooks.graphs import autotuning, custom_stages, new_code, node_s
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.guards import user_stacks
+from depyf.torch_hooks.guards.size_reads import SizeReads
 from depyf.torch_hooks.internals import hook_order, structured_trace
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
 from depyf.torch_hooks.session import untraced_events
@@ -24,6 +25,9 @@ class Callbacks(Protocol):
 
     @property
     def traced_lines(self) -> TracedLines: ...
+
+    @property
+    def size_reads(self) -> SizeReads: ...
 
     def on_bytecode(self, code: CodeType, new_code: CodeType) -> CodeType | None: ...
 
@@ -78,6 +82,8 @@ class Registration:
             self._detach += [] if stop is None else [stop]
         with problems.shield("listening to the lines that Dynamo traces"):
             self._detach.append(callbacks.traced_lines.attach())
+        with problems.shield("listening to reads of sizes"):
+            self._detach.append(callbacks.size_reads.attach(problems.shield))
         with problems.shield("recording the lines that ask for guards"):
             self._detach.append(user_stacks.attach())
         with problems.shield("listening to why Dynamo skips frames"):

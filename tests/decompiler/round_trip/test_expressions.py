@@ -368,11 +368,11 @@ def test_an_object_constant_is_described_at_the_top_and_refused_where_the_text_m
     code = with_constant(object())
     lines = depyf.decompile(code).splitlines()
     assert lines[:2] == [
-        "# Not self-contained: these names stand for objects that no source can spell.",
+        "# Not self-contained: these names stand for constants of the bytecode that are no literals.",
         "# __constant_0 is a object",
     ]
     assert lines[-1].strip() == "return x, __constant_0"
-    with pytest.raises(DecompilationError, match="no source can spell: __constant_0 is a object"):
+    with pytest.raises(DecompilationError, match="no literal spells: __constant_0 is a object"):
         depyf.decompile(code, strict=True)
 
 
