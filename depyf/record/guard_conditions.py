@@ -2,7 +2,7 @@
 
 `text` spells a test for a reader: as a Python expression where `is_python`, else in words.  `parts` are the conditions
 that the expression joins by `and`, each on one line; there are none in words, nor in what is no Python after all: a
-record that was loaded may hold anything.  `has_parts` tells without making them.  Readers of torch's text
+record that was loaded may hold anything.  `has_parts` is known without making them.  Readers of torch's text
 (`depyf.torch_hooks.guards.guard_kinds`) make these records; everything after that asks for their fields and parts and
 never reads `text` again.  Schema 1 of the saved form holds `text` alone: `depyf.record.schema_1` recovers the fields.
 """

@@ -30,7 +30,7 @@ class SizeRead(NamedTuple):
 
     calls: Tuple[Location, ...]  # to the line, which is the last; outermost first, without their code
     rank: int  # of the tensor
-    axis: int | None  # the one that is read, where that is known; else the code of the line has to tell
+    axis: int | None  # the one that is read; None: the code of the line has it
 
     def is_of(self, axis: int, name: str, code: str) -> bool:
         """Return whether the line, whose code is given, reads the size of this axis; `name`: of the tensor."""
