@@ -55,7 +55,8 @@ TORCH_WORDS = {
     "logging.Logger method": ("variables.misc", "logging.Logger method not supported for"),
     "Module-level backwards hooks require compiled autograd": ("variables.distributed", "Module-level backwards hooks"),
     "torch._dynamo.config.compiled_autograd = True": ("variables.distributed", "Module-level backwards hooks"),
-    "Observed exception: ValueError('too long')": ("symbolic_convert", "Observed exception (EXCEPT_HANDLER)"),
+    "Observed exception: ValueError": ("symbolic_convert", "Observed exception (EXCEPT_HANDLER)"),
+    "Observed exception: ValueError('too long')": ("symbolic_convert", "{curr_exc.debug_repr()}"),
     "inside torch.utils.checkpoint.checkpoint": ("exc", "Higher Order Operator: "),
     "inside autograd.Function": ("exc", "Higher Order Operator: "),
 }

@@ -1522,7 +1522,7 @@ def step(x, limit):
 def main(compile):
     compile(step)(torch.ones(5), 3)
 """,
-        ("Observed exception: ValueError('too long')",),
+        ("Observed exception: ValueError", "Observed exception: ValueError('too long')"),
     ),
     "partial_method": Planted(
         """\

@@ -34,7 +34,8 @@ _CAUSE = re.compile(
     re.MULTILINE,
 )
 _RAISED = re.compile(  # of the cause before it
-    r"(?:\n(?:  Hint: .*|    .*|\s*))*\n  Developer debug context: raised exception (?P<exception>.+)"
+    r"(?:\n(?:  Hint: .*|    .*|\s*))*\n  Developer debug context: raised exception "
+    r"(?:ExceptionVariable\(<class '(?P<type>[^']+)'>\)|(?P<exception>.+))"  # torch 2.8 prints what Dynamo makes of it
 )
 _ITEM = "  - "
 _FEW_WORDS = 3  # of a heading: so few mean little without the explanation
@@ -125,7 +126,7 @@ def _causes(explanation: str) -> List[str]:
             named = [why] if named else []
         raised = _RAISED.match(explanation, cause.end())
         if raised is not None:
-            named = [raised["exception"]]
+            named = [raised["type"] or raised["exception"]]
         elif not named and why and len(what.split()) <= _FEW_WORDS and "e.g." not in why:
             named = _END_OF_SENTENCE.split(why)[:1]
         causes.append(f"{what}: {named[0]}" if named and "`" not in what else what)
