@@ -82,7 +82,7 @@ def break_blocks(record: SessionRecord, causes: Sequence[Cause], whole: bool = F
     for number, (same, ways) in enumerate(causes, start=1):
         first = same[0]
         place = cause_of(first)
-        lines = [f"graph break at {place_of(place)}", *_function_of(place, owners, called), _INDENT + first.reason]
+        lines = [f"graph break at {place_of(place)}", *function_around(place, owners, called), _INDENT + first.reason]
         lines += [_INDENT + line for line in _passed_on(same)]
         lines += [f"{_INDENT}reached in {len(ways)} ways:"] if len(ways) > 1 else []
         lines += [_INDENT + line for line in reached_lines(ways, whole)]
@@ -102,10 +102,10 @@ def _named(same: Sequence[GraphBreak]) -> str:
     return "the other break" if place is None else f"the break at {place.file.rpartition('/')[2]}:{place.line}"
 
 
-def _function_of(place: Location | None, owners: Owners, called: Container[str]) -> List[str]:
-    """Return the function that a line is in, if it is not what the program called: no call on the way names a hook."""
+def function_around(place: Location | None, owners: Owners, named: Container[str]) -> List[str]:
+    """Return the function that a line is in, if it is none of those named: no call on the way names a hook."""
     function = None if place is None else owners.of(place)
-    is_known = function is None or function.display_name in called
+    is_known = function is None or function.display_name in named
     if function is None or is_known:
         return []
     return [f"{_INDENT}in {', '.join(filter(None, [title_inside(function), hook_note(function)]))}"]

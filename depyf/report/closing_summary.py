@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 from typing import Callable, List, Mapping, Sequence
 
-from depyf.record.records import SKIP_KINDS, FunctionRecord, SessionRecord, SkipRecord
+from depyf.record.records import SKIP_KINDS, FunctionRecord, Location, SessionRecord, SkipRecord
 from depyf.record.vocabulary import (
     FAILED,
     GRAPH_BREAK,
@@ -32,8 +32,8 @@ from depyf.record.vocabulary import (
     RECOMPILE_LIMIT,
     SUPPRESSED_ERROR,
 )
-from depyf.report.break_paths import calls_inside, why_no_resume
-from depyf.report.break_summary import Cause, break_blocks, causes_of_breaks, number_of_breaks
+from depyf.report.break_paths import Owners, calls_inside, why_no_resume
+from depyf.report.break_summary import Cause, break_blocks, causes_of_breaks, function_around, number_of_breaks
 from depyf.report.call_chains import calls_to, has_library_path, place_of, place_of_function, reached_lines
 from depyf.report.reader_text import reader_text
 from depyf.report.recompile_summary import recompile_blocks
@@ -175,6 +175,7 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
         lines = [f"not {always}compiled: {title_of(record, function)} ({place_of_function(function)}): {kind}"]
         if skip.kind in (FAILED, SUPPRESSED_ERROR, INTERRUPTED) or _is_explained_here_alone(skip):
             lines += [f"{_INDENT}at {place_of(skip.location)}"] * (skip.location is not None)
+            lines += function_around(_call_at_failure(skip), Owners(record), [function.display_name])
             lines.append(_INDENT + skip.reason)
             chain = calls_to(record, skip.stack, skip.location)
             lines += [_INDENT + line for line in reached_lines([chain] if chain else [])]
@@ -186,6 +187,13 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
             lines += _own_line(skip, function) + _story(story_of(record, function.key))
         blocks.append(lines)
     return blocks
+
+
+def _call_at_failure(skip: SkipRecord) -> Location | None:
+    """Return the innermost call if it is at the line of the failure, which by itself has no function."""
+    place, innermost = skip.location, skip.stack[-1] if skip.stack else None
+    is_there = place is not None and innermost is not None and (innermost.file, innermost.line) == (place.file, place.line)
+    return innermost if is_there else None
 
 
 def _own_hints(skip: SkipRecord) -> List[str]:
@@ -211,7 +219,8 @@ def _own_line(skip: SkipRecord, function: FunctionRecord) -> List[str]:
 
 def _is_explained_here_alone(skip: SkipRecord) -> bool:
     """Return whether a graph break left no other trace than the failure of its frame (torch 2.8 and older)."""
-    return skip.kind in (GRAPH_BREAK, GRAPH_BREAK_IN_LOOP) and not skip.graph_breaks and skip.location is not None
+    has_cause = skip.location is not None or bool(skip.detail)
+    return skip.kind in (GRAPH_BREAK, GRAPH_BREAK_IN_LOOP) and not skip.graph_breaks and has_cause
 
 
 def _named(record: SessionRecord) -> List[FunctionRecord]:

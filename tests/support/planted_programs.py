@@ -1721,7 +1721,7 @@ def main(compile):
     c(Batch(torch.ones(3)))
     c(Batch(torch.ones(3), torch.ones(3)))  # planted
 """,
-        (('0/0 needs batch.mask is None, now a tensor of torch.float32 (3,) on cpu', '0/0 needs batch[1] is None, now a tensor of torch.float32 (3,) on cpu'),),
+        (('0/0 needs batch.mask is None, now a tensor of torch.float32 (3,) on cpu', '0/0 needs batch[1] is None, now a tensor of torch.float32 (3,) on cpu', '0/0 needs batch[1] is None, now a Tensor'),),
     ),
     "property_with_a_break": Planted(
         """\
@@ -1959,7 +1959,7 @@ def main(compile):
     ENABLED.add("shift")
     c(torch.ones(3))  # planted
 """,
-        (("0/0 needs 'shift' not in ENABLED, now it is", 'len(ENABLED) == 1, now 2'),),
+        (("0/0 needs 'shift' not in ENABLED, now it is", 'len(ENABLED) == 1, now 2', "0/0 needs ENABLED == {'scale'}, now a set of 2"),),
     ),
     "step_calls_step": Planted(
         """\

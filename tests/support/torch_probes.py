@@ -11,6 +11,7 @@ import functools
 import importlib.util
 import inspect
 import types
+from typing import Callable
 
 import pytest
 import torch
@@ -113,6 +114,10 @@ TRACES_IN_THREADS = "is_fx_symbolic_tracing" in source_of("torch._dynamo.eval_fr
 LEAVES_TRANSFORMS = TORCH[:2] != (2, 11)
 # torch 2.14: of an exception that is raised again, the line that raised it first is reported; 2.13: the last such line
 REPORTS_FIRST_RAISE = torch_behaviours.has("reported_first_raises")
+# torch 2.8 and older: a graph break in an instruction that calls nothing by name, such as `+`, is logged as a step only
+EXPLAINS_OPERATORS = 'log.debug("step triggered compile", exc_info=True)' not in inspect.getsource(symbolic_convert)
+# torch 2.5: a function of Dynamo's reads the sizes that a graph takes; before, the frame does
+CALLS_SIZE = hasattr(torch._dynamo.utils, "call_size")
 # torch 2.7 renamed the option
 RECOMPILE_LIMIT = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
 
@@ -139,6 +144,43 @@ def traces_partial_methods() -> bool:
     try:
         torch.compile(lambda x: Partial().doubled(x), backend="eager")(torch.ones(2))
     except torch._dynamo.exc.InternalTorchDynamoError:
+        return False
+    return True
+
+
+class Constants:
+    number = 2
+
+
+def follows(function: Callable[[torch.Tensor], torch.Tensor], change: Callable[[], object]) -> bool:
+    """Return whether a compiled function computes what it should after a change to what it reads."""
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="eager")
+    compiled(torch.ones(2))
+    change()
+    return torch.equal(compiled(torch.ones(2)), function(torch.ones(2)))
+
+
+def guards_class_constants() -> bool:
+    """Return whether Dynamo compiles again where a number in a class has changed; not so with 2.4, 2.6 and 2.8."""
+    return follows(lambda x: x * Constants.number, lambda: setattr(Constants, "number", Constants.number + 1))
+
+
+NAMES = {"one"}
+
+
+def guards_sets() -> bool:
+    """Return whether Dynamo compiles again where a global set has changed; not so with 2.4."""
+    return follows(lambda x: x + len(NAMES), lambda: NAMES.add(str(len(NAMES))))
+
+
+@functools.lru_cache(maxsize=None)
+def calls_sequences_by_keyword() -> bool:
+    """Return whether a compiled nn.Sequential takes a keyword argument; up to 2.4 Dynamo fails, without depyf, too."""
+    torch._dynamo.reset()
+    try:
+        torch.compile(torch.nn.Sequential(torch.nn.ReLU()), backend="eager")(input=torch.ones(2))
+    except AssertionError:
         return False
     return True
 

@@ -51,8 +51,9 @@ def events(folder, on, late):
         for present in list(_internal.trace_log.handlers):
             _internal.trace_log.removeHandler(present)
     else:
-        _internal.LOG_TRACE_HANDLER.root_dir = os.path.join(folder, "on" if on else "off")
-        os.mkdir(_internal.LOG_TRACE_HANDLER.root_dir)
+        (log,) = [one for one in _internal.trace_log.handlers if isinstance(one, _internal.LazyTraceHandler)]
+        log.root_dir = os.path.join(folder, "on" if on else "off")
+        os.mkdir(log.root_dir)
         _internal.trace_log.addHandler(handler)
     context = depyf.prepare_debug(os.path.join(folder, "dump")) if on else contextlib.nullcontext()
     with contextlib.redirect_stderr(None), context:

@@ -37,6 +37,7 @@ _RAISED = re.compile(  # of the cause before it
     r"(?:\n(?:  Hint: .*|    .*|\s*))*\n  Developer debug context: raised exception "
     r"(?:ExceptionVariable\(<class '(?P<type>[^']+)'>\)|(?P<exception>.+))"  # torch 2.8 prints what Dynamo makes of it
 )
+_STACK_FOLLOWS = re.compile(r" at\s*$")  # "Backend compiler failed with a fake tensor exception at", before torch 2.7
 _ITEM = "  - "
 _FEW_WORDS = 3  # of a heading: so few mean little without the explanation
 _END_OF_SENTENCE = re.compile(r"(?<!e\.g\.)(?<=\.)\s|(?<=\.`)\s")
@@ -142,7 +143,9 @@ def _causes(explanation: str) -> List[str]:
     listed = next((line[len(_ITEM) :] for line in lines if line.startswith(_ITEM)), "")
     if listed:  # "Constraints violated! For more information ...", then each of them
         return [listed]
-    return [" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]]  # "backend='mine' raised:", then what
+    if lines[0].endswith(":"):  # "backend='mine' raised:", then what
+        return [" ".join(lines[:2])]
+    return [_STACK_FOLLOWS.sub("", lines[0])]
 
 
 def _below(rest: str) -> str:

@@ -13,6 +13,7 @@ _SCRIPT = '''"""Shows that {backend} computes this graph otherwise than eager co
 {found}
 """
 import torch
+import torch._inductor.config
 from torch import device, inf, nan, tensor
 {imports}
 {choice}
