@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 from capture_tools import module_from, session
-from torch_probes import HAS_PROVENANCE, needs
+from torch_probes import GUARDS_WEIGHTS, HAS_PROVENANCE, needs
 
 from depyf.line_table import folders, questions
 
@@ -113,7 +113,8 @@ def check_both_ways(tmp_path, record, tables):
 def test_each_operation_leads_to_its_line_and_back(program, tmp_path, backend):
     record, tables = program("dump", backend)
     seen = check_both_ways(tmp_path, record, tables)
-    assert {name for stage, name in seen if stage == "Captured_Graph"} == set(PLACES)
+    modules = set() if GUARDS_WEIGHTS else {"linear", "tanh"}  # up to torch 2.4 the captured graph calls these modules
+    assert {name for stage, name in seen if stage == "Captured_Graph"} == set(PLACES) - modules
     if backend == "aot_eager":
         assert {stage for stage, _ in seen} >= {"Captured_Graph", "Joint_graph", "Forward_graph", "Backward_graph"}
     calls = questions.ask(line_with(tmp_path, "torch.sin(y)"), tables)

@@ -6,7 +6,15 @@ import capture_tools as tools
 import pytest
 import torch
 from capture_tools import dump, first_line, same, session, stages
-from torch_probes import AOT_EAGER_INTERPRETS, COMPILED_AUTOGRAD_HAS_IDS, HAS_REGIONS, TORCH, needs
+from torch_probes import (
+    AOT_EAGER_INTERPRETS,
+    CACHED_ID,
+    COMPILED_AUTOGRAD_HAS_IDS,
+    GUARDS_WEIGHTS,
+    HAS_REGIONS,
+    TORCH,
+    needs,
+)
 
 import depyf
 
@@ -72,7 +80,10 @@ def test_graphs_that_contain_graphs_run_from_their_files(tmp_path, function):
         out.sum().backward()
         return [out.detach(), x.grad]
 
-    expected = run(function)
+    try:
+        expected = run(function)
+    except RuntimeError as error:
+        pytest.skip(f"this torch has no gradients of it: {error}")
     results, record, _ = dump(tmp_path / "d", function, run, "aot_eager")
     assert same(results, expected) and not record.problems
     tools.assert_all_parse(tmp_path / "d")
@@ -95,6 +106,7 @@ def test_a_backward_that_is_not_compiled_yet_is_not_reported_as_running(tmp_path
     assert first_line(tmp_path, backward).endswith("nothing that was made of it has run so far")
 
 
+@needs(GUARDS_WEIGHTS, "version that several modules of a class share")
 def test_modules_compiled_one_by_one_share_a_full_code_file_with_a_version_per_kind_of_input(tmp_path):
     class Block(torch.nn.Module):
         def __init__(self):
@@ -149,7 +161,8 @@ def test_an_exported_graph_is_not_filed_under_a_compiled_one_with_the_same_id(tm
         torch.export.export(Exported(), (torch.ones(2),), strict=True)
 
     record = session(tmp_path, program)
-    compiled, exported = record.graphs
+    compiled, exported, *lowered = record.graphs  # torch 2.4 and older log what an export is lowered to, too
+    assert all(graph.without_frame and stages(graph) == ["Forward_graph"] for graph in lowered)
     assert stages(compiled) == stages(exported) == ["Captured_Graph"]
     if TORCH >= (2, 13):  # torch 2.9 gives the export a number of its own
         assert compiled.compile_id == exported.compile_id
@@ -198,6 +211,7 @@ def test_graphs_compiled_without_dynamo_have_files_and_are_linked(tmp_path):
         assert graph.kernels[0].linked and graph.without_frame == "it was compiled without Dynamo"
 
 
+@needs(CACHED_ID != "?/0", "compile id of a cached version")
 def test_a_backward_compiled_in_the_session_is_filed_with_its_earlier_forward(tmp_path):
     torch._dynamo.reset()
     x = torch.ones(3, 4, requires_grad=True)

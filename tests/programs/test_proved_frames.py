@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch._dynamo import convert_frame  # noqa: E402
-from torch_probes import TORCH  # noqa: E402
+from torch_probes import TORCH, formats_sizes  # noqa: E402
 
 import depyf  # noqa: E402
 
@@ -138,6 +138,8 @@ NESTED = [
 @pytest.mark.parametrize("dynamic", [None, True], ids=["", "dynamic"])
 def test_frames_that_change_shared_objects_run_from_their_text_with_the_same_results(nested, dynamic, tmp_path):
     expected = [make()(torch.ones(3)) for make in NESTED]
+    if dynamic and not formats_sizes():  # then the text has the size's symbol, without depyf, too
+        expected[-1] = ("s0-'s0'", *expected[-1][1:])
     torch._dynamo.reset()
     config = torch._dynamo.config
     switch = {"nested_graph_breaks": True} if nested and hasattr(config, "nested_graph_breaks") else {}

@@ -174,6 +174,18 @@ def guards_sets() -> bool:
     return follows(lambda x: x + len(NAMES), lambda: NAMES.add(str(len(NAMES))))
 
 
+def formats_sizes() -> bool:
+    """Return whether a size that is not fixed is formatted as its number; up to 2.4 it is as its symbol."""
+
+    def text_of(x: torch.Tensor) -> object:
+        text = f"{x.shape[0]}"
+        torch._dynamo.graph_break()
+        return text, x + 1
+
+    torch._dynamo.reset()
+    return torch.compile(text_of, backend="eager", dynamic=True)(torch.ones(3))[0] == "3"
+
+
 @functools.lru_cache(maxsize=None)
 def calls_sequences_by_keyword() -> bool:
     """Return whether a compiled nn.Sequential takes a keyword argument; up to 2.4 Dynamo fails, without depyf, too."""

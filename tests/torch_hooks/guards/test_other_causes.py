@@ -431,7 +431,8 @@ def test_a_size_that_the_new_version_fits_in_general_is_a_cause_for_each_version
     assert "x.size() == (4,)" not in str(run.frames["0/2"].guards), "any size fits: nothing tells which one came"
     causes = {one.version: {one.condition, *[also.condition for also in one.also]} for one in _failed(run, "0/2")}
     assert {version: "x.size(0) == 4" in found for version, found in causes.items()} == {"0/0": True, "0/1": True}
-    assert "is the nearest" not in run.summary
+    # Torch 2.6 lets the second version fit any number of calls: then the size is its only cause.
+    assert ("is the nearest" in run.summary) == (causes["0/1"] == {"x.size(0) == 4"})
 
 
 def divided(x, temperature):
