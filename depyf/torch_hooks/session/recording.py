@@ -310,13 +310,14 @@ class Recording:
             self.has_unplaced_code = True
 
     def add_loaded_module(self, path: str, module: Any) -> None:
-        """Keep a module of kernels until its graph is linked; link it at once where Dynamo compiles nothing."""
+        """Keep a module of kernels until its graph is linked; link it at once where its file is there already.
+
+        That is so where Dynamo compiles nothing, and for a backward, which is compiled when it first runs.
+        """
         self.graphs.loaded[path] = module
         for function in functions_of(vars(module)):
             self.graphs.fresh.add(function)
-        current = private_hooks.find("current_compile_id")
-        if current is None or current() is None:
-            linking.link_module_file(self.graphs, path, vars(module))
+        linking.link_module_file(self.graphs, path, vars(module))
 
     def add_event_of_no_frame(self, event: TraceEvent) -> None:
         """Add an event without the id of a frame: to the graph that runs and compiles, else to one of its own."""

@@ -15,7 +15,7 @@ import torch
 import torch._dynamo
 import torch.fx.experimental.symbolic_shapes
 from repository import ROOT, SUPPORT
-from torch_probes import READS_GUARD_TREES, TRACES_TENSORS, needs
+from torch_probes import READS_GUARD_TREES, TRACES_TENSORS, needs, source_of
 
 import depyf
 from depyf.torch_hooks.internals import private_hooks, structured_trace
@@ -58,7 +58,9 @@ def test_another_handler_receives_the_same_events_from_the_same_places(received,
     rows, _ = received
     assert comparable(rows[f"on {when}"]) == comparable(rows[f"off {when}"])
     kinds = {kind for _, _, kind, *_ in comparable(rows[f"on {when}"])}
-    assert {"describe_tensor", "describe_source", "create_symbol", "chromium_event", "dynamo_output_graph"} <= kinds
+    later = {"create_symbol": "torch.fx.experimental.symbolic_shapes", "chromium_event": "torch._dynamo.utils"}
+    offered = {kind for kind, module in later.items() if f'"{kind}",' in source_of(module)}
+    assert {"describe_tensor", "describe_source", "dynamo_output_graph", *offered} <= kinds
 
 
 def test_a_log_of_torch_trace_is_the_same(received):
@@ -70,7 +72,7 @@ def test_a_log_of_torch_trace_is_the_same(received):
         heads = re.findall(r"^[A-Z]\d{4} [\d:.]+ \d+ (\S+:\d+)\] (.*)", text, re.MULTILINE)
         places = [(place, next(iter(json.loads(data)))) for place, data in heads]
         logs.append([row for row in places if row[1] not in ("chromium_event", "str")])
-    assert logs[0] == logs[1] and len(logs[0]) > 40
+    assert logs[0] == logs[1] and len(logs[0]) > 30
 
 
 @contextlib.contextmanager
