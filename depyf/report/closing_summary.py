@@ -191,9 +191,10 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
 
 def _call_at_failure(skip: SkipRecord) -> Location | None:
     """Return the innermost call if it is at the line of the failure, which by itself has no function."""
-    place, innermost = skip.location, skip.stack[-1] if skip.stack else None
-    is_there = place is not None and innermost is not None and (innermost.file, innermost.line) == (place.file, place.line)
-    return innermost if is_there else None
+    if skip.location is None or not skip.stack:
+        return None
+    place, innermost = skip.location, skip.stack[-1]
+    return innermost if (innermost.file, innermost.line) == (place.file, place.line) else None
 
 
 def _own_hints(skip: SkipRecord) -> List[str]:
