@@ -79,5 +79,7 @@ def test_a_backend_that_leaves_a_graph_to_eager_is_one_break_with_a_place(tmp_pa
     summary = (tmp_path / "summary.txt").read_text()
     assert not context.record.problems
     assert "WON'T CONVERT" not in summary and "unknown place" not in summary
-    cause = "_local_scalar_dense" if EXPLAINS_BREAKS else "\n      Backend compiler failed with a fake tensor exception\n"
+    cause = (
+        "_local_scalar_dense" if EXPLAINS_BREAKS else "\n      Backend compiler failed with a fake tensor exception\n"
+    )
     assert cause in summary
