@@ -34,7 +34,7 @@ def make_environment(interpreter: str, torch: str, folder: Path) -> str:
     ready = folder / "ready"
     if not ready.exists():
         subprocess.run([interpreter, "-m", "venv", "--clear", str(folder)], check=True)
-        packages = [f"torch=={torch}", "numpy", "-r", str(REQUIREMENTS)]
+        packages = [f"torch=={torch}", "numpy<2" if torch.startswith("2.2.") else "numpy", "-r", str(REQUIREMENTS)]
         subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
         ready.touch()
     return python

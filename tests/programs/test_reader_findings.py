@@ -11,7 +11,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import GUARDS_WEIGHTS, NAMES_FIRST_BREAK, NOTES_SIZE_READS, needs  # noqa: E402
+from torch._dynamo import convert_frame  # noqa: E402
+from torch_probes import (  # noqa: E402
+    GUARDS_WEIGHTS,
+    NAMES_FIRST_BREAK,
+    NOTES_SIZE_READS,
+    keeps_what_is_there,
+    needs,
+)
 
 import depyf  # noqa: E402
 from depyf.report.generated_names import terms_used  # noqa: E402
@@ -212,8 +219,15 @@ def test_a_loop_after_a_block_that_broke_is_shown_as_a_loop(run):
             y = y + number
         return y
 
-    run(lambda compiled: compiled(scaled)(torch.ones(3)))
+    codes = {}
+    hook = convert_frame.register_bytecode_hook(lambda code, _: codes.__setitem__(code.co_name, code))
+    try:
+        run(lambda compiled: compiled(scaled)(torch.ones(3)))
+    finally:
+        hook.remove()
     story = run.story("scaled_0")
+    if not all(keeps_what_is_there(code) for name, code in codes.items() if "resume_in" in name):
+        pytest.skip("the handlers that this torch makes keep one value more than there is: no source of it is proved")
     assert "\n    for number in range(3):\n        y = y + number\n    return y\n" in story.partition("def torch_dynamo_")[2]
     assert "state = " not in story
 
