@@ -113,5 +113,6 @@ def title_of(record: SessionRecord, function: FunctionRecord) -> str:
     if root is None or root is function:
         return title_apart(record, function)
     found = resume_names.read(function.name)
-    line = None if found is None else found.line
+    # The name that torch 2.2 gives it has no line, but its code begins there.
+    line = None if found is None else found.line or function.first_line
     return f"the rest of {root.display_name} after {'a graph break' if line is None else f'line {line}'}"

@@ -17,13 +17,21 @@ _ABOUT = re.compile(r"(?P<test>___check_type_id|___check_obj_id|check_tensor)\((
 _ABSENT_MARK = re.compile(r"(?P<test>hasattr)\((?P<source>.+), (?P<rest>'_dynamo_\w+_indices')\) == False$")
 
 
+_CODE_OF = re.compile(r"getattr\((?P<function>[\w.\[\]'\"()]+), '__code__', None\)")
+
+
+def with_plain_attributes(condition: str) -> str:
+    """Return a condition on the code of a function as newer torch prints it: `f.__code__`."""
+    return _CODE_OF.sub(r"\g<function>.__code__", condition)
+
+
 def as_tree(lines: Iterable[str], are_new: bool) -> str:
     """Return the text of a guard tree with these guards, each an expression and torch's comment on it.
 
     `are_new`: they were made just now, so that what they name by its id lives.
     """
     tree = ["+- RootGuardManager"]
-    for line in dict.fromkeys(lines):
+    for line in dict.fromkeys(map(with_plain_attributes, lines)):
         condition = line[: end_of_condition(line)].strip()
         kind = kind_of(condition) or "LAMBDA_GUARD"
         about = _ABSENT_MARK.match(condition) or (_ABOUT.match(condition) if are_new else None)

@@ -77,6 +77,14 @@ class Variables:
         described = describe(value)
         return f"another {describe(type(value))}" if described == with_article(describe(type(value))) else described
 
+    def holding_same(self, expression: str) -> Tuple[str, ...]:
+        """Return the names of the variables that hold the object that the expression has now."""
+        try:
+            value = read(expression, self.local, self.of_module)
+        except Unreadable:
+            return ()
+        return tuple([name for name, held in self.local.items() if held is value])
+
     def keys(self, expression: str) -> Tuple[str, ...] | None:
         """Return the keys that a dictionary has now, as they are written; None where they cannot be read."""
         try:

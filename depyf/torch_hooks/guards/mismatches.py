@@ -204,8 +204,11 @@ def _unnamed_state(match: re.Match[str], variables: Variables) -> Mismatch:
 
 
 def _aliased(match: re.Match[str], variables: Variables) -> Mismatch:
-    """Torch 2.3 and older name one of the tensors."""
+    """Torch 2.3 and older name one of the tensors: the others are the variables that hold it, too."""
     name = readable(match["name"])
+    names = variables.holding_same(match["name"])
+    if len(names) > 1:
+        return Mismatch(DISTINCT, ", ".join(names), "different tensors", "one tensor")
     text = f"{name} to be another tensor than the others"
     return Mismatch(DISTINCT, name, "different tensors", "one tensor", text=text)
 

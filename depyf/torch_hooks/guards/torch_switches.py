@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, Callable, Dict, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Sequence, Tuple
 
 from depyf.record.guard_conditions import TorchState
 
@@ -69,6 +69,20 @@ def _read(name: str, asked: str, read: Callable[[Any], Any]) -> Switch:
     except (AttributeError, RuntimeError, TypeError):  # another torch
         return Switch(name, asked)
     return Switch(name, asked, str(not now) if now is True or now is False else "", f"{now}{inference}")
+
+
+def known_states() -> Dict[str, str]:
+    """Return the states of the switches whose names are known here."""
+    return {name: _read(name, *_KNOWN[name]).now for name in _KNOWN}
+
+
+def with_changed_states(reason: str, then: Mapping[str, str]) -> str:
+    """Name the switches that are not what they were `then` in a reason of torch 2.3 or older, which names none."""
+    if not reason.startswith("___check_global_state()"):
+        return reason
+    now = known_states()
+    changed = [name for name in then if then[name] != now[name]]
+    return f"GLOBAL_STATE changed: {' '.join(changed)}" if changed else reason
 
 
 def with_states_then(switches: Sequence[Switch], state: TorchState) -> Tuple[Switch, ...]:

@@ -29,7 +29,7 @@ BEHAVIOURS: Tuple[Behaviour, ...] = (
         "named_switches",
         "torch._C._dynamo.guards",
         "GlobalStateGuard.reason",
-        "a recompile for a global switch of torch, such as grad mode, does not name the switch",
+        "of what was compiled before a context, a recompile for a global switch of torch does not name the switch",
     ),
     Behaviour(  # 2.5
         "guards_on_weights",

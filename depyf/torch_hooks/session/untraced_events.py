@@ -11,11 +11,12 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import sys
 import threading
 import traceback
 import weakref
-from types import CodeType
-from typing import Any, Callable, Container, Dict, List, MutableMapping, Tuple
+from types import CodeType, FrameType
+from typing import Any, Callable, Container, Dict, List, MutableMapping, Sequence, Tuple
 
 from depyf.problems import Problems
 from depyf.torch_hooks.graphs.stages import (
@@ -25,7 +26,8 @@ from depyf.torch_hooks.graphs.stages import (
     KERNEL_EVENT,
     POST_GRAD_EVENT,
 )
-from depyf.torch_hooks.guards.flat_guards import as_tree
+from depyf.torch_hooks.guards.flat_guards import as_tree, with_plain_attributes
+from depyf.torch_hooks.guards.torch_switches import known_states, with_changed_states
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo, with_dynamo_disabled
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
@@ -75,7 +77,8 @@ class _UntracedEvents:
         self._bound: List[Tuple[Any, str, Any, Any]] = []  # holder, name, torch's function, ours
         self._is_over = False
         self._in_thread = threading.local()
-        self._versions: Dict[int, Tuple[Any, str]] = {}  # id of the code that runs for a version -> it, its compile id
+        # id of the code that runs for a version -> it, its compile id, torch's switches when it was compiled
+        self._versions: Dict[int, Tuple[Any, str, Dict[str, str]]] = {}
         # A backward is compiled when it first runs, in the context of its graph.
         self._contexts: MutableMapping[Any, str] = weakref.WeakKeyDictionary()
         self._replacements: Dict[str, Callable[[Any], Any]] = {
@@ -84,6 +87,8 @@ class _UntracedEvents:
             "build_guards": self._building_guards,
             "explain_guard": self._explaining,
             "explain_recompile": self._explaining_all,
+            "exceeds_limit": self._limiting,
+            "trace_operator": self._tracing_operator,
             "write_kernels": self._writing_kernels,
             **{row: functools.partial(self._formatting, row) for row in _FORMATTERS},
         }
@@ -145,6 +150,7 @@ class _UntracedEvents:
             compile_id = str(kwargs.get("compile_id") or "")
             if not compile_id or self._is_over:
                 return original(code, *args, **kwargs)
+            switches = known_states()  # torch's guard on them is made now
             self._start(code, compile_id)
             before, self._in_thread.compile_id = getattr(self._in_thread, "compile_id", ""), compile_id
             try:
@@ -156,9 +162,10 @@ class _UntracedEvents:
                 raise
             finally:
                 self._in_thread.compile_id = before
+                self._inside().clear()
             new_code = getattr(guarded, "code", None)  # newer torch returns it inside something else
             if new_code is not None:
-                self._versions[id(new_code)] = new_code, compile_id
+                self._versions[id(new_code)] = new_code, compile_id, switches
             self._emit("compilation_metrics", compile_id)
             return guarded
 
@@ -188,20 +195,67 @@ class _UntracedEvents:
     def _explaining(self, original: Any) -> Any:
         def explain_guard(guard: Any, code: Any, *args: Any, **kwargs: Any) -> Any:
             reason = original(guard, code, *args, **kwargs)
-            known, compile_id = self._versions.get(id(code), (None, ""))
+            known, compile_id, switches = self._versions.get(id(code), (None, "", {}))
             if reason:
-                found = f"{compile_id}: {reason}" if known is code else str(reason)
+                text = with_changed_states(with_plain_attributes(str(reason)), switches if known is code else {})
+                found = f"{compile_id}: {text}" if known is code else text
                 self._in_thread.reasons = [*getattr(self._in_thread, "reasons", []), found]
             return reason
 
         return explain_guard
 
+    def _limiting(self, original: Any) -> Any:
+        def exceeds_limit(*args: Any, **kwargs: Any) -> Any:
+            exceeds = original(*args, **kwargs)
+            if exceeds and not self._is_over:
+                with self._problems.shield("reporting a limit on recompiles"):
+                    self._report_limit(sys._getframe(1))
+            return exceeds
+
+        return exceeds_limit
+
+    def _report_limit(self, frame: FrameType) -> None:
+        """Report what newer torch does: a compilation that failed. This one does not begin it."""
+        code, state = frame.f_locals.get("code"), frame.f_locals.get("frame_state")
+        number = state.get("_id") if isinstance(state, dict) else None
+        if isinstance(code, CodeType) and number is not None:
+            counts = frame.f_globals.get("FRAME_COMPILE_COUNTER", {})
+            compile_id = f"{number}/{counts.get(number, 0)}"
+            self._start(code, compile_id)
+            failure = {"fail_type": "Unsupported", "fail_reason": "cache_size_limit reached"}
+            self._emit("compilation_metrics", compile_id, failure)
+
+    def _tracing_operator(self, original: Any) -> Any:
+        def trace_operator(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(*args, **kwargs)
+            except Exception as error:
+                with self._problems.shield("reading a graph break inside an operator"):
+                    self._note_inside(error, _first_text([*args, kwargs.get("description")]))
+                raise
+
+        return trace_operator
+
+    def _note_inside(self, error: Exception, operator: str) -> None:
+        """Keep what broke the graph inside an operator: torch raises an exception at the call of the operator."""
+        cause = error.__cause__
+        stack = getattr(cause, "real_stack", None)
+        if stack:
+            inner, found = self._inside().get(str(cause), (str(cause), stack))
+            self._inside()[str(error)] = f"{inner}\n  Higher Order Operator: {operator}", found
+
+    def _inside(self) -> Dict[str, Tuple[str, Any]]:
+        """Return the causes of this compilation by the text of the exception that stands for each."""
+        found: Dict[str, Tuple[str, Any]] = self._in_thread.__dict__.setdefault("inside", {})
+        return found
+
     def _breaking(self, original: Any) -> Any:
         def break_graph(output: Any, *args: Any, **kwargs: Any) -> Any:
             reason: Any = kwargs.get("reason")
             if getattr(reason, "graph_break", False) and getattr(reason, "user_stack", None):
-                explain = functools.partial(break_explanation, reason.reason, reason.user_stack)
-                data = {"user_stack": reason.user_stack}
+                text, stack = self._inside().pop(str(reason.reason), (reason.reason, reason.user_stack))
+                explain = functools.partial(break_explanation, text, stack)
+                data = {"user_stack": stack}
                 self._emit("dynamo_graph_break_reason", self._compile_id(), data, explain)
             return original(output, *args, **kwargs)
 
@@ -268,9 +322,18 @@ def _is_at_limit(error: BaseException) -> bool:
     return str(error).endswith("cache_size_limit reached")
 
 
+def _first_text(values: Sequence[Any]) -> str:
+    """Return the first text among arguments: the description of an operator, "the user-defined autograd.Function"."""
+    text = next((value for value in values if isinstance(value, str)), "unknown")
+    return text.replace("the user-defined ", "")
+
+
 def _failure(error: BaseException) -> Dict[str, Any]:
     """Return what newer torch logs of a compilation that failed."""
     place = getattr(error, "innermost_user_frame_summary", None)
+    stack = getattr(error, "real_stack", None)
+    if place is None and stack:  # torch 2.2
+        place = stack[-1]
     found = {"fail_type": type(error).__qualname__, "fail_reason": str(error)}
     if place is not None:
         found.update(fail_user_frame_filename=place.filename, fail_user_frame_lineno=place.lineno)

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch_probes import GUARDS_WEIGHTS, HAS_GUARD_TREES, NAMES_SWITCHES, RECOMPILE_LIMIT, SIZES_HAVE_LINES, needs  # noqa: E402
+from torch_probes import GUARDS_WEIGHTS, HAS_GUARD_TREES, RECOMPILE_LIMIT, SIZES_HAVE_LINES, needs  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
@@ -121,7 +121,6 @@ def test_a_recompile_shows_the_failed_guard_with_both_values_and_its_line(why, n
     assert why[name] == ("0/0", condition, then, now, line)
 
 
-@needs(NAMES_SWITCHES, "name of the global switch that changed")
 def test_a_switch_of_torch_that_changed_is_named_with_both_values(why):
     version, condition, then, now, _ = why["state"]
     assert (condition, then, now) == ("torch.is_grad_enabled() is True", "True", "False")
