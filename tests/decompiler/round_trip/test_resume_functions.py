@@ -20,7 +20,7 @@ def resumed(function: Callable[..., object], *args: object) -> Dict[str, CodeTyp
     found: Dict[str, CodeType] = {}
 
     def note(code: CodeType, new_code: CodeType) -> None:
-        if code.co_name.startswith("torch_dynamo_resume") and code not in found.values():
+        if code.co_name.startswith(("torch_dynamo_resume_in_", "resume_in_")) and code not in found.values():
             found[f"{code.co_name} {len(found)}"] = code
 
     torch._dynamo.reset()

@@ -292,7 +292,7 @@ def test_a_comprehension_of_a_decorator_is_called_by_the_decorator(tmp_path):
     assert "not compiled: the decorator recording of Recorded.forward (" in summary
     assert story.startswith("# What torch.compile did to the dict comprehension in recording (")
     assert "# The original: the dict comprehension in recording   (" in story
-    assert "wrapper" not in summary
+    assert "wrapper" not in summary.partition(" does not give ")[0]  # names of torch's follow where it lacks some
 
 
 def scaling(factor):

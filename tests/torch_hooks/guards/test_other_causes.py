@@ -272,7 +272,7 @@ def test_a_line_that_first_uses_a_tensor_is_not_blamed_for_its_size(run):
 
     run(main)
     assert "needs x.size(0) == 2, now 3; first used at " in run.summary
-    summary = run.summary.replace("; 0/0: likewise", "")  # torch 2.2 names the older version, too
+    summary = run.summary.replace("; 0/0: needs the same", "")  # torch 2.2 names the older version, too
     assert "needs mode == 'a', now 'bc'; asked for by " in summary
     assert "#             first used at " in run.stories
 
