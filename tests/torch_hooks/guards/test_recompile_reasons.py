@@ -95,7 +95,6 @@ def why(tmp_path_factory):
 
 
 # With guard trees, and without: torch 2.3 and older.
-ALIAS = {True: "a, b to be different tensors", False: "b to be another tensor than the others"}
 KEYS = {True: ("len(values) == 1", "1", "2, with 'b'"), False: ("set(values.keys()) == {'a'}", "{'a'}", "{'a', 'b'}")}
 
 
@@ -113,7 +112,7 @@ KEYS = {True: ("len(values) == 1", "1", "2, with 'b'"), False: ("set(values.keys
         ("attribute", "settings.value == 1", "1", "2", 5),
         ("class", f"type(settings) is {__name__}.Settings", f"{__name__}.Settings", f"{__name__}.Doubled", 4),
         ("shape", "2 <= x.size()[0]", "", "x.size()[0] is 1", 1 if SIZES_HAVE_LINES else None),
-        ("alias", ALIAS[HAS_GUARD_TREES], "different tensors", "one tensor", None),
+        ("alias", "a, b to be different tensors", "different tensors", "one tensor", None),
         ("keys", *KEYS[HAS_GUARD_TREES], 1),
     ],
 )
