@@ -53,6 +53,7 @@ TRACED = {
     "func_grad": (features.transforms, "tracing of torch.func.grad"),
     "function_of_torch_grad": (features.transforms, "tracing of torch.func.grad"),
     "dictionary_in_kwargs": (features.reads_values_late, "guard on an item at the line that uses it"),
+    "default_argument": (features.reads_defaults_late, "guard on a default argument at the line that uses it"),
     **dict.fromkeys(
         ("attribute", "attribute_of_a_part", "class_attribute", "module_list_grows", "buffer_that_is_set"),
         (features.guards_attributes, "guard on the attributes of modules: it does not compile again"),

@@ -122,3 +122,29 @@ def reads_values_late() -> bool:
         return x + len(unused)
 
     return versions_for(f, {"inside": {"item": 5}}, {"inside": {"item": 6}}) == 1
+
+
+def with_default(x: torch.Tensor, unused: int = 2) -> torch.Tensor:
+    return x + 1
+
+
+@functools.lru_cache(maxsize=None)
+def reads_defaults_late() -> bool:
+    """Return whether a default argument is guarded where it is used; 2.2: where the function is called."""
+    graphs = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: with_default(x) * 2, backend=backend)
+    before = with_default.__defaults__
+    try:
+        for value in (5, 6):
+            with_default.__defaults__ = (value,)
+            compiled(torch.ones(2))
+    finally:
+        with_default.__defaults__ = before
+        torch._dynamo.reset()
+    return len(graphs) == 1
