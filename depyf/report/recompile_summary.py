@@ -62,7 +62,7 @@ def _by_change(again: Sequence[_Again]) -> List[List[_Again]]:
         alike = known.setdefault(_changes(one), [])
         fitting = [same for same in alike if _is_reached(one.function, same[0].function)]
         if fitting:
-            fitting[0].append(one)
+            fitting[-1].append(one)  # the last one before it: it was compiled in a call of that
         else:
             alike.append([one])
             groups.append(alike[-1])

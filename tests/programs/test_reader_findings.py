@@ -134,6 +134,27 @@ def test_a_size_that_reaches_many_functions_is_one_cause(run):
     assert " (full_code_for_Part.forward_0.py)\n" in run.summary
 
 
+def test_the_rest_of_a_function_stands_below_the_call_that_led_to_it(run):
+    def add(x):
+        return x + 1
+
+    def outer(x):
+        y = x.cos()
+        torch._dynamo.graph_break()
+        return y + 1
+
+    def main(compiled):
+        first, second = compiled(add), compiled(outer)
+        for length in (3, 4):
+            first(torch.ones(length))
+            second(torch.ones(length))
+
+    run(main)
+    of_add, of_outer = (run.summary.partition(f"compiled 2 times: {name} (")[2] for name in ("add", "outer"))
+    assert "the rest of outer" not in of_add.partition("story: ")[0]
+    assert "the rest of outer" in of_outer.partition("story: ")[0]
+
+
 def test_functions_that_the_program_calls_itself_each_have_a_block(run):
     def double(x):
         return x * 2
