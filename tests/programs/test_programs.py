@@ -83,7 +83,9 @@ def test_graphs_that_contain_graphs_run_from_their_files(tmp_path, function):
     try:
         expected = run(function)
     except RuntimeError as error:
-        pytest.skip(f"this torch has no gradients of it: {error}")
+        if function is not with_cond:
+            raise
+        pytest.skip(f"this torch has no gradients of torch.cond: {error}")
     results, record, _ = dump(tmp_path / "d", function, run, "aot_eager")
     assert same(results, expected) and not record.problems
     tools.assert_all_parse(tmp_path / "d")
