@@ -366,7 +366,7 @@ def joined(x, y):
     return x + y
 
 
-def test_sizes_that_are_equal_are_not_said_to_be_a_guard_of_dynamo_itself(run):
+def test_equal_sizes_have_a_heading_of_their_own(run):
     def main(compiled):
         call = compiled(joined)
         for size in (2, 3):
@@ -380,14 +380,14 @@ def test_sizes_that_are_equal_are_not_said_to_be_a_guard_of_dynamo_itself(run):
     assert "Dynamo itself" not in relation[1] and relation[2] != relation[3]
 
 
-def test_the_story_does_not_say_of_one_file_that_it_runs_and_does_not_run(run):
+def test_no_file_runs_in_one_place_of_the_story_and_not_in_another(run):
     run(lambda compiled: compiled(joined)(torch.ones(2), torch.ones(2)))
     story = run.story("joined_0")
     assert "does not run" not in story and "runs:   the code below" not in story
     assert "#   runs:   that file, in place of Dynamo's bytecode; the code below is a copy of it\n" in story
 
 
-def test_what_broke_is_said_to_run_in_python_before_the_rest(run):
+def test_what_broke_has_its_place_in_the_story_before_the_rest(run):
     def broken(x):
         y = x + 1
         torch._dynamo.graph_break()

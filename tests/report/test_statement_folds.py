@@ -118,7 +118,7 @@ def test_lines_that_moved_between_folds_are_no_difference_where_they_are_the_sam
     assert differences(fold_statements(before), fold_statements(now)) == [" 3 +         size,", "46 +         size,"]
 
 
-def test_lines_that_repeat_as_they_are_are_not_said_to_have_other_numbers():
+def test_lines_that_repeat_as_they_are_have_no_other_numbers():
     block = [f"    g({name})" for name in "abcdefgh"]
     remarks = [line.text for line in fold_statements(["def f():", *block, *block, "    return 1"]) if line.folded]
     assert remarks == ["    # ... once more: lines 10-17 of the file"]

@@ -584,7 +584,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "exceeds_cache_size_limit",
         "where there is no structured trace: a function that has as many versions as torch allows",
         "2.2 to 2.4 (2.2 checked; newer torch begins the compilation, and it fails)",
-        "a function at its limit of recompiles is not told",
+        "a function at its limit of recompiles is missing in the record",
     ),
     PrivateHook(
         "trace_operator",
