@@ -85,7 +85,7 @@ class SizeReads:
 
         @functools.wraps(original)
         def reader(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if tensor.source is not None:  # an input
+            if getattr(tensor, "source", None) is not None:  # an input
                 with shield("noting a line that reads the size of a tensor"):
                     note(tensor, (*args, *kwargs.values()), stack_now)
             return original(tensor, *args, **kwargs)
