@@ -12,7 +12,7 @@ import pytest
 import torch
 from capture_tools import dump, run_toy, same
 from torch._dynamo import convert_frame
-from torch_probes import TORCH
+from torch_probes import HAS_TRACE, TORCH, needs
 
 import depyf
 from depyf.errors import NestedSessionError, OutputFolderError, UserError
@@ -33,7 +33,9 @@ FAULTS = [
     "depyf.torch_hooks.frames.functions.Functions.add_resume",
     "depyf.torch_hooks.disk.folder.OutputFolder.write",
     "depyf.torch_hooks.disk.folder.OutputFolder.write_bytes",
-    "depyf.torch_hooks.internals.structured_trace.read_event",
+    pytest.param(
+        "depyf.torch_hooks.internals.structured_trace.read_event", marks=needs(HAS_TRACE, "structured trace")
+    ),
     "depyf.torch_hooks.internals.structured_trace.attach",
     "depyf.torch_hooks.graphs.custom_stages.attach",
     "depyf.torch_hooks.session.capture.Capture.on_event",

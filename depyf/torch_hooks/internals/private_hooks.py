@@ -399,7 +399,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._functorch._aot_autograd.runtime_wrappers",
         "AutogradLazyBackwardCompileInfo",
         "distinguish the backward graph that waits to be compiled from the copy of it that runs",
-        "2.1 and newer (2.9, 2.11, 2.13, 2.15 checked)",
+        "2.4 and newer (2.4, 2.6, 2.8, 2.9, 2.11, 2.13, 2.15 checked)",
         "a backward that has not run yet is shown as running, and one that aot_eager of torch 2.9 interprets as linked",
     ),
     PrivateHook(
@@ -447,7 +447,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._C._functorch",
         "get_interpreter_stack",
         "which transforms of torch.func are open",
-        "2.1 and newer (2.9, 2.11, 2.13 checked)",
+        "2.4 and newer (2.4, 2.6, 2.8, 2.9, 2.11, 2.13 checked)",
         "a program that catches `NumericError` out of a torch.func transform stays inside the transform",
     ),
     PrivateHook(
