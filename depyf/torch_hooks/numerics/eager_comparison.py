@@ -224,10 +224,15 @@ def unwrapped(function: Any) -> Tuple[Any, Any]:
     plain = getattr(function, "_torchdynamo_orig_callable", None)
     if plain is None:
         return function, None
-    for cell in getattr(function, "__closure__", None) or ():
-        if _inner_backend(cell.cell_contents) is not None:
+    cells = getattr(function, "__closure__", None) or ()
+    for name, cell in zip(function.__code__.co_freevars if cells else (), cells):
+        is_callback = name == "callback" or not isinstance(cell.cell_contents, FunctionType)
+        if is_callback and _inner_backend(cell.cell_contents) is not None:
             return plain, _innermost_backend(cell.cell_contents)
     return plain, None
+
+
+_CALLBACKS = ("torch._dynamo.convert_frame", "torch._dynamo.eval_frame")  # whose callbacks are functions in torch 2.2
 
 
 def _innermost_backend(callback: Any) -> Any:
@@ -239,7 +244,7 @@ def _innermost_backend(callback: Any) -> Any:
 
 def _inner_backend(callback: Any) -> Any:
     """Return the backend inside a callback of Dynamo's; None for anything else. 2.8 and older: under another name."""
-    if isinstance(callback, FunctionType):
+    if isinstance(callback, FunctionType) and callback.__globals__.get("__name__") not in _CALLBACKS:
         return None
     older = getattr(callback, "_torchdynamo_orig_callable", None)
     return getattr(callback, "_torchdynamo_orig_backend", older)
