@@ -19,6 +19,7 @@ from depyf.text import python_source
 
 _MOST = 4  # columns, unless it takes more until no two versions are the same
 _MOST_CONDITIONS = 6  # of one version, where single values are added to the columns
+_FEW = 2  # conditions of one version that are no columns, and shown; more are counted
 _MOST_BOUNDS = 4  # whose lines are named
 
 _ANY = re.compile(r": any \w+$")
@@ -54,7 +55,7 @@ def version_table(frames: Sequence[FrameRecord], name: str, paths: ShortPaths | 
         rest = [cell for cell in own if cell not in pieces]
         first = next(other for other in range(number + 1) if _is_same(other, number, chosen))
         pieces += [f"(as {guarded[first].compile_id}: see why it was compiled)"] * (first < number)
-        pieces += rest if len(rest) == 1 else [f"{len(rest)} more"] if rest else []
+        pieces += rest if len(rest) <= _FEW else [f"{len(rest)} more"]
         keys = {column.cells[number]: _keys(number, column, columns) for column in chosen}
         lines += _wrapped(f"  {frame.compile_id}: ".ljust(margin), [piece + keys.get(piece, "") for piece in pieces])
     return lines + _bounds(guarded, paths or ShortPaths())

@@ -71,6 +71,14 @@ def test_what_a_person_would_act_on_is_not_hidden_behind_a_number():
     ]
 
 
+def test_two_conditions_are_shown_and_not_counted():
+    few = [PythonTest(f"x{number}.size() == (2, 3)") for number in range(2)]
+    lines = version_table(
+        [frame(0, ValueTest("a", "int", "a == 0")), frame(1, ValueTest("a", "int", "a == 1"), *few)], "f"
+    )
+    assert all(test.text in " ".join(lines) for test in few) and " more" not in "".join(lines)
+
+
 def test_versions_whose_guards_read_the_same_point_to_the_reason():
     same = [SameObject("block"), PythonTest("a == 1")]
     lines = version_table([frame(0, *same), frame(1, *same), frame(2, SameObject("block"), PythonTest("a == 2"))], "f")
