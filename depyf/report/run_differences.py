@@ -13,12 +13,13 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass
-from typing import Callable, Dict, Iterable, Iterator, List, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, GraphRecord, SessionRecord, StageRecord
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.graph_difference import first_difference
 from depyf.report.reader_text import reader_text
+from depyf.report.wrapper_notes import title_of
 from depyf.text.resume_names import UP_TO_LINE
 
 ReadText = Callable[[str], str]  # name of a file in the folder -> its text
@@ -27,6 +28,7 @@ Identity = Tuple[object, ...]
 _MADE_UP = re.compile(rf"\b((?:__)?compiled_fn|__resume_at|__transformed_code|{UP_TO_LINE})_\d[\d_]*")
 _CACHE_PATH = re.compile(r"[\w./\\:-]*torchinductor_[\w./\\-]+")
 _KERNEL = re.compile(r"^(\w+) = async_compile\.", re.MULTILINE)
+_LATER_STAGES = "later stages"
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,17 @@ class RunDifference:
 
     function: str  # as a person calls it
     place: str  # "file:line" of it in the run that has it, the first one where both have
-    kind: str  # what differs: "function", "source", "graph", "kernel", "break", "recompile" ..., in words
+    # What differs: "process", "function", "source", "versions", "proof", "transformed code", "graphs", "graph",
+    # "later stages", "kernel", "break" or "recompile".
+    kind: str
     first: str  # what the first run has; empty: nothing
     second: str
+    about: str = ""  # which one: the compile id of a version, the names of later stages
 
     def lines(self) -> Iterator[str]:
         """Yield it for a reader, under the name of its function."""
-        yield f"  {self.kind}"
+        about = f": {self.about}" if self.kind == _LATER_STAGES else f" of version {self.about}" if self.about else ""
+        yield f"  {self.kind}{about}"
         if self.first:
             yield f"    - {self.first}"
         if self.second:
@@ -62,12 +68,15 @@ def compare(first: Run, second: Run) -> Tuple[RunDifference, ...]:
     found: List[RunDifference] = []
     for identity in dict.fromkeys([*ours, *theirs]):
         one, other = ours.get(identity), theirs.get(identity)
-        if one is not None and other is not None:
-            found += _of_function(first, second, one, other)
-        elif one is not None:
-            found.append(_difference(one, "function", "compiled", ""))
-        elif other is not None:
-            found.append(_difference(other, "function", "", "compiled"))
+        record, function = (second.record, other) if one is None else (first.record, one)
+        if function is None:
+            continue
+        if one is None or other is None:
+            pieces = [_Piece("function", "compiled" if one is not None else "", "compiled" if one is None else "")]
+        else:
+            pieces = list(_of_function(first, second, one, other))
+        name, place = title_of(record, function), function.shown_place
+        found += [RunDifference(name, place, *piece) for piece in pieces]
     return tuple(found)
 
 
@@ -106,24 +115,26 @@ def _functions(record: SessionRecord) -> Dict[Identity, FunctionRecord]:
     return found
 
 
-def _difference(function: FunctionRecord, kind: str, first: str, second: str) -> RunDifference:
-    return RunDifference(function.display_name, function.shown_place, kind, first, second)
+class _Piece(NamedTuple):
+    """A difference in one function: the fields of a RunDifference that follow the function."""
+
+    kind: str
+    first: str
+    second: str
+    about: str = ""
 
 
-def _of_function(first: Run, second: Run, one: FunctionRecord, other: FunctionRecord) -> Iterator[RunDifference]:
+def _of_function(first: Run, second: Run, one: FunctionRecord, other: FunctionRecord) -> Iterator[_Piece]:
     changed = _changed_lines(_source(one), _source(other))
     if any(changed):
-        yield _difference(one, "source", *changed)
+        yield _Piece("source", *changed)
     ours, theirs = first.record.frames_of(one.key), second.record.frames_of(other.key)
     if len(ours) != len(theirs):
-        yield _difference(one, "versions", _compiled(len(ours)), _compiled(len(theirs)))
+        yield _Piece("versions", _compiled(len(ours)), _compiled(len(theirs)))
     for left, right in zip(ours, theirs):
-        for kind, was, now in _of_frame(first, second, left, right):
-            yield _difference(one, kind, was, now)
-    for kind, was, now in _of_sets("break", _breaks(one, ours), _breaks(other, theirs)):
-        yield _difference(one, kind, was, now)
-    for kind, was, now in _of_sets("recompile", _recompiles(ours), _recompiles(theirs)):
-        yield _difference(one, kind, was, now)
+        yield from _of_frame(first, second, left, right)
+    yield from _of_sets("break", _breaks(one, ours), _breaks(other, theirs))
+    yield from _of_sets("recompile", _recompiles(ours), _recompiles(theirs))
 
 
 def _compiled(times: int) -> str:
@@ -140,25 +151,22 @@ def _source(function: FunctionRecord) -> str:
 # -- versions
 
 
-def _of_frame(first: Run, second: Run, left: FrameRecord, right: FrameRecord) -> Iterator[Tuple[str, str, str]]:
+def _of_frame(first: Run, second: Run, left: FrameRecord, right: FrameRecord) -> Iterator[_Piece]:
     if left.grade != right.grade:
-        yield f"proof of version {left.compile_id}", left.grade, right.grade
+        yield _Piece("proof", left.grade, right.grade, left.compile_id)
     was, now = _changed_lines("\n".join(code_lines(left.source)), "\n".join(code_lines(right.source)))
     if was or now:
-        yield f"transformed code of version {left.compile_id}", f"{left.file}: {was}", f"{right.file}: {now}"
+        yield _Piece("transformed code", f"{left.file}: {was}", f"{right.file}: {now}", left.compile_id)
     for our_name, their_name in zip(left.graphs, right.graphs):
         ours, theirs = first.record.graph(our_name), second.record.graph(their_name)
         if ours is not None and theirs is not None:
             yield from _of_graph(first, second, ours, theirs)
     if len(left.graphs) != len(right.graphs):
-        yield (
-            f"graphs of version {left.compile_id}",
-            ", ".join(left.graphs) or "none",
-            ", ".join(right.graphs) or "none",
-        )
+        was, now = [", ".join(frame.graphs) or "none" for frame in (left, right)]
+        yield _Piece("graphs", was, now, left.compile_id)
 
 
-def _of_graph(first: Run, second: Run, ours: GraphRecord, theirs: GraphRecord) -> Iterator[Tuple[str, str, str]]:
+def _of_graph(first: Run, second: Run, ours: GraphRecord, theirs: GraphRecord) -> Iterator[_Piece]:
     later: List[str] = []
     for left, right in _paired(ours.stages, theirs.stages):
         one, other = code_lines(first.read(left.file)), code_lines(second.read(right.file))
@@ -166,15 +174,15 @@ def _of_graph(first: Run, second: Run, ours: GraphRecord, theirs: GraphRecord) -
             continue
         if left.stage == CAPTURED_GRAPH:
             was, now = first_difference([one, other])
-            yield "graph", f"{left.file}: {was}", f"{right.file}: {now}"
+            yield _Piece("graph", f"{left.file}: {was}", f"{right.file}: {now}")
         else:
             later.append(left.stage)
     if later:
-        yield f"later stages of it: {', '.join(dict.fromkeys(later))}", "", ""
+        yield _Piece(_LATER_STAGES, "", "", ", ".join(dict.fromkeys(later)))
     for left, right in _paired(ours.kernels, theirs.kernels):
         yield from _of_kernel(left, right, first.read(left.file), second.read(right.file))
     if len(ours.kernels) != len(theirs.kernels):
-        yield "kernel", f"{len(ours.kernels)} modules of kernels", f"{len(theirs.kernels)} modules of kernels"
+        yield _Piece("kernel", f"{len(ours.kernels)} modules of kernels", f"{len(theirs.kernels)} modules of kernels")
 
 
 def _paired(left: Sequence[StageRecord], right: Sequence[StageRecord]) -> Iterator[Tuple[StageRecord, StageRecord]]:
@@ -185,22 +193,19 @@ def _paired(left: Sequence[StageRecord], right: Sequence[StageRecord]) -> Iterat
             yield stage, other
 
 
-def _of_kernel(left: StageRecord, right: StageRecord, one: str, other: str) -> Iterator[Tuple[str, str, str]]:
-    was, now = code_lines(one), code_lines(other)
-    if was == now:
+def _of_kernel(left: StageRecord, right: StageRecord, one: str, other: str) -> Iterator[_Piece]:
+    left_lines, right_lines = code_lines(one), code_lines(other)
+    if left_lines == right_lines:
         return
     ours, theirs = _KERNEL.findall(one), _KERNEL.findall(other)
     gone = [name for name in ours if name not in theirs]
     new = [name for name in theirs if name not in ours]
     if gone or new:
-        yield (
-            "kernel",
-            f"{left.file}: {', '.join(gone) or 'none more'}",
-            f"{right.file}: {', '.join(new) or 'none more'}",
-        )
+        was, now = [", ".join(names) or "none more" for names in (gone, new)]
+        yield _Piece("kernel", f"{left.file}: {was}", f"{right.file}: {now}")
     else:
-        lines = _changed_lines("\n".join(was), "\n".join(now))
-        yield "kernel", f"{left.file}: {lines[0]}", f"{right.file}: {lines[1]}"
+        was, now = _changed_lines("\n".join(left_lines), "\n".join(right_lines))
+        yield _Piece("kernel", f"{left.file}: {was}", f"{right.file}: {now}")
 
 
 # -- breaks and recompiles
@@ -223,13 +228,13 @@ def _recompiles(frames: Sequence[FrameRecord]) -> List[str]:
     return [f"{frame.compile_id}: {_masked(str(failed))}" for frame in frames for failed in frame.failed_guards]
 
 
-def _of_sets(kind: str, ours: Sequence[str], theirs: Sequence[str]) -> Iterator[Tuple[str, str, str]]:
+def _of_sets(kind: str, ours: Sequence[str], theirs: Sequence[str]) -> Iterator[_Piece]:
     for text in dict.fromkeys(ours):
         if text not in theirs:
-            yield kind, text, ""
+            yield _Piece(kind, text, "")
     for text in dict.fromkeys(theirs):
         if text not in ours:
-            yield kind, "", text
+            yield _Piece(kind, "", text)
 
 
 # -- texts

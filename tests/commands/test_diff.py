@@ -73,7 +73,7 @@ def test_a_changed_line_names_its_function_graph_and_kernel(run, capsys):
     assert "    - x = torch.relu(x)\n    + x = torch.tanh(x)\n" in out
     assert "= torch.relu(" in out.split("graph\n")[1]
     assert "cpp_fused_relu_0" in out and "cpp_fused_tanh_0" in out
-    assert "resumed" not in out
+    assert "the rest of" not in out
 
 
 def test_a_break_and_a_version_more_are_named(run, capsys):
@@ -112,3 +112,11 @@ def test_a_reason_that_is_a_sentence_ends_before_the_line_of_the_break(run, caps
     _, text = told(capsys, run("a", reading), run("b", PROGRAM))
     (line,) = [line for line in text.splitlines() if "at `x = x + x.sum().item()`" in line]
     assert ".," not in line
+
+
+def test_scripts_get_kinds_from_a_fixed_list_and_the_names_of_the_summary(run, capsys):
+    folder = run("a", PROGRAM, "aot_eager")
+    status, out = told(capsys, folder, run("b", PROGRAM.replace("sin() + 1", "cos() + 1"), "aot_eager"), "--json")
+    rows = [row for row in json.loads(out) if row["function"] == "the rest of Net.forward after line 8"]
+    assert status == 1 and {row["kind"] for row in rows} == {"graph", "later stages"}
+    assert "Forward_graph" in next(row["about"] for row in rows if row["kind"] == "later stages")
