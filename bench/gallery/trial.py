@@ -61,9 +61,10 @@ def compiled_afresh(variant: Variant) -> Iterator[None]:
     if variant.backend != "inductor":
         yield
         return
-    import torch._inductor.config
+    import torch._inductor.config as config
 
-    with torch._inductor.config.patch(force_disable_caches=True):
+    switch = "force_disable_caches" if hasattr(config, "force_disable_caches") else "fx_graph_cache"  # torch 2.2
+    with config.patch({switch: switch == "force_disable_caches"}):
         yield
 
 

@@ -20,7 +20,7 @@ from depyf.page.page_data import known_lines
 
 pytest_plugins = ["page_visits"]
 pytest.importorskip("torch", reason="torch is not installed")
-from torch_probes import EXPLAINS_BREAKS, HAS_PROVENANCE  # noqa: E402
+from torch_probes import EXPLAINS_BREAKS, HAS_PROVENANCE, HAS_TRACE, TRACES_TENSORS  # noqa: E402
 
 PROGRAMS = ROOT / "tests" / "support" / "page_programs.py"
 MOST_LINES = 8  # of a graph, over which the mouse is moved
@@ -38,15 +38,15 @@ def run(folder: Path, *command: str) -> Path:
 
 VIEWS = {
     "toy": {
-        "#/": [*["Data-dependent branching"][:EXPLAINS_BREAKS], "if b.sum() < 0:", "Compile time by phase"],
+        "#/": [*["Data-dependent branching"][:EXPLAINS_BREAKS], "if b.sum() < 0:", *["Compile time by phase"] * HAS_TRACE],
         "#/f/toy_example_0": ["Your source", "Transformed code, 0/0", "broke here"],
-        "#/time": ["Timeline of compilation"],
+        **({"#/time": ["Timeline of compilation"]} if HAS_TRACE else {}),
     },
     "transformer": {
         "#/": ["half way", "x.size(1) == 4", "see it in Block.forward"],
         "#/f/Block.forward_0?v=1%2F1": ["Transformed code, 1/1", "broke here", "What sets the versions apart"],
-        "#/shapes": ["Dynamic shapes", "x.size(1)"],
-        "#/time": ["backward"],
+        "#/shapes": ["Dynamic shapes", *["x.size(1)"] * TRACES_TENSORS],
+        **({"#/time": ["backward"]} if HAS_TRACE else {}),
     },
     "hugging_face": {
         "#/": ["BertModel.forward", "no graph breaks"],

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Callable
 
 from forked_programs import ForkedProgram
+from repository import ROOT
 
 LIMIT = 120  # seconds that one message, or the end of the program, may take
 
@@ -125,7 +126,9 @@ class Client:
         self._numbers = itertools.count(1)
         self._waiting: list[dict] = []
         self.ask("initialize", clientID="tests", adapterID="debugpy", pathFormat="path", linesStartAt1=True)
-        self.send("attach", justMyCode=just_my_code, redirectOutput=False, subProcess=False)
+        # Where depyf is installed it is a library; here its files lie beside the program.
+        rules = [{"path": str(ROOT / "depyf/torch_hooks/internals/run_only.py"), "include": False}] if just_my_code else []
+        self.send("attach", justMyCode=just_my_code, rules=rules, redirectOutput=False, subProcess=False)
         self._next(lambda message: message.get("event") == "initialized")
         for file, places in breakpoints().items():
             self.set_breakpoints(file, places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import multiprocessing
 import os
 import sys
@@ -168,7 +169,8 @@ def workers(folder):
 
     config.compile_threads = 2
     with depyf.prepare_debug(folder):
-        for method in ("fork", "subprocess") if hasattr(config, "worker_start_method") else ("",):
+        other_method = "subprocess" if importlib.util.find_spec("torch._inductor.compile_worker") else "spawn"
+        for method in ("fork", other_method) if hasattr(config, "worker_start_method") else ("",):
             if method:
                 config.worker_start_method = method
             AsyncCompile.process_pool.cache_clear()

@@ -99,6 +99,8 @@ class GraphFile:
             return NATIVE
         if self.interpreter:
             return NODE_BY_NODE
+        if self.same_as:
+            return ""  # that of the other file
         if not any(link.is_expected for link in self.links):
             return NOT_KNOWN if self.was_running else ""
         return NOT_CALLED if self.is_over and not any(map(self._may_have_run, self.links)) else NOT_KNOWN

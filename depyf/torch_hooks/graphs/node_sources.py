@@ -69,6 +69,7 @@ def first_uses(graph_module: Any) -> Dict[str, str]:
                 stack = user.meta.get("stack_trace")
                 if isinstance(stack, str):
                     found[node.name] = stack
+                    found.setdefault(str(node.target).lower(), stack)  # torch 2.2 renames it for `y = x`
     return found
 
 

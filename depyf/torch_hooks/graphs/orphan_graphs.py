@@ -18,7 +18,7 @@ from depyf.torch_hooks.graphs.compiled_graph import CompiledGraph
 from depyf.torch_hooks.graphs.custom_stages import CustomStage
 from depyf.torch_hooks.graphs.graph_files import GraphEvent, Graphs
 from depyf.torch_hooks.graphs.linking import link_loaded
-from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, CAPTURED_EVENT, FILE_EVENTS, STAGE_OF_EVENT
+from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, CAPTURED_EVENT, EARLIER, FILE_EVENTS, STAGE_OF_EVENT
 from depyf.torch_hooks.internals.structured_trace import TraceEvent
 
 
@@ -54,7 +54,8 @@ class OrphanGraphs:
             return
         graph = self._standalone
         if event.kind in STAGE_OF_EVENT and (graph is None or graph.pieces.begins_with(event.kind)):
-            graph = self._standalone = self._new(Origin.STANDALONE, "")
+            origin = Origin.EARLIER if event.data.get(EARLIER) else Origin.STANDALONE
+            graph = self._standalone = self._new(origin, "")
             self._loaded.append(graph)
         if graph is not None:  # else there were only cache lookups so far
             self._graphs.add(graph, event)

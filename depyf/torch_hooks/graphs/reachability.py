@@ -21,6 +21,8 @@ from depyf.torch_hooks.internals import private_hooks
 _MOST_OBJECTS = 8_000  # an entry point leads to a few hundred; more means a path into the user's data
 _ATOMS = (str, bytes, bytearray, int, float, complex, type(None), CodeType, ModuleType)
 
+_BACKWARD_TO_COMPILE = "bw_module"  # what AOTAutograd calls that graph
+
 
 @dataclass
 class ReachableCode:
@@ -181,12 +183,21 @@ def _is_table_of_torch(table: Dict[Any, Any]) -> bool:
 
 def _of_function(function: FunctionType) -> List[Any]:
     return [
-        *_cells(function.__closure__ or ()),
+        *_cells(_cells_that_run(function)),
         *(function.__defaults__ or ()),
         *(function.__kwdefaults__ or {}).values(),
         *vars(function).values(),
         *_private_globals(function),
     ]
+
+
+def _cells_that_run(function: FunctionType) -> Tuple[Any, ...]:
+    """Return the cells of a function without that of the backward graph which waits to be compiled (torch 2.2)."""
+    cells, names = function.__closure__ or (), function.__code__.co_freevars
+    maker = private_hooks.hook("backward_maker")
+    if _BACKWARD_TO_COMPILE not in names or function.__module__ != maker.module:
+        return cells
+    return tuple([cell for name, cell in zip(names, cells) if name != _BACKWARD_TO_COMPILE])
 
 
 def _private_globals(function: FunctionType) -> Iterable[Any]:

@@ -60,11 +60,15 @@ def _add_stages(graphs: Graphs, graph: CompiledGraph, found: ReachableCode) -> N
 
 
 def _stage_of(module: Any) -> str:
-    """Return the stage of a graph module; AOTAutograd calls the gradients that enter a backward graph tangents."""
     if is_handed_over(module):
         return CAPTURED_GRAPH
+    return BACKWARD_GRAPH if is_backward(module) else FORWARD_GRAPH
+
+
+def is_backward(module: Any) -> bool:
+    """Return whether gradients enter a graph module of AOTAutograd's, which calls them tangents."""
     inputs = [str(node.target) for node in module.graph.nodes if node.op == "placeholder"]
-    return BACKWARD_GRAPH if any(name.startswith("tangents") for name in inputs) else FORWARD_GRAPH
+    return any(name.startswith("tangents") for name in inputs)
 
 
 def _operations(module: Any) -> str:

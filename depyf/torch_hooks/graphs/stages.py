@@ -21,6 +21,7 @@ AUTOGRAD_EVENT = "compiled_autograd_graph"
 SPLIT_PIECE_EVENT = "optimize_ddp_split_child"
 KERNEL_EVENT = "inductor_output_code"
 PROGRAM_EVENT = "graph_dump"  # code in another language that AOTInductor made
+EARLIER = "earlier"  # in the data of an event without a compile id: about a graph compiled before the session
 
 # Graph modules that are no stage of torch's, and have a file only if they ran.
 BACKEND_GRAPH = "Backend_graph"  # a backend made it

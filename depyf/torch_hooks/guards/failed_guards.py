@@ -340,8 +340,12 @@ _COMPLETED: Dict[str, Callable[[Mismatch, Sequence[GuardRecord], CompiledValues]
 
 
 def _guard_on(subject: str, guards: Sequence[GuardRecord]) -> GuardRecord | None:
-    """Return the guard on the type of a value; None where there is none that names the type."""
-    for guard in guards:
-        if isinstance(guard.test, (TensorTest, TypeTest)) and guard.test.subject == subject and guard.test.names_type:
-            return guard
+    """Return the guard on the type of a value; None where there is none that names the type.
+
+    Of a tensor the one on its properties, where there are two (torch 2.2).
+    """
+    for kind in (TensorTest, TypeTest):
+        for guard in guards:
+            if isinstance(guard.test, kind) and guard.test.subject == subject and guard.test.names_type:
+                return guard
     return None

@@ -403,6 +403,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "a backward that has not run yet is shown as running, and one that aot_eager of torch 2.9 interprets as linked",
     ),
     PrivateHook(
+        "backward_maker",
+        "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
+        "aot_dispatch_autograd",
+        "the same where the backward itself holds that graph, as `bw_module`",
+        "2.2 (2.2 checked)",
+        "a backward that has not run yet is shown as running, and one that aot_eager of torch 2.9 interprets as linked",
+    ),
+    PrivateHook(
         "suppress_errors",
         "torch._dynamo.config",
         "suppress_errors",
@@ -695,6 +703,9 @@ _STAND_INS = frozenset(
     )
 )
 
+# Of these two, torch has one.
+_EITHER = {"backward_to_compile": "backward_maker", "backward_maker": "backward_to_compile"}
+
 _BY_NAME = {row.name: row for row in HOOKS}
 
 
@@ -747,6 +758,7 @@ def not_offered() -> Tuple[str, ...]:
     has_trace = find("trace_logger") is not None
     rows = [row for row in HOOKS if row.name not in _ONLY_TIME and not (has_trace and row.name in _STAND_INS)]
     missing = [row for row in rows if row.module in sys.modules and find(row.name) is None]
+    missing = [row for row in missing if row.name not in _EITHER or find_loaded(_EITHER[row.name]) is None]
     lines = [f"torch has no {row.module}.{row.attribute}: {row.without}" for row in missing]
     loaded = tuple([name for name, (module, _) in _LATE_EVENTS.items() if module in sys.modules])
     lines += torch_behaviours.lacking()

@@ -18,7 +18,7 @@ from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.torch_hooks.internals.code_owners import is_in_torch
 
 _HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "")
-_ENGINE = "_engine_run_backward"  # the function of torch's that runs a backward
+_ENGINE = "run_backward"  # the engine's method, which one function of torch.autograd's calls (2.2: two do)
 _RUN_NODE = "run_node"  # the method of torch.fx.Interpreter that runs one node
 INDUCTOR_MARK = "assert_size_stride"  # a global of each module of Inductor's (it deletes `async_compile`)
 _GENERATED = "<eval_with_key>"  # the file name of a graph module's code, as long as it is in no file
@@ -45,7 +45,7 @@ def current_site() -> Site | None:
     """
     for frame in _frames(sys._getframe(1)):
         code = frame.f_code
-        if code.co_name == _ENGINE:
+        if _ENGINE in code.co_names and is_in_torch(code.co_filename, "autograd"):
             return None
         if code.co_name == _RUN_NODE and "n" in code.co_varnames and is_in_torch(code.co_filename, "fx"):
             return Site(node=frame.f_locals["n"])

@@ -19,9 +19,11 @@ from types import CodeType, FrameType
 from typing import Any, Callable, Container, Dict, List, MutableMapping, Sequence, Tuple
 
 from depyf.problems import Problems
+from depyf.torch_hooks.graphs.recovered_graphs import is_backward
 from depyf.torch_hooks.graphs.stages import (
     AUTOGRAD_EVENT,
     CAPTURED_EVENT,
+    EARLIER,
     INFERENCE_EVENT,
     KERNEL_EVENT,
     POST_GRAD_EVENT,
@@ -138,10 +140,16 @@ class _UntracedEvents:
         compile_id = current() if current is not None else None
         tracing = context() if context is not None else None
         if compile_id is None:
-            return "" if tracing is None else self._contexts.get(tracing, "")
+            return "" if tracing is None else self._contexts.setdefault(tracing, "")
         if tracing is not None:
             self._contexts[tracing] = str(compile_id)
         return str(compile_id)
+
+    def _is_of_earlier_forward(self, graph_module: Any) -> bool:
+        """Return whether a graph is a backward in a context of which nothing was seen before."""
+        context = private_hooks.find("tracing_context")
+        tracing = context() if context is not None else None
+        return tracing is not None and tracing not in self._contexts and is_backward(graph_module)
 
     # -- what torch calls
 
@@ -293,7 +301,8 @@ class _UntracedEvents:
                 kind = INFERENCE_EVENT
             if kind is not None:
                 readable = functools.partial(graph_module.print_readable, print_output=False)
-                self._emit(kind, self._compile_id(), payload=readable)
+                data = {EARLIER: True} if self._is_of_earlier_forward(graph_module) else {}
+                self._emit(kind, self._compile_id(), data, payload=readable)
             return torch_function(name, graph_module, *args, **kwargs)
 
         return format_graph
