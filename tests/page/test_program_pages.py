@@ -38,7 +38,11 @@ def run(folder: Path, *command: str) -> Path:
 
 VIEWS = {
     "toy": {
-        "#/": [*["Data-dependent branching"][:EXPLAINS_BREAKS], "if b.sum() < 0:", *["Compile time by phase"] * HAS_TRACE],
+        "#/": [
+            *["Data-dependent branching"][:EXPLAINS_BREAKS],
+            "if b.sum() < 0:",
+            *["Compile time by phase"] * HAS_TRACE,
+        ],
         "#/f/toy_example_0": ["Your source", "Transformed code, 0/0", "broke here"],
         **({"#/time": ["Timeline of compilation"]} if HAS_TRACE else {}),
     },
