@@ -14,6 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import traced_features as features  # noqa: E402
+from capture_tools import module_from  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf.record.saved_form import from_json  # noqa: E402
@@ -414,17 +415,19 @@ def test_what_was_compiled_before_any_context_is_called_by_the_function_inside_i
     torch.compile(module, backend="eager")(X)
     assert [one.display_name for one in depyf.inspect(module).functions] == ["Carelessly.forward"]
     torch._dynamo.reset()
-    namespace = {}
-    exec(WRAPPER, {"torch": torch, "functools": functools, "__name__": "__main__"}, namespace)
-    wrapped = torch.compile(namespace["used_once"], backend="eager")
+    # From a file: torch wraps a function without one in a function of its own, whose code many others may have.
+    wrapped = torch.compile(module_from(tmp_path / "program.py", WRAPPER).used_once, backend="eager")
     wrapped(X)
-    with depyf.prepare_debug(str(tmp_path)):
+    with depyf.prepare_debug(str(tmp_path / "dump")):
         pass
-    assert [one.display_name for one in record_of(tmp_path).functions] == ["used_once"]
+    assert [one.display_name for one in record_of(tmp_path / "dump").functions] == ["used_once"]
     torch._dynamo.reset()
 
 
 WRAPPER = """
+import functools
+
+
 def around(function):
     @functools.wraps(function)
     def wrapper(*args):
