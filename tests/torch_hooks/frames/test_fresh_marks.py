@@ -59,3 +59,13 @@ def test_a_second_context_does_not_report_what_ran_only_in_the_first(tmp_path):
     assert executions(tmp_path / "one", lambda: compiled(x)) == {"sine": {"Captured_Graph": "ran"}}
     assert executions(tmp_path / "two", lambda: None) == {"sine": {"Captured_Graph": "not called"}}
     assert executions(tmp_path / "three", lambda: compiled(x)) == {"sine": {"Captured_Graph": "ran"}}
+
+
+def test_a_backward_whose_forward_was_compiled_before_is_none_that_was_compiled_without_dynamo(tmp_path):
+    torch._dynamo.reset()
+    out = torch.compile(sine, backend="inductor")(torch.ones(4, requires_grad=True)).sum()
+    with depyf.prepare_debug(str(tmp_path)) as context:
+        out.backward()
+    assert not any("without Dynamo" in graph.without_frame for graph in context.record.graphs)
+    kernels = [part for graph in context.record.graphs for part in graph.kernels if part.made_for == "backward"]
+    assert [part.execution for part in kernels if not part.instead] == ["ran"]
