@@ -16,7 +16,8 @@ from depyf.record.records import FrameRecord, GraphRecord, SessionRecord, Specia
 from depyf.record.vocabulary import CAPTURED_GRAPH
 from depyf.report.story_order import root_of
 
-_INPUT = re.compile(r'(?P<name>\w+): "(?P<type>[^"]*)"')
+_INPUT = re.compile(r'(?P<name>\w+):\s+(?P<types>"[^"]*"(?:\s*\\?\s*"[^"]*")*)')  # a long type is several strings
+_STRING = re.compile(r'"([^"]*)"')
 _TENSOR = re.compile(r"\w+\[(?P<sizes>[^\]]*)\](?:\[(?P<strides>[^\]]*)\])?")
 _SYMBOL = re.compile(r"[su]\d+")
 _INPUTS = re.compile(r"def forward\((?P<inputs>.*?)\):\n", re.DOTALL)
@@ -64,9 +65,10 @@ def _symbols(graph: GraphRecord, rows: RowsByFile) -> Dict[str, List[Use]]:
     inputs = _INPUTS.search(text)
     found: Dict[str, List[Use]] = {}
     for one in _INPUT.finditer(inputs["inputs"] if inputs is not None else ""):
-        tensor = _TENSOR.match(one["type"])
-        if one["type"].startswith("Sym("):
-            found.setdefault(one["type"][4:-1], [])
+        type_name = "".join(_STRING.findall(one["types"]))
+        tensor = _TENSOR.match(type_name)
+        if type_name.startswith("Sym("):
+            found.setdefault(type_name[4:-1], [])
         elif tensor is not None:
             for kind, listed in (("size", tensor["sizes"]), ("stride", tensor["strides"] or "")):
                 for axis, text_of_one in enumerate(listed.split(", ")):

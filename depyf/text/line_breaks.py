@@ -10,9 +10,10 @@
                                                             Very_long_name
 
 Lines are broken inside of brackets, after a comma, and else before a name at the end of an assignment, after a
-backslash.  A comment continues with a `#` and five spaces, and ends in a backslash where a word of it is broken, as a
-long path is: `joined_comments` undoes both.  A line of code with a name that is too long for the width stays too long,
-and a text with strings of several lines as it is.
+backslash.  A tensor's type, which is a string, becomes several strings that Python reads as one.  A comment continues
+with a `#` and five spaces, and ends in a backslash where a word of it is broken, as a long path is: `joined_comments`
+undoes both.  A line of code with a name that is too long for the width stays too long, and a text with strings of
+several lines as it is.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _PIECE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{}]|, |['\"#
 _SPACE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?P<space> (?=[^ ]))")
 _SEMICOLON = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?P<end>;  )")
 _CONTINUED_CODE = re.compile(r"^(?! *#).*\\$", re.MULTILINE)
+_TYPE = re.compile(r' *(?:\w+: )?"[^"\\]*"')
 _COPY = re.compile(r"( *)(\w+)((?:: \"[^\"]*\")?) = (\w+)$")
 
 
@@ -85,12 +87,28 @@ def _at_spaces(line: str, indent: str) -> List[str]:
         starts = [found.end() for found in _SPACE.finditer(body) if found["space"]]
         starts = [start for start in starts if len(indent) + 8 < start <= LIMIT - 1]
         if not starts:
+            lines[-1:] = _in_first_string(body, f"{indent}    ")
             break
         after_equals = [start for start in starts if body[:start].endswith(" = ")]
         start = after_equals[0] if after_equals else starts[-1]
         lines[-1:] = [body[:start].rstrip() + " \\", f"{indent}    {body[start:]}"]
         if len(lines[-1]) >= len(body):
             break
+    return lines
+
+
+def _in_first_string(line: str, indent: str) -> List[str]:
+    """Break a line that is too long in the string that it begins with, such as the type of a tensor: parts are one."""
+    lines = [line]
+    found = _TYPE.match(line)
+    while found is not None and len(lines[-1]) > LIMIT:
+        part = lines[-1]
+        end = part.index('"', part.index('"') + 1)
+        limit = min(end, LIMIT - 3)
+        space = max(part.rfind(", ", len(indent) + 40, limit) + 1, 0) or part.rfind(" ", len(indent) + 8, limit)
+        if space < 0:
+            break
+        lines[-1:] = [part[: space + 1] + '" \\', f'{indent}"{part[space + 1:]}']
     return lines
 
 
@@ -133,7 +151,7 @@ def _item(text: str, indent: str, is_parameter: bool) -> List[str]:
     """Break an item that is too long for a line of its own."""
     name, colon, annotation = text.partition(": ")
     if is_parameter and colon:
-        return [f"{indent}{name}:", f"{indent}    {annotation}"]
+        return [f"{indent}{name}:", *_in_first_string(f"{indent}    {annotation}", f"{indent}    ")]
     return _statement(text, indent) or [indent + text]
 
 

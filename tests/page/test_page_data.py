@@ -123,7 +123,8 @@ def test_nothing_but_the_files_of_the_folder_is_read(record, monkeypatch):
         page_data(record, texts.get)
 
 
-def test_a_symbol_is_traced_to_the_size_that_it_is_and_what_it_was_before():
+@pytest.mark.parametrize("typed", ['L_x_: "f32[s77, 8][8, 1]cpu"', 'L_x_:\n    "f32[s77, " \\\n    "8][8, 1]cpu"'])
+def test_a_symbol_is_traced_to_the_size_that_it_is_and_what_it_was_before(typed):
     place = Location("/home/me/model.py", 2, "f", "return x[:n]")
     sizes = TensorTest("x", TensorProperties("torch.Tensor", "torch.float32", "cpu", False, (None, 8), (8, 1)))
     guards = (
@@ -137,7 +138,7 @@ def test_a_symbol_is_traced_to_the_size_that_it_is_and_what_it_was_before():
     function = FunctionRecord("f_0", "f", "f", "/home/me/model.py", 1, "", "missing")
     stage = StageRecord("Captured_Graph", 0, "g.py")
     record = SessionRecord(functions=(function,), frames=(frame,), graphs=(GraphRecord("g", "0/1", (stage,)),))
-    text = 'class G(torch.nn.Module):\n    def forward(self, s77: "Sym(s77)", L_x_: "f32[s77, 8][8, 1]cpu"):\n        y: "f32[s99]" = 1\n'
+    text = f'class G(torch.nn.Module):\n    def forward(self, s77: "Sym(s77)", {typed}):\n        y: "f32[s99]" = 1\n'
     (row,) = page_data(record, {"g.py": text, "t.py": ""}.get).overview["shapes"]
     assert (row["symbol"], row["uses"], row["function"]) == ("s77", ["x.size(0)"], "f_0")
     assert [guard[0] for guard in row["guards"]] == ["2 <= x.size()[0]"]

@@ -7,6 +7,7 @@ import pytest
 from depyf.text.line_breaks import LIMIT, break_lines, joined_comments
 
 NAMES = [f"l_self_modules_layers_modules_{number}_modules_self_attn_parameters_weight_" for number in range(6)]
+TYPE = f"f32[s77, 48, {'(((s53 - 1)//2)) + 1, ' * 4}s1][{'48*((((s0 - 1)//2)) + 1), ' * 6}1]cpu"
 STATEMENTS = [
     f"{NAMES[0]} = {NAMES[1].upper()}",
     f'{NAMES[0]}: "f32[4, 16][16, 1]cpu" = {NAMES[1]} * {NAMES[2]};  {NAMES[1]} = None',
@@ -16,6 +17,8 @@ STATEMENTS = [
     f"x = f({NAMES[0]}, g({', '.join(NAMES)}), h)[0]",
     f"return ({', '.join(NAMES)},)",
     f"x = {' + '.join(NAMES)}",
+    f'x: "{TYPE}" = torch.conv2d(a, b)',
+    f'{NAMES[0]}: "{TYPE}" = {NAMES[1]} * 0.2;  {NAMES[1]} = None',
 ]
 
 
@@ -44,6 +47,15 @@ def test_a_broken_statement_is_the_same_code(statement):
     assert before[:3] == after[:3]
     if before[3] != after[3]:  # 3.13 joins two loads of one line into one instruction
         assert len(before[3]) != len(after[3])
+
+
+def test_the_type_of_a_parameter_is_broken_and_stays_one_string():
+    text = f'def forward(self, {NAMES[0]}: "{TYPE}", y: "f32[4]"):\n    return y\n'
+    broken = break_lines(text)
+    assert max(map(len, broken.split("\n"))) <= LIMIT
+    found = {}
+    exec(compile(broken, "graph", "exec", dont_inherit=True), found)
+    assert found["forward"].__annotations__ == {NAMES[0]: TYPE, "y": "f32[4]"}
 
 
 def test_comments_that_were_broken_are_read_as_they_were():
