@@ -68,7 +68,7 @@ def explains(failed: FailedGuard) -> bool:
         return place is not None
     names = set(_NAME.findall(failed.about)) - {"size", "stride", "args", "kwargs"}
     is_of_torch = place.file.startswith("torch/") or "/torch/" in place.file  # an operation on it
-    return is_of_torch or not names.isdisjoint(_NAME.findall(place.code))
+    return is_of_torch or not names or not names.isdisjoint(_NAME.findall(place.code))
 
 
 def _is_same_line(call: Location, after: Location) -> bool:

@@ -15,6 +15,7 @@ from depyf.record.vocabulary import RECOMPILE_LIMIT
 from depyf.report.call_chains import explains, first_own_line, is_own, place_of, place_of_function
 from depyf.report.call_signature import passed_names
 from depyf.report.generated_names import AT_THE_BREAK
+from depyf.report.guard_function import OF_SIZES
 from depyf.report.story_order import story_of
 from depyf.report.wrapper_notes import title_of
 
@@ -203,7 +204,9 @@ def _asked(record: SessionRecord, failed: FailedGuard) -> str:
         return ""
     own = [call for call in failed.stack if is_own(call.file)]
     can_be_shown = bool(place.code) or not place.file.startswith("<")
-    lines = [f"{'first used at' if failed.first_used else 'asked for by'} {place_of(place)}"] if can_be_shown else []
+    asked = f"asked for by torch, which {OF_SIZES}; first used at" if failed.of_sizes else "asked for by"
+    asked = "first used at" if failed.first_used else asked
+    lines = [f"{asked} {place_of(place)}"] if can_be_shown else []
     # Torch cuts the paths of libraries; the calls have them whole.
     files = [place.file, *[call.file for call in failed.stack if call.file.endswith("/" + place.file)]]
     after = None if own or all(map(is_own, files)) else first_own_line(record, failed.version)

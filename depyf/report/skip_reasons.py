@@ -37,7 +37,7 @@ def recompile_lines(frame: FrameRecord, function: FunctionRecord) -> list[str]:
         lines += _wrapped(failed.instead, "            ") if failed.instead else []
         asked = asked_by(failed.location)
         if asked and failed.of_sizes:
-            lines += _wrapped(f"asked for by torch, which {OF_SIZES}; first used in {asked}", "            ")
+            lines += _wrapped(f"asked for by torch, which {OF_SIZES}; first used at {asked}", "            ")
         elif asked:
             lines.append(f"            {'first used at' if failed.first_used else 'asked for by'} {asked}")
         if asked and failed.stack:

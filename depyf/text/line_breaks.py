@@ -108,7 +108,7 @@ def _in_first_string(line: str, indent: str) -> List[str]:
         space = max(part.rfind(", ", len(indent) + 40, limit) + 1, 0) or part.rfind(" ", len(indent) + 8, limit)
         if space < 0:
             break
-        lines[-1:] = [part[: space + 1] + '" \\', f'{indent}"{part[space + 1:]}']
+        lines[-1:] = [part[: space + 1] + '" \\', f'{indent}"{part[space + 1 :]}']
     return lines
 
 

@@ -99,6 +99,13 @@ NEEDS = {
     "operator_overload": (probes.EXPLAINS_OPERATORS, "reason for a graph break in an operator of the program's own"),
     "func_grad": (probes.REPORTS_SKIPS or not probes.EXPLAINS_BREAKS, "sound tracing of torch.func.grad"),
 }
+# Programs whose causes older torch words, or finds, in other ways.
+NEEDS.update(
+    dict.fromkeys(
+        ("getattr_fallback", "getattr_with_a_break", "mutable_default", "kwargs_order", "nested_autograd_functions", "contextmanager_exit", "strides_in_a_batch", "checkpoint_and_a_flag", "environment_variable", "numpy_array", "callable_object", "method_replaced_on_the_instance", "deque_length", "nan_argument", "int_enum_in_a_dict", "two_sizes_related", "size_in_a_part", "batch_of_one", "view_or_not"),
+        (probes.PRINTS_SWITCHES, "guards in these words"),
+    )
+)
 # Programs that some torch do not compile again, though what they read has changed.
 UNGUARDED = {"counter_of_a_class": probes.guards_class_constants, "member_of_a_set": probes.guards_sets}
 # Programs whose summary may name a call of the program's that is further out, as Dynamo's code has no lines of it.

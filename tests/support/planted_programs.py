@@ -1260,7 +1260,7 @@ def main(compile):
     c(torch.ones(6), torch.ones(6))
     c(torch.ones(6), torch.ones(8))
 """,
-        ('now y.size()[0] is 8, x.size()[0] is 6',),
+        ('now y.size(0) is 8, x.size(0) is 6',),
     ),
     "one_tensor_twice": Planted(
         """\
@@ -1981,5 +1981,378 @@ def main(compile):
     compile(outer.step)(torch.ones(3))
 """,
         ('in Inner.step', 'reached from {here}:12: return self.inner.step(x + 1) * 2', 'called: Outer.step'),
+    ),
+    "getattr_fallback": Planted(
+        """\
+import torch
+
+class Options:
+    def __init__(self, **values):
+        self.values = values
+    def __getattr__(self, name):
+        return self.values[name]
+
+def f(x, options):
+    return x * options.scale  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3), Options(scale=2))
+    c(torch.ones(3), Options(scale=3))
+""",
+        ("options.values['scale'] == 2, now 3", 'in the call at {here}:15',),
+        ('in the call at {here}:14',),
+    ),
+    "getattr_with_a_break": Planted(
+        """\
+import torch
+
+class Lazy:
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        print("lazy", name)  # planted
+        return 2
+
+def f(x, lazy):
+    y = x + 1
+    return y * lazy.scale
+
+def main(compile):
+    compile(f)(torch.ones(3), Lazy())
+""",
+        ('builtin operator `print`', 'reached from {here}:12: return y * lazy.scale',),
+    ),
+    "mutable_default": Planted(
+        """\
+import torch
+
+def remember(x, seen=[]):
+    return x + len(seen)  # planted
+
+def f(x):
+    return remember(x) * 2
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3))
+    remember.__defaults__[0].append(1)
+    c(torch.ones(3))
+""",
+        (('not remember.__defaults__[0], now a list of 1', 'len(remember.__defaults__[0]) == 0, now 1'), 'in the call at {here}:13',),
+    ),
+    "kwargs_order": Planted(
+        """\
+import torch
+
+def f(x, **kwargs):
+    for name, value in kwargs.items():  # planted
+        x = x * 2 + value
+    return x
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3), a=torch.ones(3), b=torch.ones(3))
+    c(torch.ones(3), b=torch.ones(3), a=torch.ones(3))
+""",
+        ("== 'a', now 'b'", 'in the call at {here}:11',),
+    ),
+    "nested_autograd_functions": Planted(
+        """\
+import torch
+
+class Inner(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        if x.sum() > 0:  # planted
+            return x * 2
+        return x * 3
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+class Outer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return Inner.apply(x + 1)
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+def f(x):
+    return Outer.apply(x).sum()
+
+def main(compile):
+    compile(f)(torch.ones(3, requires_grad=True)).backward()
+""",
+        ('Data-dependent branching', 'reached from {here}:22', 'then {here}:16',),
+    ),
+    "contextmanager_exit": Planted(
+        """\
+import contextlib
+import torch
+
+@contextlib.contextmanager
+def section(name):
+    yield
+    print("leaving", name)  # planted
+
+def f(x):
+    with section("a"):
+        y = x + 1
+    return y * 2
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ('builtin operator `print`', 'reached from {here}:10',),
+    ),
+    "strides_in_a_batch": Planted(
+        """\
+import torch
+
+def f(batch):
+    return batch["views"][1].relu() + 1  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c({"views": [torch.ones(2), torch.ones(3, 4)]})
+    c({"views": [torch.ones(2), torch.ones(4, 3).t()]})
+""",
+        ("batch['views'][1].stride(0) == 4, now 1", 'in the call at {here}:9',),
+    ),
+    "checkpoint_and_a_flag": Planted(
+        """\
+import torch
+from torch.utils.checkpoint import checkpoint
+
+SCALING = True
+
+def body(x):
+    return x.sin() * 2 if SCALING else x.cos()  # planted
+
+def f(x):
+    return checkpoint(body, x, use_reentrant=False).sum()
+
+def main(compile):
+    global SCALING
+    c = compile(f)
+    c(torch.ones(3, requires_grad=True))
+    SCALING = False
+    c(torch.ones(3, requires_grad=True))
+""",
+        ('SCALING == True, now False', 'reached from {here}:10', 'in the call at {here}:17',),
+    ),
+    "environment_variable": Planted(
+        """\
+import os
+import torch
+
+def f(x):
+    if os.environ.get("PLANTED_MODE") == "fast":  # planted
+        return x + 1
+    return x * 2
+
+def main(compile):
+    os.environ["PLANTED_MODE"] = "fast"
+    c = compile(f)
+    c(torch.ones(3))
+    os.environ["PLANTED_MODE"] = "slow"
+    c(torch.ones(3))
+    del os.environ["PLANTED_MODE"]
+""",
+        ('PLANTED_MODE', 'in the call at {here}:14',),
+    ),
+    "numpy_array": Planted(
+        """\
+import numpy as np
+import torch
+
+def f(x, table):
+    return x + torch.from_numpy(table).sum()  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3), np.ones(3, dtype=np.float32))
+    c(torch.ones(3), np.ones(3, dtype=np.float64))
+""",
+        ('torch.float32, now torch.float64', 'in the call at {here}:10',),
+    ),
+    "callable_object": Planted(
+        """\
+import torch
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+    def __call__(self, x):
+        return x * self.by  # planted
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = Scale(2)
+    def forward(self, x):
+        return self.scale(x) + 1
+
+def main(compile):
+    net = Net()
+    c = compile(net, dynamic=False)
+    c(torch.ones(3))
+    net.scale.by = 5
+    c(torch.ones(3))
+""",
+        ('self.scale.by == 2, now 5', 'reached from {here}:14', 'in the call at {here}:21',),
+    ),
+    "method_replaced_on_the_instance": Planted(
+        """\
+import torch
+
+class Net(torch.nn.Module):
+    def body(self, x):
+        return x + 1
+    def forward(self, x):
+        return self.body(x) * 2  # planted
+
+def main(compile):
+    net = Net()
+    c = compile(net)
+    c(torch.ones(3))
+    net.body = lambda x: x - 1
+    c(torch.ones(3))
+""",
+        ("0/0 needs 'body' not in self.__dict__, now it is", 'in the call at {here}:14',),
+    ),
+    "deque_length": Planted(
+        """\
+import collections
+import torch
+
+class Window:
+    def __init__(self):
+        self.kept = collections.deque(maxlen=3)
+
+WINDOW = Window()
+
+def f(x):
+    for one in WINDOW.kept:  # planted
+        x = x + one
+    return x * 2
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    WINDOW.kept.append(torch.ones(3))
+    c(torch.ones(3))
+""",
+        ('not WINDOW.kept, now a deque of 1', 'in the call at {here}:19',),
+    ),
+    "nan_argument": Planted(
+        """\
+import torch
+
+def f(x, fill):
+    return x + fill  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3), float("nan"))
+    c(torch.ones(3), 0.5)
+""",
+        ('0/0 needs math.isnan(fill), now 0.5', 'in the call at {here}:9',),
+    ),
+    "int_enum_in_a_dict": Planted(
+        """\
+import enum
+import torch
+
+class Kind(enum.IntEnum):
+    A = 1
+    B = 2
+
+TABLE = {Kind.A: 2, Kind.B: 3}
+
+def f(x, kind):
+    return x * TABLE[kind]  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3), Kind.A)
+    TABLE[Kind.A] = 9
+    c(torch.ones(3), Kind.A)
+""",
+        ('list(TABLE.values())[0] == 2, now 9', 'in the call at {here}:17',),
+    ),
+    "two_sizes_related": Planted(
+        """\
+import torch
+
+def f(x, y):
+    if x.shape[0] == y.shape[0]:  # planted
+        return x + y
+    return x.sum() + y.sum()
+
+def main(compile):
+    c = compile(f, dynamic=True)
+    c(torch.ones(5), torch.ones(5))
+    c(torch.ones(5), torch.ones(6))
+""",
+        ('y.size(0) == x.size(0), now y.size(0) is 6, x.size(0) is 5', 'hint: duck sizing added this equality', 'in the call at {here}:11',),
+    ),
+    "size_in_a_part": Planted(
+        """\
+import torch
+
+class Half(torch.nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 4:  # planted
+            return x[: x.shape[0] // 2] + 1
+        return x * 2
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.halver = Half()
+    def forward(self, x):
+        y = x * 3
+        return self.halver(y) - 1
+
+def main(compile):
+    c = compile(Net(), dynamic=True)
+    c(torch.ones(8))
+    c(torch.ones(3))
+""",
+        ('0/0 needs 5 <= x.size(0), now 3', 'in the call at {here}:20',),
+        ('{here}:14',),
+    ),
+    "batch_of_one": Planted(
+        """\
+import torch
+
+def f(x):
+    return x.sin()  # planted
+
+def main(compile):
+    c = compile(f, dynamic=True)
+    c(torch.ones(8, 3))
+    c(torch.ones(1, 3))
+""",
+        ('0/0 needs 2 <= x.size(0), now 1; asked for by torch, which compiles for sizes 0 and 1 apart', 'first used at {here}:4', 'in the call at {here}:9',),
+    ),
+    "view_or_not": Planted(
+        """\
+import torch
+
+class Layer(torch.nn.Module):
+    def forward(self, x):
+        return x.sin() * 2  # planted
+
+def main(compile):
+    c = compile(Layer(), dynamic=True)
+    c(torch.ones(4, 8, 3)[1])
+    c(torch.ones(8, 3))
+""",
+        ('0/0 needs x to be a view of another tensor, now it is no view', 'in the call at {here}:10',),
+        ('NoneType',),
     ),
 }

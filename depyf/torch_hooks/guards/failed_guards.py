@@ -19,6 +19,7 @@ from depyf.record.vocabulary import FITS_NOW, TORCH_WORDS
 from depyf.text.lines import shortened
 from depyf.torch_hooks.guards.compiled_values import CompiledValues, key_difference
 from depyf.torch_hooks.guards.frame_values import Variables
+from depyf.torch_hooks.guards.guard_errors import guard_that_raised
 from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD
 from depyf.torch_hooks.guards.mismatches import (
     ALIVE,
@@ -43,7 +44,10 @@ from depyf.torch_hooks.guards.size_reads import reads_size
 from depyf.torch_hooks.guards.source_names import readable
 from depyf.torch_hooks.guards.torch_switches import with_states_then
 from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals.code_owners import is_in_torch
 from depyf.torch_hooks.internals.torch_text import scrub, with_sorted_sets
+
+GuardsOf = Callable[[str], Sequence[GuardRecord]]  # given the compile id of a version
 
 
 @dataclass(frozen=True)
@@ -99,21 +103,27 @@ class Failure:
         )
 
 
-def failures(reasons: Sequence[Reason], variables: Variables) -> Tuple[Failure, ...]:
+def failures(
+    reasons: Sequence[Reason], variables: Variables, guards_of: GuardsOf = lambda version: ()
+) -> Tuple[Failure, ...]:
     """Return the guards that failed, newest version first, with the values that `variables` hold now."""
-    return tuple(dict.fromkeys(_of_all(reason, variables) for reason in reasons if reason.version))
+    return tuple(dict.fromkeys(_of_all(reason, variables, guards_of) for reason in reasons if reason.version))
 
 
-def _of_all(reason: Reason, variables: Variables) -> Failure:
-    failure = _of_one(reason.version, reason.cause, variables)
-    some = [(one, _of_one(one, cause, variables).mismatch) for one, cause in zip(reason.versions, reason.some)]
+def _of_all(reason: Reason, variables: Variables, guards_of: GuardsOf) -> Failure:
+    failure = _of_one(reason.version, reason.cause, variables, guards_of)
+    listed = zip(reason.versions, reason.some)
+    some = [(one, _of_one(one, cause, variables, guards_of).mismatch) for one, cause in listed]
     return replace(failure, advice=reason.cause.advice, others=reason.every[1:], some=tuple(some))
 
 
-def _of_one(version: str, cause: Cause, variables: Variables) -> Failure:
+def _of_one(version: str, cause: Cause, variables: Variables, guards_of: GuardsOf) -> Failure:
     bounds = split_range(with_sorted_sets(cause.condition), origins_in(cause.comment, variables.file))
     failed = [Failure(version, read_mismatch(bound.condition, variables), bound.origin) for bound in bounds]
     found = failed[0] if len(failed) > 1 and _is_below(failed[0].mismatch, bounds[0]) else failed[-1]
+    if found.mismatch.aspect == TORCH_WORDS:
+        raised = guard_that_raised(cause.condition, guards_of(version), variables)
+        return found if raised is None else replace(found, mismatch=raised)
     place = found.origin.location
     if not cause.calls or place is None or place.line != cause.calls[-1].line:
         return found
@@ -129,7 +139,7 @@ def _is_below(mismatch: Mismatch, lower: Bound) -> bool:
 
 def failed_guards(
     found: Sequence[Failure],
-    guards_of: Callable[[str], Sequence[GuardRecord]],
+    guards_of: GuardsOf,
     values_of: Callable[[str], CompiledValues] = lambda version: CompiledValues(),
     new: GuardedVersion = UNKNOWN_VERSION,
 ) -> Tuple[FailedGuard, ...]:
@@ -184,6 +194,7 @@ def _with_line(failure: Failure, guard: GuardRecord | None) -> Failure:
 
 
 _AXIS = re.compile(r"(size|stride)\((\d+)\)$")
+_SIZE = re.compile(r"([^\s(]\S*)\.size\((\d+)\)")
 
 
 def _with_first_use(failure: Failure, guard: GuardRecord, values: CompiledValues) -> Failure:
@@ -192,7 +203,7 @@ def _with_first_use(failure: Failure, guard: GuardRecord, values: CompiledValues
     It is the first line that reads the property, or else that of the first operation on the tensor. A line that hands
     the tensor on depends on no size: a frame that has no graph and reads none has no such line.
     """
-    aspect, place = failure.mismatch.aspect, guard.location
+    aspect, place = _aspect_of(failure.mismatch), guard.location
     used = read_stack(values.uses.get(_placeholder(guard.expression), ""))
     calls = _first_read(guard, values, aspect)
     if not calls and place is not None and (_reads(guard, place.code, aspect) or not (used or _is_of_size(aspect))):
@@ -200,6 +211,12 @@ def _with_first_use(failure: Failure, guard: GuardRecord, values: CompiledValues
     calls = calls or used
     origin = failure.origin._replace(location=calls[-1] if calls else None)
     return replace(failure, origin=origin, calls=calls[:-1])
+
+
+def _aspect_of(mismatch: Mismatch) -> str:
+    """Return the property of the tensor that a guard is about; of an expression the size that is in it."""
+    found = _SIZE.search(mismatch.text) if mismatch.aspect == EXPRESSION else None
+    return mismatch.aspect if found is None or found[1] != mismatch.subject else f"size({found[2]})"
 
 
 def _is_of_size(aspect: str) -> bool:
@@ -245,11 +262,16 @@ def _with_calls(failure: Failure, guards: Sequence[GuardRecord], values: Compile
 
 
 def _before(place: Location, calls: Tuple[Location, ...]) -> Tuple[Location, ...]:
-    """Return the calls before `place`; where they lead to another line of its function, those before that."""
+    """Return the calls before `place`, or before another line of its function; none where they do not lead there.
+
+    Calls have no lines of torch's: whether they lead to one of those cannot be seen.
+    """
     own = [(number, call) for number, call in enumerate(calls) if call.file == place.file]
     here = [number for number, call in own if call.line == place.line]
     there = [number for number, call in own if call.function == place.function]
-    return calls[: here[0]] if here else calls[: there[-1]] if there else calls
+    if here or there:
+        return calls[: here[0] if here else there[-1]]
+    return calls if place.file.startswith("torch/") or is_in_torch(place.file) else ()
 
 
 def _placeholder(name: str) -> str:
@@ -265,7 +287,8 @@ def _first_guard_on(subject: str, guards: Sequence[GuardRecord]) -> GuardRecord 
     subject = _OF_MODULE.sub("", subject)  # len(self.layers._modules): its parts are self.layers[0] ...
     found = [(readable(guard.expression), guard) for guard in guards if guard.location is not None and subject]
     own = [guard for name, guard in found if name == subject]
-    parts = [guard for name, guard in found if name.startswith((subject + "[", subject + "."))]
+    inside = (f"{subject}[", f"{subject}.", f"list({subject}.values())[")
+    parts = [guard for name, guard in found if name.startswith(inside)]
     return next(iter(own + parts), None)
 
 

@@ -27,7 +27,10 @@ _MOST_KEYS = 200
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # What may be asked of a tensor: name -> whether it is called.
-_OF_TENSOR = {"size": True, "stride": True, "dim": True, "dtype": False, "device": False, "requires_grad": False}
+_OF_TENSOR = {
+    **dict.fromkeys(("size", "stride", "storage_offset", "dim"), True),
+    **dict.fromkeys(("dtype", "device", "requires_grad", "_base"), False),
+}
 
 
 class Unreadable(Exception):
@@ -154,6 +157,8 @@ class _Reader:
             if isinstance(key, str) and key in names:
                 return names[key]
         owner, index = self.value(node.value), self.value(inside)
+        if type(owner) is dict and issubclass(type(index), Enum):
+            return _at_member(owner, index)
         if _is_list_of_modules(owner) and type(index) is int:
             return _attribute(owner, str(index))
         if not (type(owner) in (list, tuple, dict, OrderedDict) or _is_shape(owner)) or type(index) not in _PLAIN:
@@ -204,6 +209,14 @@ _SAFE_ATTRIBUTES: Dict[type, Tuple[str, ...]] = {
     slice: ("start", "stop", "step"),
     MethodType: ("__func__", "__self__"),
 }
+
+
+def _at_member(owner: Dict[Any, Any], member: Enum) -> Any:
+    """Return what a dictionary has for a member of an enum, without a hash or comparison of the user's."""
+    for key, value in owner.items():
+        if key is member:
+            return value
+    raise Unreadable("a member of an enum")
 
 
 def _of_cell(cell: Any) -> Any:

@@ -310,31 +310,50 @@ def _backend(match: re.Match[str], variables: Variables) -> Mismatch:
     return Mismatch(BACKEND, expected=expected, actual=actual)
 
 
+def _is_nan(match: re.Match[str], variables: Variables) -> Mismatch:
+    name = readable(match["name"])
+    actual = variables.describe(match["name"])
+    return Mismatch(EXPRESSION, "", "nan", actual, f"math.isnan({name})", parts=((name, actual),))
+
+
 def _equal(match: re.Match[str], variables: Variables) -> Mismatch:
     found = _expression(match.string, variables)
     if A_SOURCE.search(match["then"]) or len(found.parts) > 1:  # two values that vary: none is the expected one
-        return replace(found, text=readable(match.string))
+        return replace(found, text=spelled(match.string))
     actual = variables.describe(match["name"]) or found.actual
-    return replace(found, text=readable(match.string), expected=match["then"], actual=actual)
+    return replace(found, text=spelled(match.string), expected=match["then"], actual=actual)
 
 
-_CONSTANTS = ("None", "not None", "True", "False")
+def spelled(expression: str) -> str:
+    """Return a condition as a reader spells it, with x.size(0) in the place of torch's x.size()[0]."""
+    return _AXIS.sub(r".\1(\2)", readable(expression))
+
+
+def _is_of_one(text: str, value: str) -> bool:
+    """Return whether a condition compares nothing but one value with constants."""
+    rest = text.replace(value, "", 1).split()
+    return bool(rest) and all(one in _COMPARISONS or one.isdecimal() for one in rest)
+
+
+_COMPARISONS = ("is", "not", "None", "True", "False", "<=", "<", ">=", ">", "!=")
+_AXIS = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
 _TENSOR = re.compile(r"(.+?)(?:\.(?:size|stride|dim|dtype|requires_grad)\b| has the )")
+_VALUE = r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[(?:'[^'\\\n]*'|\d+)\])*"
+_PLAIN_TENSOR = re.compile(rf"({_VALUE})\.(?:size|stride|storage_offset)\(\d*\)")
 
 
 def _expression(condition: str, variables: Variables) -> Mismatch:
     if not is_expression(condition):
         return Mismatch(TORCH_WORDS, text=condition)
-    text = readable(condition)
-    tensor = _TENSOR.match(text)
-    parts = tuple(_values_now(condition, variables).items())
+    text = spelled(condition)
+    tensor = _PLAIN_TENSOR.search(text) or _TENSOR.match(text)
+    parts = tuple([(spelled(part), value) for part, value in _values_now(condition, variables).items()])
     actual = ", ".join(f"{part} is {value}" for part, value in parts)
-    if len(parts) == 1 and text in [f"{parts[0][0]} is {constant}" for constant in _CONSTANTS]:
+    if len(parts) == 1 and _is_of_one(text, parts[0][0]):
         actual = parts[0][1]
     return Mismatch(EXPRESSION, "" if tensor is None else tensor[1], "", actual, text, parts=parts)
 
 
-_VALUE = r"[^\W\d]\w*(?:\.[^\W\d]\w*|\[(?:'[^'\\\n]*'|\d+)\])*"
 _FORMS = tuple(
     (re.compile(pattern, re.DOTALL), read)
     for pattern, read in (
@@ -367,6 +386,7 @@ _FORMS = tuple(
         (r"Cache line invalidated because (?P<name>.+) got deallocated$", _freed),
         (r"___guarded_code\.valid$", _alive),
         (r"Unexpected recompilation: runtime guards failed", _fits_now),
+        (r"\(type\((?P<name>.+)\) is float and __math_isnan\((?P=name)\)\)$", _is_nan),
         (rf"(?P<one>{_VALUE}) is (?P<other>(?!None$|True$|False$){_VALUE})$", _two_objects),
         (r"(?P<name>[^=<>!]+?) == (?P<then>.+)$", _equal),
     )

@@ -25,7 +25,6 @@ from depyf.torch_hooks.internals.torch_text import scrub
 _MOST = 3  # that are named for one guard; a fourth takes no more room than "1 more"
 _SAME_MODULE = 0.5  # of two versions that differ in as many values the nearer one is that of the same module
 _LENGTH = re.compile(r"len\((\w+)\)$")
-_AXIS = re.compile(r"\.(size|stride)\(\)\[(\d+)\]$")  # torch's spelling of x.size(0)
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def _follows(change: ChangedValue, mismatch: Mismatch) -> bool:
 
 def _known(mismatch: Mismatch) -> Set[str]:
     """Return the values that the guard is about that torch names."""
-    parts = [_AXIS.sub(r".\1(\2)", part) for part, _ in mismatch.parts]
+    parts = [part for part, _ in mismatch.parts]
     known = {mismatch.about, mismatch.subject, *parts, *[switch.name for switch in mismatch.switches]}
     if mismatch.aspect == LENGTH:
         known.add(f"len({mismatch.subject})")

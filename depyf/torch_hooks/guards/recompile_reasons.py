@@ -21,6 +21,7 @@ from depyf.torch_hooks.guards.origins import split_origin
 from depyf.torch_hooks.internals.stable_names import stable_text
 from depyf.torch_hooks.internals.torch_text import is_expression, scrub
 
+_EQUAL_SIZES = re.compile(r"# (duck sizing added .+)$")
 _STACK = "\nUser stack trace:"
 _ADVICE = ". Guard failed on "  # a parameter, or an attribute of a module: the sentence names an option of torch's
 # The value that a version was compiled for, in the forms in which torch prints it; an object is printed as its id.
@@ -107,9 +108,9 @@ def _together(group: List[Tuple[str, str, str]]) -> Reason:
 def _cause(text: str, stack: str = "") -> Cause:
     whole, comment = split_origin(text)
     condition, _, advice = whole.partition(_ADVICE)
-    return Cause(
-        stable_text(condition), comment, read_stack(stack) if stack else (), (_ADVICE + advice)[2:] if advice else ""
-    )
+    of_sizes = _EQUAL_SIZES.search(comment)
+    advice = of_sizes[1] if of_sizes is not None else (_ADVICE + advice)[2:] if advice else ""
+    return Cause(stable_text(condition), comment, read_stack(stack) if stack else (), advice)
 
 
 def runs(versions: Sequence[str]) -> str:

@@ -34,6 +34,10 @@ _IMPORT = re.compile(r"\b__import__\('(?P<module>[^\W\d]\w*)'\)")
 # torch itself, as a global that Dynamo installs for each version: install_global_by_id("", torch), variables/builtin.py
 _TORCH = re.compile(r"_(?:\d{9,}|\.\.\.)_c\d")
 _OF_CLASS = re.compile(r"\bdict\(type\((?P<object>[\w.]+)\)\.__dict__\)\['(?P<name>[^\W\d]\w*)'\]")
+_VALUE_OF_NTH_KEY = re.compile(
+    r"(?P<object>\b\w[\w.]*(?:\[(?:'[^'\\]*'|\d+)\][\w.]*)*)"
+    r"\[list\(dict\.keys\((?P=object)\)\)\[(?P<number>\d+)\]\]"
+)
 _NTH_VALUE = re.compile(
     r"\bdict\.__getitem__\((?P<object>[\w.]+), list\(dict\.keys\((?P=object)\)\)\[(?P<number>\d+)\]\)"
 )
@@ -62,7 +66,8 @@ def readable(expression: str) -> str:
         text = _PART.sub(r"\g<object>[\g<number>]", text)
     if "dict" in text:
         text = _OF_CLASS.sub(r"type(\g<object>).\g<name>", text)
-        text = _NTH_VALUE.sub(r"list(\g<object>.values())[\g<number>]", text)
+        for pattern in (_NTH_VALUE, _VALUE_OF_NTH_KEY):
+            text = pattern.sub(r"list(\g<object>.values())[\g<number>]", text)
     return text
 
 

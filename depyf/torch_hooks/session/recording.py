@@ -426,7 +426,7 @@ class Recording:
         with self.problems.shield("finding the call that compiled a frame again"):
             compilation.called_from = program_call(self.frames.user_call)
         with self.problems.shield("reading which guards failed"):
-            compilation.failures += failures(reasons, variables_now())
+            compilation.failures += failures(reasons, variables_now(), self.frames.guards_of)
 
     def _add_guards(self, compilation: Compilation, event: TraceEvent) -> None:
         self._complete_frame(compilation, event.format_payload or event.payload)
