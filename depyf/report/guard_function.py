@@ -216,11 +216,13 @@ class _Headings:
         """
         sizes = [guard for guard in guards if guard.of_sizes]
         bounds = [guard for guard in guards if guard.from_torch and not guard.of_sizes and upper_bound(guard.test)]
-        torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes and guard not in bounds]
+        placed = [guard for guard in guards if self._place(guard) is not None]
+        torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes]
+        torch = [guard for guard in torch if guard not in bounds and guard not in placed]
         ambient = [guard for guard in guards if guard.location is None]
         related = [guard for guard in ambient if _RELATED.match(guard.condition)]
-        users = [guard for guard in guards if not guard.from_torch and guard.location is not None]
-        users = [guard for guard in users if not guard.of_sizes]
+        users = [guard for guard in guards if guard.location is not None and not guard.of_sizes]
+        users = [guard for guard in users if not guard.from_torch or guard in placed]
         groups = self._by_line(users, _MOST_LINES if not is_short else len(users))
         groups += [(f"from torch, which {OF_SIZES}:", sizes)] if sizes else []
         groups += [(f"{OF_BOUNDS} {line}", group) for line, group in self._by_line(bounds, len(bounds))]

@@ -118,9 +118,14 @@ def _raised_lines(graph_break: GraphBreak, indent: str) -> list[str]:
 
 
 def _way_lines(graph_break: GraphBreak, function: FunctionRecord, indent: str) -> list[str]:
-    """Return the calls from a line of the function down to the break."""
-    calls = few_calls(calls_inside(graph_break, function), _MOST_CALLS, _call)
-    return _wrapped("by way of " + " -> ".join(calls), indent) if len(calls) > 1 else []
+    """Return the calls from a line of the function down to the break, one on a line, the break itself aside."""
+    calls, place = calls_inside(graph_break, function), graph_break.location
+    if place is not None and calls and (calls[-1].file, calls[-1].line) == (place.file, place.line):
+        calls = calls[:-1]
+    lines: list[str] = []
+    for text in few_calls(calls, _MOST_CALLS, _call):
+        lines += _wrapped(("     then " if lines else "by way of ") + text, indent, indent + " " * 14)
+    return lines
 
 
 # Kinds that nobody wants, worst first; of the others the program loses nothing, or asked for them.
@@ -152,7 +157,7 @@ def _rank(skip: SkipRecord) -> int:
 
 def _call(call: Location) -> str:
     """Return a call by its line: many functions on the way have the same name."""
-    return f"{call.file}:{call.line}" + (f" {call.code}" if call.code else f" {call.function}")
+    return f"{call.file}:{call.line}" + (f": {call.code}" if call.code else f" in {call.function}")
 
 
 def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:

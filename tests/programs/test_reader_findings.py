@@ -362,6 +362,67 @@ def test_guards_on_a_size_stand_below_the_line_that_the_reason_of_the_recompile_
     assert heading.endswith(": wide = torch.ones(1).expand(pair[0].shape[0])")
 
 
+class Activated(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.activation = torch.nn.SiLU()
+
+    def forward(self, x):
+        return self.activation(x) * 2
+
+
+@needs(NOTES_SIZE_READS, "methods of Dynamo's that read sizes")
+def test_guards_on_a_size_stand_below_the_line_of_the_reason_where_a_module_of_torch_s_uses_it_first(run):
+    def main(compiled):
+        call = compiled(Activated())
+        for size in (2, 3):
+            call(torch.ones(size))
+
+    run(main)
+    assert "first used at" in run.summary and ": return self.activation(x) * 2\n" in run.summary
+    (heading,) = of_guards(run.story("Activated.forward_0"), "x.size() == (2,)")
+    assert heading.endswith(": return self.activation(x) * 2")
+
+
+LIBRARY_OF_LAYERS = """\
+import functools
+import torch
+
+
+def counted(function):
+    @functools.wraps(function)
+    def forward(self, *args):
+        return function(self, *args)
+    return forward
+
+
+class Layer(torch.nn.Module):
+    @counted
+    def forward(self, hidden):
+        return hidden.sin() * 2
+"""
+
+
+@needs(NOTES_SIZE_READS, "methods of Dynamo's that read sizes")
+def test_an_argument_that_a_decorator_of_a_library_hands_on_has_the_line_that_uses_it(run, tmp_path, monkeypatch):
+    packages = tmp_path / "site-packages"
+    packages.mkdir()
+    (packages / "layers_with_decorators.py").write_text(LIBRARY_OF_LAYERS)
+    monkeypatch.syspath_prepend(str(packages))
+    library = importlib.import_module("layers_with_decorators")
+
+    def main(compiled):
+        call = compiled(library.Layer())
+        for size in (2, 3):
+            call(torch.ones(size))
+
+    try:
+        run(main)
+    finally:
+        del sys.modules["layers_with_decorators"]
+    assert "first used at layers_with_decorators.py:15: return hidden.sin() * 2" in run.summary
+
+
 def joined(x, y):
     return x + y
 

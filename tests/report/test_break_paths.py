@@ -74,13 +74,13 @@ def line_of(text):
 def test_the_way_to_a_break_begins_at_the_functions_own_line_though_all_are_called_forward(tmp_path):
     found = stories(tmp_path, Model())
     model, layer = line_of("# in the model"), line_of("# in the encoder")
-    assert f"by way of {model} x = self.encoder(x)  # in the model -> {layer} x = layer(x)" in found["Model.forward_0"]
-    assert f"by way of {layer} x = layer(x)" in found["Encoder.forward_0"]
+    assert f"by way of {model}: x = self.encoder(x)  # in the model then {layer}: x = layer(x)" in found["Model.forward_0"]
+    assert f"by way of {layer}: x = layer(x)" in found["Encoder.forward_0"]
 
 
 def test_the_way_in_a_resume_function_begins_at_a_line_of_the_function_that_it_continues(tmp_path):
     rest = stories(tmp_path, Model())["Model.forward_0"].partition("Resume function ")[2]
-    assert f"by way of {line_of('# at the end of the model')} return self.head(x)" in rest
+    assert f"by way of {line_of('# at the end of the model')}: return self.head(x)" in rest
 
 
 def test_only_functions_on_the_way_are_named_with_what_became_of_them(tmp_path):

@@ -489,7 +489,7 @@ def test_a_break_inside_a_called_function_names_the_file_of_that_function():
     frame = dataclasses.replace(ENTRY_FRAME, graph_breaks=(GraphBreak(("print",), stack[1], stack=stack),))
     session = dataclasses.replace(SESSION, functions=(TOY, RESUME, helper), frames=(frame,))
     text = render(session, TOY.key)
-    assert "by way of toy.py:2 helper(a) -> toy.py:9 print()\n" in text
+    assert "by way of toy.py:2: helper(a)\n" in text
     assert "is compiled" not in text and "helper is" not in text  # it is neither compiled nor skipped
     met = dataclasses.replace(helper, skips=(SkipRecord("graph break in a loop", None),))
     left = render(dataclasses.replace(session, functions=(TOY, RESUME, met)), TOY.key)
