@@ -68,7 +68,8 @@ def explains(failed: FailedGuard) -> bool:
         return place is not None
     names = set(_NAME.findall(failed.about)) - {"size", "stride", "args", "kwargs"}
     is_of_torch = place.file.startswith("torch/") or "/torch/" in place.file  # an operation on it
-    return is_of_torch or not names or not names.isdisjoint(_NAME.findall(place.code))
+    is_in_function = not failed.stack  # of a library: the line is where a person would look
+    return is_of_torch or is_in_function or not names or not names.isdisjoint(_NAME.findall(place.code))
 
 
 def _is_same_line(call: Location, after: Location) -> bool:

@@ -400,11 +400,20 @@ class Layer(torch.nn.Module):
     @counted
     def forward(self, hidden):
         return hidden.sin() * 2
+
+
+class Block(torch.nn.Module):
+    def forward(self, hidden):
+        states = hidden
+        return states.cos() + 1
 """
 
 
 @needs(NOTES_SIZE_READS, "methods of Dynamo's that read sizes")
-def test_an_argument_that_a_decorator_of_a_library_hands_on_has_the_line_that_uses_it(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "place"), [("Layer", "15: return hidden.sin() * 2"), ("Block", "21: return states.cos() + 1")]
+)
+def test_an_argument_of_a_library_s_function_has_the_line_that_uses_it(run, tmp_path, monkeypatch, name, place):
     packages = tmp_path / "site-packages"
     packages.mkdir()
     (packages / "layers_with_decorators.py").write_text(LIBRARY_OF_LAYERS)
@@ -412,7 +421,7 @@ def test_an_argument_that_a_decorator_of_a_library_hands_on_has_the_line_that_us
     library = importlib.import_module("layers_with_decorators")
 
     def main(compiled):
-        call = compiled(library.Layer())
+        call = compiled(getattr(library, name)())
         for size in (2, 3):
             call(torch.ones(size))
 
@@ -420,7 +429,7 @@ def test_an_argument_that_a_decorator_of_a_library_hands_on_has_the_line_that_us
         run(main)
     finally:
         del sys.modules["layers_with_decorators"]
-    assert "first used at layers_with_decorators.py:15: return hidden.sin() * 2" in run.summary
+    assert f"first used at layers_with_decorators.py:{place}" in run.summary
 
 
 def joined(x, y):
