@@ -74,7 +74,9 @@ def line_of(text):
 def test_the_way_to_a_break_begins_at_the_functions_own_line_though_all_are_called_forward(tmp_path):
     found = stories(tmp_path, Model())
     model, layer = line_of("# in the model"), line_of("# in the encoder")
-    assert f"by way of {model}: x = self.encoder(x)  # in the model then {layer}: x = layer(x)" in found["Model.forward_0"]
+    assert (
+        f"by way of {model}: x = self.encoder(x)  # in the model then {layer}: x = layer(x)" in found["Model.forward_0"]
+    )
     assert f"by way of {layer}: x = layer(x)" in found["Encoder.forward_0"]
 
 
