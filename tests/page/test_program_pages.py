@@ -20,7 +20,7 @@ from depyf.page.page_data import known_lines
 
 pytest_plugins = ["page_visits"]
 pytest.importorskip("torch", reason="torch is not installed")
-from torch_probes import EXPLAINS_BREAKS, HAS_PROVENANCE, HAS_TRACE, TRACES_TENSORS  # noqa: E402
+from torch_probes import EXPLAINS_BREAKS, HAS_PROVENANCE, HAS_TRACE, TYPES_GRAPHS  # noqa: E402
 
 PROGRAMS = ROOT / "tests" / "support" / "page_programs.py"
 MOST_LINES = 8  # of a graph, over which the mouse is moved
@@ -49,7 +49,7 @@ VIEWS = {
     "transformer": {
         "#/": ["half way", "x.size(1) == 4", "see it in Block.forward"],
         "#/f/Block.forward_0?v=1%2F1": ["Transformed code, 1/1", "broke here", "What sets the versions apart"],
-        "#/shapes": ["Dynamic shapes", *["x.size(1)"] * TRACES_TENSORS],
+        "#/shapes": ["Dynamic shapes", *["x.size(1)"] * TYPES_GRAPHS],
         **({"#/time": ["backward"]} if HAS_TRACE else {}),
     },
     "hugging_face": {

@@ -74,6 +74,8 @@ GUARDS_MODES = torch_behaviours.has("guards_on_function_modes")
 GUARDS_METADATA = torch_behaviours.has("guards_on_subclass_metadata")
 # torch 2.6: a guard on a symbolic size has the line that asked for it
 SIZES_HAVE_LINES = torch_behaviours.has("lines_of_size_guards")
+# torch 2.4: captured graphs state the types and sizes of their tensors
+TYPES_GRAPHS = torch_behaviours.has("typed_graphs")
 # torch 2.3: all_reduce and the like are part of the graph
 TRACES_COLLECTIVES = "all_reduce_inplace" in source_of("torch.distributed._functional_collectives")
 # torch 2.3: the start of a compilation is announced

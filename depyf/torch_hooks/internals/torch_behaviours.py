@@ -55,6 +55,12 @@ BEHAVIOURS: Tuple[Behaviour, ...] = (
         "SLoc",
         "a condition on a size that is not fixed does not name the line that asked for it",
     ),
+    Behaviour(  # 2.4
+        "typed_graphs",
+        "torch.fx.graph",
+        "_FindNodesLookupTable",
+        "captured graphs do not state the types and sizes of their tensors, and the page lists no symbolic sizes",
+    ),
     Behaviour(  # 2.3
         "traced_collectives",
         "torch.distributed._functional_collectives",
