@@ -68,7 +68,7 @@ def explains(failed: FailedGuard) -> bool:
         return place is not None
     names = set(_NAME.findall(failed.about)) - {"size", "stride", "args", "kwargs"}
     is_of_torch = place.file.startswith("torch/") or "/torch/" in place.file  # an operation on it
-    is_in_function = not failed.stack  # of a library: the line is where a person would look
+    is_in_function = not failed.stack  # the one that was compiled, of a library
     return is_of_torch or is_in_function or not names or not names.isdisjoint(_NAME.findall(place.code))
 
 
