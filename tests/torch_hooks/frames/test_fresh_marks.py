@@ -68,4 +68,5 @@ def test_a_backward_whose_forward_was_compiled_before_is_none_that_was_compiled_
         out.backward()
     assert not any("without Dynamo" in graph.without_frame for graph in context.record.graphs)
     kernels = [part for graph in context.record.graphs for part in graph.kernels if part.made_for == "backward"]
-    assert [part.execution for part in kernels if not part.instead] == ["ran"]
+    executions = [part.execution for part in kernels if not part.instead]
+    assert executions and "not called" not in executions
