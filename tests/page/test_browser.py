@@ -207,7 +207,7 @@ def test_the_page_prints_all_lines_of_its_code(visit):
     lines = page.page.evaluate("[...PANES].reduce((sum, pane) => sum + pane.lines.length, 0)")
     assert page.page.locator(".ln").count() < lines
     page.page.evaluate("[...PANES].forEach((pane) => pane.toLine(60))")
-    page.page.wait_for_function("[...PANES].some((pane) => pane.code.scrollTop && !pane.shown.has(0))")
+    page.page.wait_for_function("() => [...PANES].some((pane) => pane.code.scrollTop && !pane.shown.has(0))")
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.page.locator(".ln").count() == lines
     for pane in page.page.locator(".pane").all():
@@ -329,7 +329,7 @@ def test_an_address_names_the_line_that_is_kept_and_the_stages_that_are_shown(vi
     page.page.locator(".ln.pin").first.wait_for()
     assert page.lit() == lit
     page.page.keyboard.press("Escape")
-    page.page.wait_for_function("!document.querySelector('.ln.pin')")
+    page.page.wait_for_function("() => !document.querySelector('.ln.pin')")
     assert page.page.url.endswith("#/g/__compiled_fn_2")
 
 
@@ -367,4 +367,4 @@ def test_enter_leads_from_the_search_to_what_was_found(visit):
     page.page.locator("a.item").first.wait_for()
     page.page.keyboard.press("Enter")
     page.page.keyboard.press("Enter")
-    page.page.wait_for_function("location.hash.startsWith('#/g/')")
+    page.page.wait_for_function("() => location.hash.startsWith('#/g/')")
