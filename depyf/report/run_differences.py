@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Callable, Dict, Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, GraphRecord, SessionRecord, StageRecord
-from depyf.record.vocabulary import CAPTURED_GRAPH
+from depyf.record.vocabulary import CAPTURED_GRAPH, TRANSFORMED_CODE
 from depyf.report.graph_difference import first_difference
 from depyf.report.reader_text import reader_text
 from depyf.report.wrapper_notes import title_of
@@ -37,7 +37,7 @@ class RunDifference:
 
     function: str  # as a person calls it
     place: str  # "file:line" of it in the run that has it, the first one where both have
-    # What differs: "process", "function", "source", "versions", "proof", "transformed code", "graphs", "graph",
+    # What differs: "process", "function", "source", "versions", "grade", "transformed code", "graphs", "graph",
     # "later stages", "kernel", "break" or "recompile".
     kind: str
     first: str  # what the first run has; empty: nothing
@@ -153,10 +153,10 @@ def _source(function: FunctionRecord) -> str:
 
 def _of_frame(first: Run, second: Run, left: FrameRecord, right: FrameRecord) -> Iterator[_Piece]:
     if left.grade != right.grade:
-        yield _Piece("proof", left.grade, right.grade, left.compile_id)
+        yield _Piece("grade", left.grade, right.grade, left.compile_id)
     was, now = _changed_lines("\n".join(code_lines(left.source)), "\n".join(code_lines(right.source)))
     if was or now:
-        yield _Piece("transformed code", f"{left.file}: {was}", f"{right.file}: {now}", left.compile_id)
+        yield _Piece(TRANSFORMED_CODE, f"{left.file}: {was}", f"{right.file}: {now}", left.compile_id)
     for our_name, their_name in zip(left.graphs, right.graphs):
         ours, theirs = first.record.graph(our_name), second.record.graph(their_name)
         if ours is not None and theirs is not None:

@@ -407,7 +407,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
         "aot_dispatch_autograd",
         "the same where the backward itself holds that graph, as `bw_module`",
-        "2.2 (2.2 checked)",
+        "2.2 to 2.3 (2.2 checked)",
         "a backward that has not run yet is shown as running, and one that aot_eager of torch 2.9 interprets as linked",
     ),
     PrivateHook(

@@ -1,4 +1,4 @@
-"""Modules of kernels are told from other files, and which graph each implements, by their text."""
+"""The text of a file shows whether it is a module of kernels, and which graph it implements."""
 
 from __future__ import annotations
 
