@@ -1,7 +1,7 @@
 """The callbacks of a session: torch calls them while it compiles, and they fill a `Recording`.
 
 All state changes happen under one lock, as torch may compile in several threads. No failure of a callback reaches
-torch. Those that make many objects run with the garbage collector paused.
+torch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, GRAPH_EVENTS
 from depyf.torch_hooks.guards.size_reads import SizeReads
 from depyf.torch_hooks.internals import structured_trace
-from depyf.torch_hooks.internals.collector_pause import with_collector_paused
 from depyf.torch_hooks.internals.structured_trace import START_EVENT, TraceEvent
 from depyf.torch_hooks.session.recording import LINKING_EVENTS, Recording
 from depyf.torch_hooks.session.registration import Registration
@@ -49,7 +48,6 @@ class Capture:
         """The lines that read sizes while Dynamo traces."""
         return self.recording.size_reads
 
-    @with_collector_paused
     def start(self, opened_by: str = "") -> None:
         """Put the hooks in place; `opened_by` is the module that enters the context."""
         self.recording.begin()
@@ -70,7 +68,6 @@ class Capture:
 
     # -- callbacks
 
-    @with_collector_paused
     def on_bytecode(self, code: CodeType, new_code: CodeType) -> CodeType | None:
         """Write the frame `new_code` that Dynamo made of `code`; return the code to run, None for `new_code` itself."""
         started = time.perf_counter()
@@ -83,7 +80,6 @@ class Capture:
             return to_run
         return None
 
-    @with_collector_paused
     def on_event(self, event: TraceEvent) -> None:
         """Record an event of the structured trace."""
         if not event.compile_id and event.kind not in GRAPH_EVENTS:
@@ -103,7 +99,6 @@ class Capture:
             with self.problems.shield("carrying breakpoints over"):
                 self.when_linked()
 
-    @with_collector_paused
     def so_far(self) -> SessionRecord:
         """Return what is recorded so far, with all files of it written."""
         with self._lock:
@@ -128,7 +123,6 @@ class Capture:
             if not self._is_over:
                 self.recording.add_autotuned(autotuning.read(timings, operation, choices))
 
-    @with_collector_paused
     def on_captured(self, graph_module: Any) -> None:
         """Record where the nodes of a graph stem from that Dynamo has captured."""
         with self.problems.shield("reading the lines that a graph stems from"), self._lock:

@@ -21,14 +21,12 @@ from depyf.torch_hooks.disk.file_names import full_code_template
 from depyf.torch_hooks.disk.folder import INDEX, MANIFEST, SUMMARY, TIMINGS, OutputFolder
 from depyf.torch_hooks.disk.foreign_files import read_text
 from depyf.torch_hooks.disk.process_records import Deadline, TooLong
-from depyf.torch_hooks.internals.collector_pause import with_collector_paused
 from depyf.torch_hooks.session import late_pages
 from depyf.torch_hooks.session.recording import Recording
 
 LONGEST_MERGE = 4.0  # seconds that the end of a program waits for
 
 
-@with_collector_paused
 def close(recording: Recording) -> SessionRecord:
     """Complete the folder and give it back; return the record, also where it could not be written."""
     folder, is_complete = recording.folder, False
@@ -53,7 +51,6 @@ def close(recording: Recording) -> SessionRecord:
         folder.close(is_complete)
 
 
-@with_collector_paused
 def print_summary(record: SessionRecord, folder: OutputFolder, is_worker: bool) -> None:
     """Print the lines that end a session, once for all processes of the program.
 
@@ -174,7 +171,6 @@ def leave_out_if_alike(folder: OutputFolder) -> None:
         alike_folders.remove_if_alike(folder.known_path, folder.run)
 
 
-@with_collector_paused
 def merge_processes(folder: OutputFolder) -> None:
     """Merge the folders of all processes of the run, if this is the last one to leave, and print how ranks differ."""
     try:
