@@ -169,9 +169,10 @@ def _unverified_attempt(request: Request) -> Decompilation:
     """Try the first rung before the code is verified: most texts compile to the very same code, which is proof enough.
 
     If there is any other result, the code is verified after all, and Malformed is raised if it is not well formed.
+    Code with locals of its generator's own is verified at once: no text compiles to the very same.
     """
     try:
-        result = Attempt(request, IDIOMS, verifies=False).run()
+        result = Attempt(request, IDIOMS, verifies=bool(request.own_locals)).run()
     except Exception as error:
         if not is_from_signal_handler(error):
             _verify_inside(request.code)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from types import CodeType
-from typing import Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.prove import Verdict
@@ -20,12 +20,23 @@ Lines = Tuple[Tuple[int, int], ...]
 
 def matched_lines(recompiled: CodeType, verdict: Verdict) -> Lines:
     """Return (offset in the original, line of the text) for the operations that the proof matched, sorted."""
-    entries = lines_of(recompiled)
-    line_at = {offset: line for start, end, line in entries if line is not None for offset in range(start, end, 2)}
+    line_at = _line_of_each_unit(recompiled)
     pairs = verdict.pairs
-    if 2 * len(pairs) == len(recompiled.co_code) and all(a == b for a, b in pairs):  # the very same code
-        return tuple(line_at.items())
-    return tuple(sorted({(a, line_at[b]) for a, b in pairs if b in line_at}))
+    if len(pairs) == len(line_at) and all(a == b for a, b in pairs):  # the very same code
+        return tuple([(2 * unit, line) for unit, line in enumerate(line_at) if line is not None])
+    matched = [(a, line_at[b // 2]) for a, b in pairs]
+    return tuple(sorted({(a, line) for a, line in matched if line is not None}))
+
+
+def _line_of_each_unit(code: CodeType) -> List[Optional[int]]:
+    """Return the line of each two bytes of a code object's instructions."""
+    found: List[Optional[int]] = []
+    for start, end, line in lines_of(code):
+        if start > 2 * len(found):
+            found += [None] * (start // 2 - len(found))
+        found += [line] * ((end - start) // 2)
+    units = len(code.co_code) // 2
+    return found[:units] + [None] * (units - len(found))
 
 
 def silent_lines(source: str, recompiled: CodeType, matched: Lines, origins: Sequence[int]) -> Lines:

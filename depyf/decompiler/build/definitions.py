@@ -144,7 +144,7 @@ def write_definition(frame: Frame, value: FunctionValue) -> bool:
     if name in output.names.taken and not is_unused_name(frame, name):
         return False
     output.names.taken.add(name)
-    output.temporaries.append(name)
+    output.temporaries[name] = None
     value.name = name
     statement = statement_of(frame, value.definition, name)
     statement.origin = value.offset

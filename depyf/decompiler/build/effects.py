@@ -80,7 +80,7 @@ def _collect_pending(frame: Frame, value: Value, used: List[Value], names_contai
     if value.name is not None:
         use_named(frame, value)
         return
-    if isinstance(value, (Marker, Null, BuildClass, GenericBase, TypeParameterValue)):
+    if isinstance(value, _NO_VALUES):
         raise Unstructured(f"{type(value).__name__} used as a value")
     items = value.items
     if items is not None:
@@ -108,6 +108,9 @@ def _collect_pending(frame: Frame, value: Value, used: List[Value], names_contai
             use_named(frame, value)
             return
         used.append(value)
+
+
+_NO_VALUES = (Marker, Null, BuildClass, GenericBase, TypeParameterValue)
 
 
 def can_use_walrus(frame: Frame, targets: Sequence[s.Expression]) -> bool:

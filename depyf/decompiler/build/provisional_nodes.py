@@ -34,10 +34,13 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
         node = work.pop()
         if isinstance(node, s.Dict) and None in node.keys:
             spread(node, placeholders)
-        elif (isinstance(node, (s.Call, s.ClassDef)) and node.keywords) or (isinstance(node, s.Call) and node.args):
+        elif isinstance(node, (s.Call, s.ClassDef)) and (node.keywords or (isinstance(node, s.Call) and node.args)):
             spread_arguments(node)
-        for slot in node.__slots__:
+        for slot in node.parts:
             child = getattr(node, slot, None)
+            kind = type(child)
+            if kind in _LEAVES or (isinstance(child, list) and _LEAVES.issuperset(map(type, child))):
+                continue
             if isinstance(child, s.Node):
                 final = _resolved(child, placeholders)
                 if type(final) is Flipped and not (slot == "test" and isinstance(node, s.If)):

@@ -18,7 +18,7 @@ class Output:
         self.offset = -1  # of the micro-op or region being executed: the origin of the statements written for it
         self.falls = True  # whether control reaches the end of what was written so far
         self.names = names
-        self.temporaries: List[str] = []  # names of values that the original keeps on its stack
+        self.temporaries: Dict[str, None] = {}  # names of values that the original keeps on its stack, in order
         self.better_names: Dict[str, str] = {}  # temporary -> what a function that takes it calls it
         self.generated: FrozenSet[str] = frozenset(generated)  # locals that a code generator added to the user's
         self.own_targets: List[s.Expression] = []  # of the last `del` that was written, if all of them are ours
@@ -26,7 +26,7 @@ class Output:
     def new_name(self, node: s.Expression) -> str:
         """Return a name for a new temporary that holds the value of `node`."""
         name = self.names.fresh(node)
-        self.temporaries.append(name)
+        self.temporaries[name] = None
         return name
 
     def delete(self, names: Sequence[str]) -> None:

@@ -126,7 +126,7 @@ def after_renaming(name: str, renamed: Mapping[str, str]) -> str:
     return f"{renamed[made_of['base']]}_{made_of['rest']}"
 
 
-def renamed_temporaries(temporaries: Sequence[str], renamed: Mapping[str, str]) -> Dict[str, str]:
+def renamed_temporaries(temporaries: Iterable[str], renamed: Mapping[str, str]) -> Dict[str, str]:
     """Return better names for our own temporaries that are called after a variable which gets a better name."""
     better = {temporary: after_renaming(temporary, renamed) for temporary in temporaries}
     return {temporary: name for temporary, name in better.items() if name != temporary}

@@ -57,7 +57,7 @@ def lines_of(code: CodeType) -> List[Stretch]:
         lines = code.co_lines()
     else:
         return []
-    return list(itertools.takewhile(lambda stretch: stretch[0] < size, lines))
+    return [stretch for stretch in lines if stretch[0] < size]  # a table may be longer than the code
 
 
 def _older_table(code: CodeType) -> Tuple[str, bytes]:

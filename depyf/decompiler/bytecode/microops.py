@@ -131,7 +131,7 @@ class Handler:
 class Program:
     """A code object as micro-ops."""
 
-    __slots__ = ("ops", "handlers", "code", "version", "is_verified", "unverified", "budget", "answers")
+    __slots__ = ("ops", "handlers", "code", "version", "is_verified", "budget", "answers")
 
     def __init__(
         self,
@@ -146,7 +146,6 @@ class Program:
         self.code = code
         self.version = version
         self.is_verified = is_verified  # whether the code is known to be well formed
-        self.unverified: Sequence[Any] = ()  # the instructions that are still to be verified, where they are kept
         self.budget = Budget(len(ops))
         self.answers: Dict[str, Any] = {}  # of questions about the program that are asked again (analysis/)
 

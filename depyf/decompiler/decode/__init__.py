@@ -50,9 +50,8 @@ def verified(program: Program) -> Program:
     """Return a program whose code is well formed; raise Malformed if it is not."""
     if not program.is_verified:
         code, facts = program.code, facts_for(program.version)
-        instructions = program.unverified or _followed_instructions(code, facts)
-        verify(code, instructions, exception_ranges(code), facts)
-        program.is_verified, program.unverified = True, ()
+        verify(code, _followed_instructions(code, facts), exception_ranges(code), facts)
+        program.is_verified = True
     return program
 
 
@@ -102,7 +101,6 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     else:
         program = _compact(ops, handlers, code, version)
         program.is_verified = verifies
-    program.unverified = () if verifies else instructions
     return program
 
 

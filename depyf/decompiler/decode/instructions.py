@@ -66,9 +66,10 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
     offset, extended, start = 0, 0, 0
     size = len(data)
     while offset < size:
-        if data[offset] not in known:
+        entry = known.get(data[offset])
+        if entry is None:
             raise Malformed(f"opcode {data[offset]} at {offset} is unknown to Python {version[0]}.{version[1]}")
-        opname, width = known[data[offset]]
+        opname, width = entry
         arg = data[offset + 1] | extended
         if opname == "EXTENDED_ARG":
             extended = arg << 8

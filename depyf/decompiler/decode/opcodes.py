@@ -141,29 +141,30 @@ class Translator:
         cells = tuple([name for name in code.co_cellvars if name not in local])
         self.slots = code.co_varnames + cells + code.co_freevars
         self.cells = code.co_cellvars + code.co_freevars if facts.cells_are_numbered_apart else self.slots
+        # How an argument is resolved -> the table that it is an index of.
+        self.tables: Dict[str, Tuple[Any, ...]] = {
+            "local": self.slots, "cell": self.cells, "const": self.consts, "name": self.names
+        }  # fmt: skip
         self.cell_uses = cell_uses
         self.kwnames: Any = None
         self.has_matched = False  # whether the last instruction was a match that pushed its outcome (3.10)
 
     def translate(self, raw: Raw) -> None:
         """Append the micro-ops of one instruction."""
-        opname, arg = raw.opname, raw.arg
-        self.offset = raw.offset
+        offset, _, opname, arg, _ = raw
+        self.offset = offset
         simple = _SIMPLE.get(opname)
         if simple is not None:
             kind, how = simple
-            if how == "local":
+            table = self.tables.get(how)
+            if self.cell_uses and how == "local":
                 self.local(kind, arg)
-            elif how == "cell":
-                self.ops.append(Op(kind, self.cells[arg], raw.offset))
-            elif how == "const":
-                self.ops.append(Op(kind, self.consts[arg], raw.offset))
-            elif how == "name":
-                self.ops.append(Op(kind, self.names[arg], raw.offset))
+            elif table is not None:
+                self.ops.append(Op(kind, table[arg], offset))
             elif how == "bit" and arg > 1:
-                raise Malformed(f"{opname} at {raw.offset} has no meaning with the argument {arg}")
+                raise Malformed(f"{opname} at {offset} has no meaning with the argument {arg}")
             else:
-                self.ops.append(Op(kind, arg if how else None, raw.offset))
+                self.ops.append(Op(kind, arg if how else None, offset))
             return
         if opname in DROPPED:
             return

@@ -14,6 +14,9 @@ from depyf.decompiler.prove.terms import CODE, GLOBAL, Terms
 from depyf.decompiler.prove.verdict import Assumption
 
 
+_FEW = 8  # values that are looked for one by one
+
+
 class Correspondence:
     """Compare the values of the two machines of a Pair."""
 
@@ -170,6 +173,28 @@ class Correspondence:
                 only_b = [value for value in only_b if value not in inside]
         return only_a, only_b
 
+    def holds_no_more(self, pair: Pair, rest_a: List[int], rest_b: List[int]) -> bool:
+        """Return whether A holds each value that B holds beside the operands and the user's locals.
+
+        Of containers this is not said. While A only gets more values, only those that B got meanwhile are looked for: a
+        long frame has hundreds of values on the stack at each of its events.
+        """
+        a, b = pair.a, pair.b
+        kept, gained = pair.kept, b.gained
+        b.gained, pair.kept = [], None
+        if a.heap or b.heap:
+            return False
+        names_a = a.temps.values()
+        is_longer = kept is not None and not a.lost_names and rest_a[: len(kept)] == kept
+        if is_longer and len(gained) + len(rest_b) <= _FEW:
+            found = all(value in rest_a or value in names_a for value in (*gained, *rest_b))
+        else:
+            values_a = {*rest_a, *names_a}
+            found = values_a.issuperset(rest_b) and values_a.issuperset(b.temps.values())
+        if found:
+            pair.kept, a.lost_names = rest_a, False
+        return found
+
     def kept_too_long(
         self, pair: Pair, rest_a: List[int], rest_b: List[int], operands: Iterable[int], used: Dict[int, None] | None
     ) -> int:
@@ -179,11 +204,10 @@ class Correspondence:
         user's locals agree, so they count for both.
         """
         a, b = pair.a, pair.b
+        # Only what B alone holds counts once this is assumed: at most events of a long frame that is nothing.
+        if Assumption.TEMPORARIES in self.assumed and self.holds_no_more(pair, rest_a, rest_b):
+            return 0
         values_a = {*rest_a, *a.temps.values()}
-        if not a.heap and not b.heap and Assumption.TEMPORARIES in self.assumed:
-            # Only what B alone holds counts now: at most events of a long frame that is nothing.
-            if values_a.issuperset(rest_b) and values_a.issuperset(b.temps.values()):
-                return 0
         early, late = self.held_by_one(a, b, values_a, {*rest_b, *b.temps.values()})
         kinds = self.terms.kinds
         early = [value for value in early if not kinds[value] & GLOBAL]

@@ -41,8 +41,10 @@ class Side:
         "dirty",
         "event",
         "exc",
+        "gained",
         "heap",
         "locals",
+        "lost_names",
         "pc",
         "pending",
         "reads",
@@ -67,6 +69,9 @@ class Side:
         self.pending: List[int] = []  # symbols that the last op released, not yet events (releases.py)
         self.exc = 0  # the exception being handled (sys.exc_info)
         self.touched = False  # temps or containers changed since the last event
+        # Since `Correspondence.holds_no_more` looked last: the values that temps got, and whether a temp lost its value.
+        self.gained: List[int] = []
+        self.lost_names = True
         self.rewrites = 0  # number of changes to containers other than appending
         self.event: Any = None  # the Event, or the undecided bool, where it stopped
 
@@ -136,7 +141,7 @@ class Side:
 class Pair:
     """Both machines, and the facts about the values that they share."""
 
-    __slots__ = ("a", "b", "crossed", "equal", "equal_at", "excused", "facts", "handled", "partners", "seen")
+    __slots__ = ("a", "b", "crossed", "equal", "equal_at", "excused", "facts", "handled", "kept", "partners", "seen")
 
     def __init__(self, a: Side, b: Side) -> None:
         self.a = a
@@ -154,6 +159,8 @@ class Pair:
         self.equal: Dict[Tuple[int, int], int] = {}
         self.partners: Dict[int, int] = {}  # a's reference -> b's and back, one to one
         self.equal_at = (0, 0)
+        # A's stack below the operands when all that B held was last seen to be held by A; None: not known.
+        self.kept: List[int] | None = None
 
     def size(self) -> int:
         """Return how many entries the state has, roughly."""

@@ -37,7 +37,7 @@ def _delete_local(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
         return STOP
     del names[name]
     if is_temp:
-        side.touched = True
+        side.touched = side.lost_names = True
     else:
         side.released.append(value)
         side.dirty.append(name)
@@ -48,7 +48,7 @@ def _load_and_clear(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     name, is_temp = plan.arg[side.pc]
     side.stack.append((side.temps if is_temp else side.locals).pop(name, m.terms.null))
     if is_temp:
-        side.touched = True
+        side.touched = side.lost_names = True
     else:
         side.dirty.append(name)
     return side.pc + 1

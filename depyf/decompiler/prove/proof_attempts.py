@@ -10,6 +10,7 @@ from types import CodeType, FunctionType
 from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
 
 from depyf.decompiler.analysis.local_name_access import sees_local_names
+from depyf.decompiler.analysis.op_kinds import op_kinds
 from depyf.decompiler.analysis.used_locals import used_locals
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES
 from depyf.decompiler.bytecode.malformed import Malformed
@@ -218,7 +219,7 @@ def _invents_beside(a: Program, b: Program) -> bool:
 
 
 def _makes_tuples(program: Program) -> bool:
-    return any(op.kind in ("BUILD_TUPLE", "LIST_TO_TUPLE") for op in program.ops)
+    return not op_kinds(program).isdisjoint(("BUILD_TUPLE", "LIST_TO_TUPLE"))
 
 
 def _with_releases(found: Verdict, invented: bool, a: Program, b: Program) -> Verdict:
@@ -227,7 +228,8 @@ def _with_releases(found: Verdict, invented: bool, a: Program, b: Program) -> Ve
     # With invented variables no exact proof was tried: the attempt itself found whether the user's order is kept.
     assumed.add(Assumption.TEMPORARIES if invented else Assumption.RELEASE_ORDER)
     names_a, names_b = (slots(program) for program in (a, b))
-    if [name for name in names_a if name in names_b] != [name for name in names_b if name in names_a]:
+    both = {*names_a}.intersection(names_b)
+    if [name for name in names_a if name in both] != [name for name in names_b if name in both]:
         assumed.add(Assumption.RELEASE_ORDER)  # the order in which the frame gives up its variables
     assumptions = tuple([assumption for assumption in Assumption if assumption in assumed])
     return replace(found, grade=Grade.PROVED_UNDER, assumptions=assumptions)
@@ -292,6 +294,16 @@ def _first_reads(program: Program) -> List[Tuple[str, Any]]:
     return found
 
 
+def _renewed(program: Program) -> FrozenSet[str]:
+    """Return the variables that a program gives a new cell."""
+    if op_kinds(program).isdisjoint(_RENEWING):
+        return frozenset()
+    return frozenset([op.arg for op in program.ops if op.kind in _RENEWING])
+
+
+_RENEWING = ("SAVE_CELL", "RENEW_CELL")
+
+
 def _simulation(
     a: Program,
     b: Program,
@@ -322,6 +334,5 @@ def _simulation(
     ends_differ = exact and slots(a) != slots(b)
     plan_a = make_plan(a, terms, is_temp, is_constant, SPECIAL, ends_differ)
     plan_b = make_plan(b, terms, is_temp, is_constant, SPECIAL, ends_differ)
-    renewed = frozenset([op.arg for op in (*a.ops, *b.ops) if op.kind in ("SAVE_CELL", "RENEW_CELL")])
-    plan_a.renewed = plan_b.renewed = renewed
+    plan_a.renewed = plan_b.renewed = _renewed(a) | _renewed(b)
     return Bisimulation(plan_a, plan_b, terms, same_code, exact, by_value)

@@ -164,8 +164,12 @@ class Machine:
                 value, name = stack.pop(), args[pc]
                 if value == self.terms.null:
                     temps.pop(name, None)
+                    side.lost_names = True
                 else:
+                    if name in temps:
+                        side.lost_names = True
                     temps[name] = value
+                    side.gained.append(value)
                 side.touched = True
             elif how == JUMP_OP:
                 pc = args[pc]

@@ -12,7 +12,7 @@ _LEAVES = (Name, Constant)  # most nodes
 
 def children(node: Node) -> Iterator[Node]:
     """Yield the nodes directly below, in the order of the fields."""
-    for name in node.__slots__:
+    for name in node.parts:
         value = getattr(node, name)
         if isinstance(value, Node):
             yield value

@@ -8,7 +8,7 @@ to 3.15 whatever interpreter runs it.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Type, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Type, TypeVar
 
 T = TypeVar("T")
 
@@ -17,6 +17,7 @@ class Node:
     """Anything in the tree."""
 
     __slots__: tuple[str, ...] = ()
+    parts: ClassVar[tuple[str, ...]] = ()  # the fields that may hold nodes
 
     def __repr__(self) -> str:
         fields = ", ".join([f"{name}={getattr(self, name)!r}" for name in self.__slots__])
@@ -64,6 +65,7 @@ else:
         dropped = {"__dict__", "__weakref__", "__dataclass_fields__", "__dataclass_params__", *fields}
         namespace = {name: value for name, value in plain.__dict__.items() if name not in dropped}
         namespace["__slots__"] = tuple(fields)
+        namespace["parts"] = tuple([name for name, kind in fields.items() if kind not in ("str", "int", "bool")])
         return type(cls)(cls.__name__, cls.__bases__, namespace)
 
 
