@@ -8,9 +8,10 @@ them the builder records the instruction that it writes each for, and `silent_li
 
 from __future__ import annotations
 
+import bisect
 import re
 from types import CodeType
-from typing import List, Optional, Sequence, Tuple
+from typing import Sequence, Tuple
 
 from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.prove import Verdict
@@ -20,23 +21,17 @@ Lines = Tuple[Tuple[int, int], ...]
 
 def matched_lines(recompiled: CodeType, verdict: Verdict) -> Lines:
     """Return (offset in the original, line of the text) for the operations that the proof matched, sorted."""
-    line_at = _line_of_each_unit(recompiled)
+    entries = lines_of(recompiled)
     pairs = verdict.pairs
-    if len(pairs) == len(line_at) and all(a == b for a, b in pairs):  # the very same code
-        return tuple([(2 * unit, line) for unit, line in enumerate(line_at) if line is not None])
-    matched = [(a, line_at[b // 2]) for a, b in pairs]
-    return tuple(sorted({(a, line) for a, line in matched if line is not None}))
-
-
-def _line_of_each_unit(code: CodeType) -> List[Optional[int]]:
-    """Return the line of each two bytes of a code object's instructions."""
-    found: List[Optional[int]] = []
-    for start, end, line in lines_of(code):
-        if start > 2 * len(found):
-            found += [None] * (start // 2 - len(found))
-        found += [line] * ((end - start) // 2)
-    units = len(code.co_code) // 2
-    return found[:units] + [None] * (units - len(found))
+    if 2 * len(pairs) == len(recompiled.co_code) and all(a == b for a, b in pairs):  # the very same code
+        return tuple([(at, line) for start, end, line in entries if line is not None for at in range(start, end, 2)])
+    starts = [start for start, _, _ in entries]
+    found = set()
+    for a, b in pairs:
+        start, end, line = entries[bisect.bisect_right(starts, b) - 1] if entries else (0, 0, None)
+        if line is not None and start <= b < end:
+            found.add((a, line))
+    return tuple(sorted(found))
 
 
 def silent_lines(source: str, recompiled: CodeType, matched: Lines, origins: Sequence[int]) -> Lines:

@@ -6,7 +6,7 @@ import builtins
 import keyword
 import re
 from types import CodeType
-from typing import Callable, Collection, Dict, Iterable, List, Mapping, Sequence, Set
+from typing import Callable, Collection, Dict, Iterable, List, Mapping, Set
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import is_none
@@ -81,12 +81,13 @@ def _clean(text: str) -> str:
 
 def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
     """Give variables other names, in place."""
-    if not names:
-        return
-    for statement in body:
-        for node in s.walk(statement):
-            if isinstance(node, s.Name) and node.id in names:
-                node.id = names[node.id]
+    work: List[s.Node] = list(body) if names else []
+    while work:
+        node = work.pop()
+        if isinstance(node, s.Name):
+            node.id = names.get(node.id, node.id)
+        elif not isinstance(node, s.Constant):
+            work += s.children(node)
 
 
 _GENERATED_NAME = re.compile(r"tmp_\d+$")

@@ -69,7 +69,7 @@ Other           SETUP_ANNOTATIONS, PRINT_EXPR v ->, INTRINSIC (name, n)  pops n,
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Dict, FrozenSet, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Tuple
 
 from depyf.decompiler.bytecode.budget import Budget
 from depyf.decompiler.bytecode.code_flags import CO_VARARGS, CO_VARKEYWORDS

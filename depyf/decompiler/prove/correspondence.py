@@ -13,7 +13,6 @@ from depyf.decompiler.prove.machine_state import PACK, Pair, Side
 from depyf.decompiler.prove.terms import CODE, GLOBAL, Terms
 from depyf.decompiler.prove.verdict import Assumption
 
-
 _FEW = 8  # values that are looked for one by one
 
 
@@ -187,7 +186,8 @@ class Correspondence:
         names_a = a.temps.values()
         is_longer = kept is not None and not a.lost_names and rest_a[: len(kept)] == kept
         if is_longer and len(gained) + len(rest_b) <= _FEW:
-            found = all(value in rest_a or value in names_a for value in (*gained, *rest_b))
+            latest = rest_a[-_FEW:]
+            found = all(value in latest or value in names_a or value in rest_a for value in (*gained, *rest_b))
         else:
             values_a = {*rest_a, *names_a}
             found = values_a.issuperset(rest_b) and values_a.issuperset(b.temps.values())

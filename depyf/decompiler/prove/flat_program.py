@@ -86,6 +86,7 @@ class Plan:
             self.labels[handler.target] = 1
 
 
+@answered_once
 def slots(program: Program) -> Tuple[str, ...]:
     """Return the variables that may have a value, in the order in which the frame gives up their values at its end."""
     code = program.code

@@ -23,7 +23,7 @@ class Assumption(enum.Enum):
     That a call, an attribute, a truth test or a hash has no effect is not on this list and never will be.
     """
 
-    __hash__ = object.__hash__  # each is one object; an Enum's own hash, which is Python code, is asked for at every event
+    __hash__ = object.__hash__  # the hash of an Enum is Python code, and sets of these are asked at every event
 
     INSTALLED_GLOBALS_CONSTANT = "the globals that Dynamo installed keep their values while the frame runs"
     TEMPORARIES = (
