@@ -123,7 +123,8 @@ def can_use_walrus(frame: Frame, targets: Sequence[s.Expression]) -> bool:
 
 def _spill_containers(frame: Frame, values: Sequence[Value]) -> None:
     """Give names to everything pending in a list or dict if some of it cannot be written inside it."""
-    mutable = [value for value in values if value.items is not None and not is_tuple(value) and value.name is None]
+    containers = [value for value in values if isinstance(value, (Fresh, FreshDict))]
+    mutable = [value for value in containers if value.name is None and not is_tuple(value)]
     if not mutable:
         return
     leaves: List[Value] = []

@@ -24,7 +24,6 @@ class Value:
     """A computed value."""
 
     __slots__ = ("node", "pending", "name", "refs", "fate", "targets", "locals", "kills", "offset", "born")
-    items: Optional[List[Value]] = None  # the elements of a fresh container; None for every other value
 
     def __init__(self, node: s.Expression, offset: int = -1) -> None:
         self.node = node
@@ -37,6 +36,11 @@ class Value:
         self.kills: List[str] = []  # temporaries whose last use is in `node`
         self.offset = offset
         self.born = -1  # its number in the order in which values came to be
+
+    @property
+    def items(self) -> Optional[List[Value]]:
+        """The elements of a fresh container; None for every other value."""
+        return None
 
     def clone(self) -> Value:
         """Copy the value for another path; containers are copied by `fork`."""

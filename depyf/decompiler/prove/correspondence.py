@@ -13,7 +13,7 @@ from depyf.decompiler.prove.machine_state import PACK, Pair, Side
 from depyf.decompiler.prove.terms import CODE, GLOBAL, Terms
 from depyf.decompiler.prove.verdict import Assumption
 
-_FEW = 8  # values that are looked for one by one
+_FEW = 8  # values that are searched for one by one
 
 
 class Correspondence:
@@ -175,8 +175,8 @@ class Correspondence:
     def holds_no_more(self, pair: Pair, rest_a: List[int], rest_b: List[int]) -> bool:
         """Return whether A holds each value that B holds beside the operands and the user's locals.
 
-        Of containers this is not said. While A only gets more values, only those that B got meanwhile are looked for: a
-        long frame has hundreds of values on the stack at each of its events.
+        False where there are containers. While A only gets more values, only those that B got meanwhile are searched
+        for: a long frame has hundreds of values on the stack at each of its events.
         """
         a, b = pair.a, pair.b
         kept, gained = pair.kept, b.gained

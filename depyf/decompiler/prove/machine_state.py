@@ -69,7 +69,7 @@ class Side:
         self.pending: List[int] = []  # symbols that the last op released, not yet events (releases.py)
         self.exc = 0  # the exception being handled (sys.exc_info)
         self.touched = False  # temps or containers changed since the last event
-        # Since `Correspondence.holds_no_more` looked last: the values that temps got, and whether one lost its value.
+        # Since the last `Correspondence.holds_no_more`: the values that temps got, and whether one lost its value.
         self.gained: List[int] = []
         self.lost_names = True
         self.rewrites = 0  # number of changes to containers other than appending

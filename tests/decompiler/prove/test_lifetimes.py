@@ -16,7 +16,7 @@ NAMES = ("t", "u", "v", "w")
 OTHER_NAMES = str.maketrans(
     "tuvw", "pqrs"
 )  # of the text: the variables of two sides with one name are compared at once
-# Frees a value earlier than the original, so that from here on only values are looked for that the text holds longer.
+# Frees a value earlier than the original, so that from here on only values that the text holds longer are searched for.
 ASSUMED = " t = g(0)\n h(t)\n k()\n t = 1\n", " t = g(0)\n h(t)\n t = 1\n k()\n"
 
 # What the original and the text do after the value of `t` was freed early.
@@ -66,15 +66,15 @@ def _with_one_moved(lines: List[str], randoms: random.Random) -> List[str]:
     return moved
 
 
-def test_looking_for_new_values_alone_finds_the_same_as_looking_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_for_new_values_alone_finds_the_same_as_one_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     randoms = random.Random(1)
     start = " " + " = ".join(NAMES) + " = 0\n"
-    looked_for: List[bool] = []
+    searched: List[bool] = []
     holds_no_more = Correspondence.holds_no_more
 
     def counted(self: Correspondence, *args: object) -> bool:
-        looked_for.append(holds_no_more(self, *args))
-        return looked_for[-1]
+        searched.append(holds_no_more(self, *args))
+        return searched[-1]
 
     monkeypatch.setattr(Correspondence, "holds_no_more", counted)
     held_too_long = 0
@@ -93,4 +93,4 @@ def test_looking_for_new_values_alone_finds_the_same_as_looking_for_all(monkeypa
             expected.divergence,
         )
         held_too_long += found.divergence is not None and "still holds" in found.divergence.event_b
-    assert held_too_long > 20 and looked_for.count(True) > 300, (held_too_long, looked_for.count(True))
+    assert held_too_long > 20 and searched.count(True) > 300, (held_too_long, searched.count(True))
