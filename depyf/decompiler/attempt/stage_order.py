@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import CodeType, MappingProxyType
 from typing import Dict, List, Mapping, NamedTuple, Optional, Tuple
 
@@ -37,6 +38,7 @@ INTERACTIVE = "Interactive: compiled with mode 'single', which shows the values 
 NOT_SELF_CONTAINED = "Not self-contained: these names stand for constants of the bytecode that are no literals."
 MOST_WRITTEN = 30  # how often, on average, the builder may ask for an op of the code inside
 WRITTEN_AT_LEAST = 500
+UNDECIDED = Verdict(Grade.UNPROVED, reason="the proof is still to be made")
 DEEPEST_INDENTATION = 98  # CPython accepts 100 levels
 
 
@@ -84,7 +86,21 @@ class Attempt:
         Raises Unstructured, Unspellable, CannotRecompile and SyntaxError where a stage has no form for it; anything for
         code that is not well formed and not verified.
         """
-        return self.proved(*self.written())
+        program, text = self.written()
+        shown = self.printed(text)
+        recompiled = self.recompiled(text, shown)
+        result = Decompilation(
+            shown.printed.text,
+            None,
+            UNDECIDED,
+            self.rung.name,
+            (),
+            tree=None if self.request.is_generated else text.tree,
+            stand_ins=shown.stand_ins,
+            origins=shown.printed.origins,
+        )
+        del text, shown  # the tree of a long frame is thousands of objects, and the proof makes as many
+        return self.proved(program, recompiled, result)
 
     def written(self) -> Tuple[Program, Text]:
         """Take the code object through the stages up to its syntax tree; raise what `run` raises."""
@@ -155,14 +171,12 @@ class Attempt:
         source = f"# {verdict.grade.name}: {reason}\n{shown.printed.text}"
         return Decompilation(source, None, verdict, self.rung.name, (), tree=text.tree, stand_ins=shown.stand_ins)
 
-    def proved(self, program: Program, text: Text) -> Decompilation:
-        """Print the text, compile it back and compare the result with the original."""
-        code = self.request.code
-        tree = text.tree
-        stand_ins, notes, scope, future, printed = self.printed(text)
-        recompiled = compile_like(
+    def recompiled(self, text: Text, shown: _Shown) -> CodeType:
+        """Return the code that the text compiles to."""
+        tree, (_, notes, scope, future, printed) = text.tree, shown
+        return compile_like(
             tree,
-            code,
+            self.request.code,
             filename=self.request.filename,
             mode=text.mode,
             shown_line=1
@@ -179,8 +193,11 @@ class Attempt:
             is_generated=self.request.is_generated,
             compiler=self.request.compiler,
         )
+
+    def proved(self, program: Program, recompiled: CodeType, unproved: Decompilation) -> Decompilation:
+        """Compare the code that the text compiles to with the original; return the text with the verdict."""
         verdict = prove(
-            code,
+            self.request.code,
             recompiled,
             constant_globals=self.request.generator.constant_globals,
             own_names=self.request.own_locals,
@@ -191,18 +208,8 @@ class Attempt:
         )
         if verdict.nested:
             recompiled = share_nested(recompiled, verdict.nested)
-        lines = matched_lines(recompiled, verdict)
         kept = recompiled if verdict.holds else None
-        return Decompilation(
-            printed.text,
-            kept,
-            verdict,
-            self.rung.name,
-            lines,
-            tree=tree,
-            stand_ins=stand_ins,
-            origins=printed.origins,
-        )
+        return replace(unproved, code=kept, verdict=verdict, lines=matched_lines(recompiled, verdict))
 
     def unproved_inside(self) -> List[str]:
         """Return a note for each function inside that is shown as instructions."""
