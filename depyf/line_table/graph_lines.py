@@ -10,8 +10,7 @@ Torch prints the user's line as a comment above the nodes that stem from it (2.2
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import List, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 from depyf.record.records import Location
 from depyf.text.line_breaks import joined_comments
@@ -27,8 +26,7 @@ _RELEASED = re.compile(r" +(?:\w+ = )+None$")  # values that are no longer neede
 _OPERATION = re.compile(r"torch\.ops\.\w+\.(?P<name>\w+)")
 
 
-@dataclass(frozen=True)
-class NodeLine:
+class NodeLine(NamedTuple):
     """A node in the text of a graph."""
 
     line: int  # of the text, from 1
@@ -46,14 +44,17 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
     has_comment = False  # inputs come before the first one
     is_open = False  # whether the line before goes on in this one
     indent_of_last: Optional[int] = None  # of the last node found, as long as its lines follow
+    end = 0  # its last line so far, where it has several
     for number, line in joined_comments(text):
         stripped = line.lstrip()
         is_comment = stripped.startswith("#")
         if indent_of_last is not None:
             if _goes_on(stripped, len(line) - len(stripped), indent_of_last):
-                found[-1] = replace(found[-1], end=number)
+                end = number
             else:
                 indent_of_last = None
+                if end:
+                    found[-1], end = found[-1]._replace(end=end), 0
         is_continued, is_open = is_open, not is_comment and stripped.endswith(_GOES_ON)
         if is_comment:
             comment = _FILE.search(line)
@@ -79,6 +80,8 @@ def read_graph(text: str) -> Tuple[NodeLine, ...]:
                 name = operation["name"] if operation is not None else ""
                 found.append(NodeLine(number, prefix + node["name"], place, name))
                 indent_of_last = len(line) - len(stripped)
+    if end:
+        found[-1] = found[-1]._replace(end=end)
     return tuple(found)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 from depyf.line_table.places import Source
 from depyf.record.records import Location
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """Something on a line of a file that depyf wrote, and a line of the user's that it stems from."""
 
     file: str  # in the folder

@@ -71,7 +71,7 @@ class _Builder:
         return self._read_line(place.file, place.line).strip() in (place.code, "")
 
     def _of_frame(self, frame: FrameRecord, stacks: Dict[str, List[Calls]]) -> Iterator[Row]:
-        text = self._text(frame.file)
+        self._text(frame.file)
         name = self._record.function(frame.function).name
         for link in frame.line_links:
             code = self._read_line(link.user_file, link.user_line).strip()
@@ -79,8 +79,8 @@ class _Builder:
             yield Row(frame.file, link.line, TRANSFORMED_CODE, "", link.found_by, source)
         for graph in frame.graphs:
             called = re.compile(rf"(?<![\w#.]){re.escape(graph)}\(")
-            for number, line in enumerate(text.split("\n"), 1):
-                if called.search(line):
+            for number, line in enumerate(self._texts[frame.file], 1):
+                if graph in line and called.search(line):
                     for calls in stacks.get(graph, ()):
                         yield Row(frame.file, number, TRANSFORMED_CODE, graph, BY_GRAPH_CALL, Source(calls))
 
@@ -92,13 +92,16 @@ class _GraphRows:
         self._graph = graph
         self._text = text
         self._nodes: Dict[str, Tuple[NodeLine, ...]] = {part.file: read_graph(text(part.file)) for part in graph.stages}
-        self._of_node: Dict[str, Calls] = {name: one.calls for one in graph.sources for name in one.nodes}
+        self._of_node: Dict[str, Source] = {}
+        for one in graph.sources:
+            self._of_node.update(dict.fromkeys(one.nodes, Source(one.calls)))
         self._recorded = set(self._of_node)
         captured = [node for part in graph.stages if part.stage == CAPTURED_GRAPH for node in self._nodes[part.file]]
         for node in captured:
             if node.place is not None:
-                self._of_node.setdefault(node.name, (node.place,))
-        self.stacks: List[Calls] = list(dict.fromkeys(self._of_node.values()))
+                self._of_node.setdefault(node.name, Source((node.place,)))
+        distinct = {id(source): source.calls for source in self._of_node.values()}  # hashing calls takes a while
+        self.stacks: List[Calls] = list(dict.fromkeys(distinct.values()))
         self._places = Places(self.stacks, is_now)
         self._resolved = {file: self._places.resolve(_places_of(nodes)) for file, nodes in self._nodes.items()}
 
@@ -123,7 +126,7 @@ class _GraphRows:
     def _of_stage(self, part: StageRecord, node: NodeLine) -> Iterator[Row]:
         if part.stage == CAPTURED_GRAPH and node.name in self._of_node:
             basis = BY_STACK if node.name in self._recorded else BY_COMMENT
-            yield self._node_row(part, node, basis, Source(self._of_node[node.name]))
+            yield self._node_row(part, node, basis, self._of_node[node.name])
             return
         sources = self._sources(part, node)
         for one in sources:
@@ -168,7 +171,7 @@ class _GraphRows:
 
     def _of_source_node(self, part: StageRecord, name: str, atens: Sequence[str]) -> Tuple[Source, ...]:
         """Return the sources of a node of the captured graph; of a backward it may be one of the post-grad graph."""
-        found: Tuple[Source, ...] = (Source(self._of_node[name]),) if name in self._of_node else ()
+        found: Tuple[Source, ...] = (self._of_node[name],) if name in self._of_node else ()
         if part.made_for == MADE_FOR_BACKWARD or not found:
             others = self._of_post_grad(part, name, atens)
             if found and others and {one.calls[-1] for one in found} != {one.calls[-1] for one in others}:

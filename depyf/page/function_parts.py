@@ -9,11 +9,11 @@ guards     [condition, kind, place, flags]: those of all versions, each once; a 
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from depyf.page.graph_parts import RowsByFile
 from depyf.page.line_states import LineState, frames_behind, line_states, shown_source
-from depyf.page.place_table import Data, PlaceTable
+from depyf.page.place_table import Data, Place, PlaceTable
 from depyf.record.records import (
     SKIP_KINDS,
     FailedGuard,
@@ -169,29 +169,35 @@ _PYTHON, _OF_TORCH, _OF_SIZES = 1, 2, 4  # flags, as in the manifest
 _APART = 8  # not all versions of the function have it
 
 
+_GuardRow = Tuple[str, str, Optional[Place], int]  # of texts and numbers alone: nothing for the garbage collector
+
+
 class _GuardTable:
     """Numbers the guards of a function: its versions share most of them."""
 
     def __init__(self, places: PlaceTable) -> None:
-        self.rows: List[List[Any]] = []
+        self.rows: List[_GuardRow] = []
         self._places = places
-        self._numbers: Dict[Tuple[object, ...], int] = {}
+        self._numbers: Dict[Tuple[str, str, int, Optional[str], int], int] = {}  # of the place: file and line
+        self._shown: Dict[int, Optional[Place]] = {}  # id of a place, which many guards have -> its row
 
     def add(self, guards: Sequence[GuardRecord], apart: Dict[str, int]) -> List[int]:
         """Return the numbers of a version's guards, those first that not all versions have; `apart` counts them."""
-        differing = [guard for guard in guards if guard.condition in apart]
-        others = [guard for guard in guards if guard.condition not in apart]
+        differing = [guard for guard in guards if guard.condition in apart] if apart else []
+        others = [guard for guard in guards if guard.condition not in apart] if apart else guards
         return [self._number(guard, True) for guard in differing] + [self._number(guard, False) for guard in others]
 
     def _number(self, guard: GuardRecord, is_apart: bool) -> int:
-        flags = _PYTHON * guard.is_python | _OF_TORCH * guard.from_torch | _OF_SIZES * guard.of_sizes
-        row = [guard.condition, guard.kind, self._places.of(guard.location), flags | _APART * is_apart]
-        place = guard.location
-        key = (row[0], row[1], row[3], None if place is None else (place.file, place.line))
+        test, place = guard.test, guard.location
+        flags = _PYTHON * test.is_python | _OF_TORCH * guard.from_torch | _OF_SIZES * guard.of_sizes | _APART * is_apart
+        file, line = (None, 0) if place is None else (place.file, place.line)
+        key = (test.text, guard.kind, flags, file, line)
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.rows)
-            self.rows.append(row)
+            if id(place) not in self._shown:
+                self._shown[id(place)] = self._places.of(place)
+            self.rows.append((test.text, guard.kind, self._shown[id(place)], flags))
         return number
 
 

@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 from depyf.line_table.rows import Row
 from depyf.line_table.table import LineTable
-from depyf.page.place_table import Data, PlaceTable
+from depyf.page.place_table import Data, Place, PlaceTable
 from depyf.record.records import GraphRecord, Location, StageRecord
 from depyf.record.vocabulary import CAPTURED_GRAPH, KERNEL
 
@@ -95,10 +95,11 @@ class _Links:
     """Numbers the lines that the rows of one graph stem from."""
 
     def __init__(self, table: PlaceTable) -> None:
-        self.chains: List[List[int]] = []
-        self.places: List[List[Any]] = []
+        self.chains: List[Tuple[int, ...]] = []
+        self.places: List[Place] = []
         self._table = table
         self._chain_numbers: Dict[Chain, int] = {}
+        self._known: Dict[int, int] = {}  # id of the calls, which the rows hold -> their number
         self._place_numbers: Dict[Location, int] = {}
 
     def rows(self, rows: Sequence[Row]) -> List[List[Any]]:
@@ -114,15 +115,17 @@ class _Links:
         return list(found.values())
 
     def _chain(self, calls: Chain) -> int:
-        number = self._chain_numbers.get(calls)
+        number = self._known.get(id(calls))
         if number is None:
-            number = self._chain_numbers[calls] = len(self.chains)
-            self.chains.append([self._place(place) for place in calls])
+            number = self._chain_numbers.setdefault(calls, len(self.chains))
+            if number == len(self.chains):
+                self.chains.append(tuple([self._place(place) for place in calls]))
+            self._known[id(calls)] = number
         return number
 
     def _place(self, place: Location) -> int:
         number = self._place_numbers.get(place)
         if number is None:
             number = self._place_numbers[place] = len(self.places)
-            self.places.append([self._table.file(place.file), place.line, place.code, place.function])
+            self.places.append(self._table.row_of(place))
         return number

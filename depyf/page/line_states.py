@@ -66,7 +66,8 @@ def line_states(record: SessionRecord, source: ShownSource, frame: FrameRecord) 
         for line in numbers_in(one.unreached):
             if line in source.lines and not any(found.get(line, LineState())):
                 found[line] = LineState(unreached=True)
-        for line in _lines(([guard.location] for guard in one.guards if guard.location), source):
+        places = {id(guard.location): guard.location for guard in one.guards if guard.location}  # many have the same
+        for line in _lines([places.values()], source):
             found[line] = found.get(line, LineState())._replace(asked=True)
     return {line: _plain(state) for line, state in found.items()}
 

@@ -34,6 +34,7 @@ _SCRIPTS = (
     "search.js",
     "main.js",
 )
+_ENCODER = json.JSONEncoder(check_circular=False, separators=(",", ":"), allow_nan=False)  # no data has cycles
 _ESCAPED = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\x7f", "\\u007f"))
 
 
@@ -56,7 +57,7 @@ def part_text(name: str, part: Any) -> str:
 
 def script_json(value: Any) -> str:
     """Return JSON that means the same in a script and in a script element, whatever characters its texts have."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    text = _ENCODER.encode(value)
     for character, escape in _ESCAPED:
         text = text.replace(character, escape)
     return text

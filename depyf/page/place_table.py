@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from depyf.record.records import Location
 from depyf.text.short_paths import ShortPaths
 
 Data = Dict[str, Any]
+Place = Tuple[int, int, str, str]  # file, line, code, function
 
 
 class PlaceTable:
@@ -22,13 +23,17 @@ class PlaceTable:
         """Return the number of a file."""
         return self._numbers.setdefault(path, len(self._numbers))
 
-    def of(self, place: Optional[Location]) -> Optional[List[Any]]:
+    def of(self, place: Optional[Location]) -> Optional[Place]:
         """Return a place; None for an unknown one."""
-        return None if place is None else [self.file(place.file), place.line, place.code, place.function]
+        return None if place is None else self.row_of(place)
 
-    def all_of(self, places: Iterable[Location]) -> List[List[Any]]:
+    def row_of(self, place: Location) -> Place:
+        """Return a place that is known."""
+        return self.file(place.file), place.line, place.code, place.function
+
+    def all_of(self, places: Iterable[Location]) -> List[Place]:
         """Return places in their order."""
-        return [[self.file(place.file), place.line, place.code, place.function] for place in places]
+        return [self.row_of(place) for place in places]
 
     def is_of_program(self, path: str) -> bool:
         """Return whether a file is one of the program's own, and none of an installed package."""

@@ -85,7 +85,7 @@ def test_guards_that_set_versions_apart_come_first(data):
         assert any(flags) and flags == sorted(flags, reverse=True)
     first = found["guards"][found["versions"][0]["guards"][0]]
     assert first[0] == "type(scale) is float and scale == 1.0"
-    assert first[2][1:3] == [19, "return hidden * scale / width"]  # the line that asked for it, in what it calls
+    assert first[2][1:3] == (19, "return hidden * scale / width")  # the line that asked for it, in what it calls
 
 
 def test_a_recompile_has_the_values_then_and_now(data):
@@ -153,7 +153,7 @@ def test_a_symbol_that_became_a_number_has_the_line_that_asked_for_it():
     record = from_json(to_json(SessionRecord(functions=(function,), frames=(frame,))))
     (row,) = page_data(record, {"t.py": ""}.get).overview["shapes"]
     assert (row["symbol"], row["uses"], row["value"]) == ("s77", ["x.size(0)"], "6")
-    assert row["at"][1:3] == [2, "if x.shape[0] == 6:"]
+    assert row["at"][1:3] == (2, "if x.shape[0] == 6:")
 
 
 def test_what_an_earlier_context_called_is_not_lost_from_the_page(record):
