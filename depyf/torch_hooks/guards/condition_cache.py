@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from depyf.record.guard_conditions import (
     GuardTest,
@@ -41,7 +41,7 @@ class Form(NamedTuple):
 
     def about(self, subject: str) -> list[GuardTest]:
         """Return the tests of a value, given as the user spells it."""
-        return [_about(test, subject) for test in self.tests]
+        return [moved_to(subject, test) for test in self.tests]
 
 
 def without_marks(marks: tuple[str, ...]) -> Form:
@@ -84,13 +84,16 @@ def tests_of(leaf: Leaf) -> tuple[GuardTest, ...]:
             return (ValueTest(shown, shown_type(leaf.type_name), shown + after),)
         if is_whole and leaf.source not in after and _VALUE not in leaf.text:
             shared = _read_form(leaf.kind, before + _VALUE + after, leaf.type_name)
-            return tuple([_about(test, shown) for test in shared])
-    if leaf.kind == "ID_MATCH" and "module" in leaf.type_name + leaf.text:
-        return read_guard(leaf)  # which module that is shows in what is loaded now
-    return _read_once(leaf)
+            return tuple([moved_to(shown, test) for test in shared])
+    return read_guard(leaf) if depends_on_modules(leaf.kind, leaf.text, leaf.type_name) else _read_once(*leaf)
 
 
-def _about(test: GuardTest, subject: str) -> GuardTest:
+def depends_on_modules(kind: str, text: str, type_name: str) -> bool:
+    """Return whether a guard is on a module by its id: which module that is shows in what is loaded now."""
+    return kind == "ID_MATCH" and (type_name == "module" or "'module'" in text)
+
+
+def moved_to(subject: str, test: GuardTest) -> GuardTest:
     """Return the same test of another value, which `_VALUE` stands for."""
     if isinstance(test, TensorTest):
         return TensorTest(subject, test.expected)
@@ -132,6 +135,6 @@ def _read_form(kind: str, text: str, type_name: str) -> tuple[GuardTest, ...]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _read_once(leaf: Leaf) -> tuple[GuardTest, ...]:
-    """Read a leaf once: every frame has the same guards on torch's own state."""
-    return read_guard(leaf)
+def _read_once(*leaf: Any) -> tuple[GuardTest, ...]:
+    """Read a leaf once, given its fields: every frame has the same guards on torch's own state."""
+    return read_guard(Leaf(*leaf))

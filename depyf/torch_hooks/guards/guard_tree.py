@@ -23,7 +23,14 @@ from typing import Iterator, Sequence, Tuple
 
 from depyf.record.guard_conditions import GuardTest, PythonTest
 from depyf.record.records import GuardRecord
-from depyf.torch_hooks.guards.condition_cache import Form, form_of, shown_source, tests_of, without_marks
+from depyf.torch_hooks.guards.condition_cache import (
+    Form,
+    depends_on_modules,
+    form_of,
+    shown_source,
+    tests_of,
+    without_marks,
+)
 from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD, Leaf
 from depyf.torch_hooks.guards.layers import Layer, Piece, expression_of, form_of_layer, layer_from, layers_of
 from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, split_range
@@ -65,7 +72,6 @@ class _Reader:
         self._file = file
         self._names = names
         self._records: dict[_Order, list[GuardRecord]] = {}  # in the order in which torch prints them
-        self._origins: dict[str, tuple[Origin, ...]] = {}  # many guards have few comments
         # kind, text before and after the value, type -> what such guards test, and who asked for them
         self._forms: dict[tuple[str, str, str, str], tuple[Form, Origin] | None] = {}
         self._orders: dict[str, _Order] = {}  # local variable, as torch spells it -> where its guards stand
@@ -112,25 +118,16 @@ class _Reader:
         shown = _plainly_shown(source)
         before, found, after = printed.partition(source) if shown and not marks else ("", "", "")
         form = self._form(guard, before, after) if found else None
-        piece: Piece | None = None
         if form is not None:
-            piece = Piece(kind, source, shown, *form)
-            asked = [(test, form[1]) for test in form[0].about(shown)]
-            order = self._order_of(source, kind, printed)
-        else:
-            cut = end_of_condition(printed)
-            leaf = Leaf(kind, "" if marks else printed[:cut].strip(), source, type_name, marks)
-            origins = self._origins_in(printed[cut:])
-            tests = tests_of(leaf)
-            asked = [(test, origins[0]) for test in tests] if len(origins) == 1 else _with_origins(tests, origins)
-            order = self._order_of(source, kind, leaf.text)
-            if marks and shown and len(origins) == 1:
-                piece = Piece(kind, source, shown, without_marks(marks), origins[0])
-        expression = expression_of(source)
-        self._records.setdefault(order, []).extend(
-            [GuardRecord(test, expression, kind, *origin) for test, origin in asked]
-        )
-        return piece
+            expression = expression_of(source)
+            records = [GuardRecord(test, expression, kind, *form[1]) for test in form[0].about(shown)]
+            self._records.setdefault(self._order_of(source, kind, printed), []).extend(records)
+            return Piece(kind, source, shown, *form)
+        read = _read if depends_on_modules(kind, printed, type_name) else _read_once
+        origins, known = read(guard, marks, self._file)
+        self._records.setdefault(self._order_of(source, kind, printed), []).extend(known)
+        is_of_layer = marks and shown and len(origins) == 1
+        return Piece(kind, source, shown, without_marks(marks), origins[0]) if is_of_layer else None
 
     def in_order(self) -> tuple[GuardRecord, ...]:
         """Return the records in reading order, each condition once."""
@@ -144,15 +141,9 @@ class _Reader:
         key = (guard[0], before, after, guard[3])
         if key not in self._forms:
             form = form_of(PrintedGuard._make(guard), before, after)
-            origins = () if form is None else self._origins_in(form.comment)
+            origins = () if form is None else origins_in(form.comment, self._file)
             self._forms[key] = (form, origins[0]) if form is not None and len(origins) == 1 else None
         return self._forms[key]
-
-    def _origins_in(self, comment: str) -> tuple[Origin, ...]:
-        found = self._origins.get(comment)
-        if found is None:
-            found = self._origins[comment] = origins_in(comment, self._file)
-        return found
 
     def _order_of(self, source: str, kind: str, text: str) -> _Order:
         """Return where a guard stands: by parameter, globals, conditions on several values, then torch's own state."""
@@ -170,7 +161,7 @@ class _Reader:
             return self._order_of_local(name)
         if scope:
             return (1, 0, readable(source))
-        if kind == "LAMBDA_GUARD" and A_SOURCE.search(text):
+        if kind == "LAMBDA_GUARD" and A_SOURCE.search(text, 0, end_of_condition(text)):
             return (2, 1, "")
         return (3, 0, "")
 
@@ -181,6 +172,20 @@ class _Reader:
 def _plainly_shown(source: str) -> str:
     """Return a value as the user spells it, if only the texts around it decide where the condition ends; else empty."""
     return "" if '"' in source or "#" in source else shown_source(source)
+
+
+def _read(guard: Row, marks: tuple[str, ...], file: str) -> tuple[tuple[Origin, ...], tuple[GuardRecord, ...]]:
+    """Return who asked for a guard of a frame in `file`, and its records; with `marks`, that these are absent."""
+    kind, printed, source, type_name = guard
+    cut = end_of_condition(printed)
+    origins = origins_in(printed[cut:], file)
+    tests = tests_of(Leaf(kind, "" if marks else printed[:cut].strip(), source, type_name, marks))
+    asked = [(test, origins[0]) for test in tests] if len(origins) == 1 else _with_origins(tests, origins)
+    expression = expression_of(source)
+    return origins, tuple([GuardRecord(test, expression, kind, *origin) for test, origin in asked])
+
+
+_read_once = functools.lru_cache(maxsize=1024)(_read)  # versions share the guards on globals and on torch's state
 
 
 def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> list[tuple[GuardTest, Origin]]:

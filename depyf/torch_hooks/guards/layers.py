@@ -12,7 +12,7 @@ import re
 from typing import Iterator, NamedTuple, Sequence
 
 from depyf.record.records import GuardRecord
-from depyf.torch_hooks.guards.condition_cache import Form, shown_source
+from depyf.torch_hooks.guards.condition_cache import Form, moved_to, shown_source
 from depyf.torch_hooks.guards.origins import Origin
 from depyf.torch_hooks.guards.tree_leaves import Row
 from depyf.torch_hooks.internals.torch_text import scrub
@@ -51,9 +51,9 @@ class Layer(NamedTuple):
     def guards_of(self, shown: str, expression: str) -> list[GuardRecord]:
         """Return the guards of a layer that is like this one, given as the user and as torch spell it."""
         return [
-            GuardRecord(test, expression + part.expression, part.kind, *part.origin)
-            for part in self.parts
-            for test in part.form.about(shown + part.shown)
+            GuardRecord(moved_to(shown + part, test), expression + of_torch, kind, *origin)
+            for kind, part, of_torch, form, origin in self.parts
+            for test in form.tests
         ]
 
 
