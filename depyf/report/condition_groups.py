@@ -60,7 +60,7 @@ def condition_lines(conditions: Sequence[Tuple[str, Forms]], indent: str, is_fir
     return lines
 
 
-_REPEATED = re.compile(r"[A-Za-z_](?:\w|\.(?=[A-Za-z_])|\['\w+'\]|\[\d+\]|\[[i-n]\])*\[[i-n]\]")
+_REPEATED = re.compile(r"(?<!\w)[A-Za-z_](?:\w|\.(?=[A-Za-z_])|\['\w+'\]|\[\d+\]|\[[i-n]\])*\[[i-n]\]")
 
 
 def _with_item(loop: Written) -> Written:
@@ -120,16 +120,16 @@ class _Layout:
         self._gather_names()
 
     def _place(self, conditions: Sequence[Tuple[str, Forms]]) -> None:
-        by_value: Dict[str, List[str]] = {}
+        by_value: Dict[str, Forms] = {}
         single: List[str] = []
         for value, forms in conditions:
             if value:
-                by_value.setdefault(value, []).extend(forms)
+                by_value[value] = by_value.get(value, ()) + forms
             else:
                 single += forms
         by_forms: Dict[Forms, List[str]] = {}
         for value, found in by_value.items():
-            by_forms.setdefault(tuple(found), []).append(value)
+            by_forms.setdefault(found, []).append(value)
         for forms, values in by_forms.items():
             sizes = _sizes(forms)
             if sizes is not None:

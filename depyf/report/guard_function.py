@@ -106,7 +106,7 @@ class _Conditions:
         self._only = only
         self._without = without
         self._has_all = not only and not without
-        self._written: dict[str, set[str]] = {}  # the forms that a value has: torch asks for some things twice
+        self._written: dict[str, tuple[str, ...]] = {}  # the forms that a value has: torch asks for some things twice
         self.guards: list[GuardRecord] = []
         self.unmarked: list[str] = []
         self.tensors: set[str] = set()
@@ -124,24 +124,27 @@ class _Conditions:
     def _belongs(self, condition: str) -> bool:
         return condition in self._only if self._only else condition not in self._without
 
-    def of(self, guards: Sequence[GuardRecord]) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the values that the guards test, with the forms of their conditions that are Python, each once."""
+    def of(self, guards: Sequence[GuardRecord]) -> tuple[list[tuple[str, tuple[str, ...]]], list[GuardRecord]]:
+        """Return the values that the guards test, with the forms of their conditions that are Python, each once.
+
+        Beside them, the guards that Python cannot express.
+        """
         found: list[tuple[str, tuple[str, ...]]] = []
+        words: list[GuardRecord] = []
         for guard in guards:
             if not guard.test.has_parts:
+                words += [guard] if self._belongs(guard.condition) else []
                 continue
             subject, forms = value_and_forms(guard.test)
-            written = self._written.get(subject)
-            if written is None:
-                self._written[subject] = {*forms}
-            else:
+            written = self._written.get(subject, ())
+            if written:
                 forms = tuple([form for form in forms if form not in written])
-                written.update(forms)
+            self._written[subject] = written + forms
             if not self._has_all:
                 forms = tuple([form for form in forms if self._belongs(form.replace(VALUE, subject))])
             if forms:
                 found.append((subject, forms))
-        return found
+        return found, words
 
     def identities(self, most: int) -> list[GuardRecord]:
         """Return the guards on objects and functions that must stay the same; none where they are `most` or fewer."""
@@ -154,10 +157,6 @@ class _Conditions:
         if self._has_all:
             return self.guards
         return [guard for guard in self.guards if any(map(self._belongs, guard.test.parts or (guard.condition,)))]
-
-    def words(self, guards: Sequence[GuardRecord]) -> list[GuardRecord]:
-        """Return the guards that Python cannot express."""
-        return [guard for guard in guards if not guard.test.has_parts and self._belongs(guard.condition)]
 
 
 def _is_identity(guard: GuardRecord) -> bool:
@@ -181,8 +180,8 @@ def _function(
     gathered = conditions.identities(_MOST_IDENTITIES)
     shown = [guard for guard in conditions.belonging() if not (gathered and _is_identity(guard))]
     for heading, group in headings.of(shown, is_short=bool(calls)):
-        parts = condition_lines(conditions.of(group), inside, is_first)
-        words = _words(conditions.words(group), inside)
+        python, others = conditions.of(group)
+        parts, words = condition_lines(python, inside, is_first), _words(others, inside)
         lines += [*_comment(heading, inside), *parts, *words] if parts or words else []
         is_first = is_first and not parts
     lines += [*_words(gathered, inside), *_about_marks(conditions, inside)]
@@ -216,7 +215,7 @@ class _Headings:
         """
         sizes = [guard for guard in guards if guard.of_sizes]
         bounds = [guard for guard in guards if guard.from_torch and not guard.of_sizes and upper_bound(guard.test)]
-        placed = [guard for guard in guards if self._place(guard) is not None]
+        placed = [guard for guard in guards if self._place(guard) is not None] if self._first_uses else []
         torch = [guard for guard in guards if guard.from_torch and not guard.of_sizes]
         torch = [guard for guard in torch if guard not in bounds and guard not in placed]
         ambient = [guard for guard in guards if guard.location is None]

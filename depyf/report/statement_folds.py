@@ -12,8 +12,7 @@ is shorter.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from depyf.text.line_differences import differing_ranges
 from depyf.text.number_shapes import number_shapes
@@ -27,8 +26,7 @@ _MOST_CANDIDATES = 12  # earlier places that a run of lines is compared with
 _CONTINUES = re.compile(r"\s*(?:[\])}]|(?:else|elif|except|finally|case)\b)")
 
 
-@dataclass(frozen=True)
-class CodeLine:
+class CodeLine(NamedTuple):
     """A line of the story: one of the file, or a remark in place of several."""
 
     number: int  # of the line in the file; of the first one that a remark stands for
@@ -104,7 +102,10 @@ class _Folder:
 
     def _remember(self, position: int) -> None:
         key = self._shape[position : position + _FEWEST]
-        places = self._seen.setdefault(key, [])
+        places = self._seen.get(key)
+        if places is None:
+            self._seen[key] = [position]
+            return
         places.append(position)
         if len(places) > _MOST_CANDIDATES:
             del places[1]  # the first one is shown for certain

@@ -28,6 +28,8 @@ ENCLOSING = "__enclosing_scope_of_"
 class Checked(str):
     """A line of whole statements that are known to be Python: nobody needs to compile them to see that."""
 
+    __slots__ = ()
+
 
 _shapes = LineShapes()  # a memo, like the cache of `is_module`: it changes no result
 
