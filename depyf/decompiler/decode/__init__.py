@@ -71,14 +71,17 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     ranges = exception_ranges(code)
     verifies = verifies or bool(code.co_cellvars or code.co_freevars) or has_extended_arguments(code, version)
     translator = Translator(code, facts, verify(code, instructions, ranges, facts) if verifies else NO_CELL_USES)
-    for raw in instructions:
+    end = instructions[-1].after
+    instructions.reverse()
+    while instructions:
+        raw = instructions.pop()  # dropped when its micro-ops are there: less at a time for the garbage collector
         starts[raw.start] = len(translator.ops)
         try:
             translator.translate(raw)
         except IndexError:
             raise Malformed(f"{raw.opname} at {raw.offset} uses entry {raw.arg} of a shorter table") from None
     ops = translator.ops
-    starts[instructions[-1].after] = len(ops)
+    starts[end] = len(ops)
     for op in translator.jumps:
         op.target = starts[op.target]
     handlers = _attach_handlers(ops, ranges, starts) if ranges else []
