@@ -22,6 +22,7 @@ from depyf.decompiler.decode.finally_copies import with_copies
 from depyf.decompiler.decode.function_type_calls import fold_function_calls
 from depyf.decompiler.decode.instructions import (
     ExceptionRange,
+    Instructions,
     Raw,
     exception_ranges,
     has_extended_arguments,
@@ -71,17 +72,15 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     ranges = exception_ranges(code)
     verifies = verifies or bool(code.co_cellvars or code.co_freevars) or has_extended_arguments(code, version)
     translator = Translator(code, facts, verify(code, instructions, ranges, facts) if verifies else NO_CELL_USES)
-    end = instructions[-1].after
-    instructions.reverse()
-    while instructions:
-        raw = instructions.pop()  # dropped when its micro-ops are there: less at a time for the garbage collector
-        starts[raw.start] = len(translator.ops)
+    for fields in instructions.plain:
+        starts[fields[1]] = len(translator.ops)
         try:
-            translator.translate(raw)
+            translator.translate(fields)
         except IndexError:
+            raw = Raw(*fields)
             raise Malformed(f"{raw.opname} at {raw.offset} uses entry {raw.arg} of a shorter table") from None
     ops = translator.ops
-    starts[end] = len(ops)
+    starts[instructions[-1].after] = len(ops)
     for op in translator.jumps:
         op.target = starts[op.target]
     handlers = _attach_handlers(ops, ranges, starts) if ranges else []
@@ -107,12 +106,12 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     return program
 
 
-def _followed_instructions(code: CodeType, facts: PythonFacts) -> List[Raw]:
+def _followed_instructions(code: CodeType, facts: PythonFacts) -> Instructions:
     """Return the instructions of a code object, with copies of what is a subroutine there."""
     instructions = raw_instructions(code, facts.version)
     if facts.loops_are_blocks:
-        return with_blocks_left(instructions, code, facts)
-    return with_copies(instructions, facts) if facts.finally_is_subroutine else instructions
+        return Instructions([*with_blocks_left([*instructions], code, facts)])
+    return Instructions([*with_copies([*instructions], facts)]) if facts.finally_is_subroutine else instructions
 
 
 def _straight(ops: List[Op]) -> List[Op]:

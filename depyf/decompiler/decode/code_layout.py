@@ -7,7 +7,7 @@ from typing import Dict, FrozenSet, List, NoReturn, Optional, Sequence, Set
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts
-from depyf.decompiler.decode.instructions import ExceptionRange, Raw, jump_target
+from depyf.decompiler.decode.instructions import ExceptionRange, Instructions, Raw, jump_target
 from depyf.decompiler.decode.open_blocks import SETUPS, Blocks, open_blocks
 
 _CONDITIONS = ("TRUE", "FALSE", "NONE", "NOT_NONE")
@@ -49,7 +49,7 @@ class Layout:
     )  # fmt: skip
 
     def __init__(
-        self, code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts
+        self, code: CodeType, instructions: Instructions, ranges: Sequence[ExceptionRange], facts: PythonFacts
     ) -> None:
         self.code = code
         self.facts = facts
@@ -62,10 +62,11 @@ class Layout:
         self.levels: Dict[int, int] = {}  # index of an instruction that opens a block -> depth of the stack then
         self.lows: Dict[int, int] = {}  # the same index -> the lowest depth inside the block, where that is lower
         stacked = facts.blocks_are_stacked
-        jumps = [index for index, raw in enumerate(instructions) if raw[2] in JUMPS or (stacked and raw[2] in SETUPS)]
+        opens = JUMPS.union(SETUPS) if stacked else JUMPS
+        jumps = [index for index, fields in enumerate(instructions.plain) if fields[2] in opens]
         if not jumps and not ranges:
             return
-        starts = {raw[1]: index for index, raw in enumerate(instructions)}
+        starts = {fields[1]: index for index, fields in enumerate(instructions.plain)}
         self._read_jumps(jumps, starts)
         if stacked:
             self._follow_blocks()
@@ -155,7 +156,7 @@ class Layout:
 
     def opname(self, index: int) -> str:
         """Return the name of the instruction at an index; empty outside of the code."""
-        return self.instructions[index].opname if 0 <= index < len(self.instructions) else ""
+        return self.instructions.plain[index][2] if 0 <= index < len(self.instructions) else ""
 
 
 def fail(raw: Raw, what: str) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from types import CodeType
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple, Union, overload
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts, Version
@@ -47,6 +47,35 @@ class Raw(NamedTuple):
     after: int  # offset of the next instruction, caches skipped
 
 
+Plain = Tuple[int, int, str, int, int]  # the fields of a Raw
+
+
+class Instructions(Sequence[Raw]):
+    """The instructions of a code object, kept as plain tuples: the garbage collector leaves out those of no objects."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self, plain: List[Plain]) -> None:
+        self.plain = plain
+
+    def __len__(self) -> int:
+        return len(self.plain)
+
+    @overload
+    def __getitem__(self, index: int) -> Raw: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> List[Raw]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Raw, List[Raw]]:
+        if isinstance(index, slice):
+            return [Raw(*fields) for fields in self.plain[index]]
+        return Raw(*self.plain[index])
+
+    def __iter__(self) -> Iterator[Raw]:
+        return (Raw(*fields) for fields in self.plain)
+
+
 class ExceptionRange(NamedTuple):
     """One entry of the exception table, in byte offsets."""
 
@@ -57,11 +86,10 @@ class ExceptionRange(NamedTuple):
     lasti: bool
 
 
-def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
+def raw_instructions(code: CodeType, version: Version) -> Instructions:
     """Return all instructions of `code` in order. Raises Malformed if one is unknown or not whole."""
     known = _opcodes(version)
-    found: List[Raw] = []
-    make = tuple.__new__  # as Raw(...), in half the time
+    found: List[Plain] = []
     data = code.co_code
     offset, extended, start = 0, 0, 0
     size = len(data)
@@ -78,12 +106,12 @@ def raw_instructions(code: CodeType, version: Version) -> List[Raw]:
             offset += 2
             continue
         after = offset + width
-        found.append(make(Raw, (offset, start, opname, arg, after)))
+        found.append((offset, start, opname, arg, after))
         offset = start = after
         extended = 0
     if start != size or not found:
         raise Malformed("the code ends inside an instruction" if found else "there are no instructions")
-    return found
+    return Instructions(found)
 
 
 # Jumps whose argument is a distance in every version.

@@ -26,7 +26,7 @@ from depyf.decompiler.bytecode.microops import (
     Op,
 )
 from depyf.decompiler.bytecode.python_facts import PythonFacts
-from depyf.decompiler.decode.instructions import Raw, jump_target
+from depyf.decompiler.decode.instructions import Plain, Raw, jump_target
 
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 # What COMPARE_OP has behind these in 3.8: Include/opcode.h.
@@ -149,9 +149,9 @@ class Translator:
         self.kwnames: Any = None
         self.has_matched = False  # whether the last instruction was a match that pushed its outcome (3.10)
 
-    def translate(self, raw: Raw) -> None:
-        """Append the micro-ops of one instruction."""
-        offset, _, opname, arg, _ = raw
+    def translate(self, fields: Plain) -> None:
+        """Append the micro-ops of one instruction, given as the fields of a Raw."""
+        offset, _, opname, arg, _ = fields
         self.offset = offset
         simple = _SIMPLE.get(opname)
         if simple is not None:
@@ -168,6 +168,7 @@ class Translator:
             return
         if opname in DROPPED:
             return
+        raw = Raw(*fields)
         jump = _JUMPS.get(opname)
         if jump is not None:
             if self.has_matched:

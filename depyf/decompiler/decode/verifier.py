@@ -19,7 +19,7 @@ from depyf.decompiler.decode.borrowed_loads import check_borrowed_loads
 from depyf.decompiler.decode.code_layout import CONTROL, ENDS, Layout, fail
 from depyf.decompiler.decode.frame_start import check_start
 from depyf.decompiler.decode.generator_shape import check_generator, is_generator
-from depyf.decompiler.decode.instructions import ExceptionRange, Raw
+from depyf.decompiler.decode.instructions import ExceptionRange, Instructions, Raw
 from depyf.decompiler.decode.opcodes import CellUses
 from depyf.decompiler.decode.open_blocks import Blocks
 from depyf.decompiler.decode.stack_kinds import ANY, EXCEPTION, LAST_INSTRUCTION
@@ -29,7 +29,7 @@ MOST_VISITS = 60  # of one place, before the verifier gives up
 
 
 def verify(
-    code: CodeType, instructions: Sequence[Raw], ranges: Sequence[ExceptionRange], facts: PythonFacts
+    code: CodeType, instructions: Instructions, ranges: Sequence[ExceptionRange], facts: PythonFacts
 ) -> CellUses:
     """Raise Malformed if the interpreter could not run the code safely, or if it has a shape that no compiler emits.
 
@@ -82,7 +82,7 @@ class Verifier:
     def follow(self, first: int) -> None:
         """Follow the instructions from `first` on, up to an end or to a known state."""
         frame, layout, rules = self.frame, self.layout, self.rules
-        instructions, borders, slots = layout.instructions, layout.borders, frame.slots.plain
+        instructions, borders, slots = layout.instructions.plain, layout.borders, frame.slots.plain
         limit = layout.code.co_stacksize
         frame.depth, frame.special, frame.held = self.states[first]
         guard = self.enter_handler(first)
@@ -95,17 +95,18 @@ class Verifier:
                 frame.depth, frame.special, frame.held = self.states[index]
                 guard = self.enter_handler(index)
                 depth, held = frame.depth, frame.held
-            raw = instructions[index]
-            opname = raw[2]
+            fields = instructions[index]
+            opname = fields[2]
             pops, delta, rule = rules.get(opname, UNKNOWN)
             if depth - pops >= guard:
                 depth += delta
-            elif opname in _LOADS and raw[3] in slots and not held >> raw[3] & 1:
+            elif opname in _LOADS and fields[3] in slots and not held >> fields[3] & 1:
                 depth += 1
-            elif opname == "STORE_FAST" and raw[3] in slots and depth > guard:
+            elif opname == "STORE_FAST" and fields[3] in slots and depth > guard:
                 depth -= 1
-                held &= ~(1 << raw[3])
+                held &= ~(1 << fields[3])
             else:
+                raw = Raw(*fields)
                 frame.depth, frame.held = depth, held
                 rule(frame, index, raw)
                 if frame.has_sunk:
@@ -115,7 +116,7 @@ class Verifier:
                 guard = self.enter_handler(index + 1) if frame.has_changed else frame.guard()
                 depth, held = frame.depth, frame.held
             if depth > limit:
-                fail(raw, f"needs a stack of {depth}, and co_stacksize is {limit}")
+                fail(Raw(*fields), f"needs a stack of {depth}, and co_stacksize is {limit}")
         raise Malformed("control runs off the end of the code")
 
     def leave(self, index: int, raw: Raw) -> bool:
@@ -161,7 +162,7 @@ class Verifier:
         if handler is None:
             frame.floor = 0
             return frame.guard()
-        if layout.instructions[index][2] in _CANNOT_RAISE:  # the next one may
+        if layout.opname(index) in _CANNOT_RAISE:  # the next one may
             frame.floor, frame.has_changed = 0, True
             return NEVER
         frame.floor = handler.depth

@@ -7,7 +7,7 @@ makes them.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from depyf.decompiler.bytecode.code_flags import CO_OPTIMIZED
 from depyf.decompiler.bytecode.code_objects import facts_of
@@ -76,7 +76,7 @@ def class_qualname(code: CodeType) -> Optional[str]:
     return None if load is None else code.co_consts[load.arg]
 
 
-def _load_of_name(code: CodeType, instructions: List[Raw]) -> Optional[Raw]:
+def _load_of_name(code: CodeType, instructions: Sequence[Raw]) -> Optional[Raw]:
     """Return the instruction that loads the qualified name, which is stored at the start of the body."""
     for load, store in zip(instructions, instructions[1:]):
         if store.opname == "STORE_NAME" and code.co_names[store.arg] == "__qualname__":
