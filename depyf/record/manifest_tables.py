@@ -1,6 +1,6 @@
 """The tables of a manifest: strings, source lines and guards that many records share, each stored once.
 
-    "strings"     n, text, n, text ...: the first n characters of the string before it, and then the text; sorted
+    "strings"     n, text, n, text ...: the first n characters of the string before it, and then the text
     "locations"   [file, line, function, code]: files, functions and code are numbers of strings
     "guards"      [form, value, expression, kind, location, flags], as numbers of strings and of a location (-1: none)
     "texts"       prose of torch's and of proofs, in the order in which it came
@@ -20,7 +20,7 @@ Schema 3 had `[n, text]` for a string and `<value>` for `?`, and every source in
 from __future__ import annotations
 
 from json.encoder import encode_basestring
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 from depyf.record.guard_conditions import (
     VALUE,
@@ -49,7 +49,11 @@ class TableWriter:
     """Gathers what records share; each `add` returns what stands for it in the manifest."""
 
     def __init__(self) -> None:
-        self._strings: Dict[str, int] = {}  # in the order in which they came
+        # strings in the order in which they came; of guards, those that begin like the ones before them are apart
+        self._strings: Dict[str, int] = {}
+        self._values: Dict[str, int] = {"": 0}  # row 0 stands for no value
+        self._expressions: Dict[str, int] = {}
+        self._forms: Dict[str, int] = {}  # with `VALUE` for the value -> number of the string; -1 where it has the mark
         self._locations: Dict[Row, int] = {}
         self._guards: Dict[Row, int] = {}
         self._texts: Dict[str, int] = {}
@@ -59,20 +63,51 @@ class TableWriter:
 
     def add_guards(self, guards: Sequence[GuardRecord]) -> List[Span]:
         """Return the rows of the guards, as spans."""
+        rows, strings, expressions = self._guards, self._strings, self._expressions
+        first = after = -1  # the span that grows
         spans: List[Span] = []
-        rows, string = self._guards, self._string
         for guard in guards:
             test = guard.test
-            form, value = _form_and_value(test)
-            flags = test.is_python + 2 * guard.from_torch + 4 * guard.of_sizes
+            form, value = self._form_and_value(test)
             place = NO_LOCATION if guard.location is None else self.add_location(guard.location)
-            row = (string(form), string(value), string(guard.expression), string(guard.kind), place, flags)
+            row = (
+                form,
+                value,
+                expressions.setdefault(guard.expression, len(expressions)),
+                strings.setdefault(guard.kind, len(strings)),
+                place,
+                test.is_python + 2 * guard.from_torch + 4 * guard.of_sizes,
+            )
             number = rows.setdefault(row, len(rows))
-            if spans and number == spans[-1][0] + spans[-1][1]:
-                spans[-1] = (spans[-1][0], spans[-1][1] + 1)
-            else:
-                spans.append((number, 1))
+            if number != after:
+                if first >= 0:
+                    spans.append((first, after - first))
+                first = number
+            after = number + 1
+        if first >= 0:
+            spans.append((first, after - first))
         return spans
+
+    def _form_and_value(self, test: GuardTest) -> Tuple[int, int]:
+        """Return the numbers of the condition with `SHOWN_VALUE` for its value, and of the value.
+
+        Where it has none, or where the mark would be ambiguous, those of the whole condition and of an empty value.
+        """
+        spell = _FORMS.get(type(test))
+        if spell is not None:
+            form = spell(test)
+            number = self._forms.get(form)
+            if number is None:
+                number = -1 if SHOWN_VALUE in form else self._string(form.replace(VALUE, SHOWN_VALUE))
+                self._forms[form] = number
+            if number >= 0:
+                subject: str = test.subject  # type: ignore[union-attr]
+                value = self._values.get(subject)
+                if value is None and SHOWN_VALUE not in subject and VALUE not in subject:
+                    value = self._values[subject] = len(self._values)
+                if value:
+                    return number, value
+        return self._string(test.text), 0
 
     def add_location(self, location: Location) -> int:
         """Return the row of a location."""
@@ -114,22 +149,23 @@ class TableWriter:
         return self._strings.setdefault(text, len(self._strings))
 
     def texts(self, files: Sequence[UserFile] = ()) -> Dict[str, List[str]]:
-        """Return the text of each table, line by line, the strings sorted; `files` are those of the program."""
+        """Return the text of each table, line by line; `files` are those of the program."""
         numbers = [self._string(one.file) for one in files]
-        ordered = sorted(self._strings)
-        place = [0] * len(ordered)
-        for number, text in enumerate(ordered):
-            place[self._strings[text]] = number
-        strings = [f"{same},{encode_basestring(rest)}" for same, rest in _front_coded(ordered)]
-        locations = [f"[{place[row[0]]},{row[1]},{place[row[2]]},{place[row[3]]}]" for row in self._locations]
+        # the values of guards stand behind the other strings, their expressions behind these
+        values = len(self._strings)
+        expressions = values + len(self._values)
+        strings = [f"0,{encode_basestring(text)}" for text in self._strings]
+        strings += _front_coded(self._values)
+        strings += _front_coded(self._expressions)
+        locations = [f"[{file},{line},{function},{code}]" for file, line, function, code in self._locations]
         ends = _Ends()
         guards = [
-            f"[{place[form]},{place[value]},{place[expression]},{place[kind]}{ends[at, flags]}]"
+            f"[{form},{values + value},{expressions + expression},{kind}{ends[at, flags]}]"
             for form, value, expression, kind, at, flags in self._guards
         ]
         texts = [[encode_basestring(text) for text in (one.digest, one.label) if text] for one in files]
         return {
-            "user_files": [f"[{','.join([str(place[n]), *more])}]" for n, more in zip(numbers, texts)],
+            "user_files": [f"[{','.join([str(number), *more])}]" for number, more in zip(numbers, texts)],
             "strings": _several_on_a_line(strings),
             "locations": _several_on_a_line(locations),
             "guards": _several_on_a_line(guards),
@@ -157,47 +193,40 @@ def _several_on_a_line(rows: Sequence[str]) -> List[str]:
     return [",".join(rows[first : first + ROWS_ON_A_LINE]) for first in range(0, len(rows), ROWS_ON_A_LINE)]
 
 
-def _form_and_value(test: GuardTest) -> Tuple[str, str]:
-    """Return the condition with `SHOWN_VALUE` for its value, and the value; the condition alone where it has none."""
-    if isinstance(test, TensorTest):
-        form = test.expected.form
-    elif isinstance(test, TypeTest):
-        form = test.form
-    elif isinstance(test, ValueTest):
-        form = " and ".join(test.forms)
-    elif isinstance(test, NoDimensionMarks):
-        form = test.text.replace(f"hasattr({test.subject}, ", f"hasattr({VALUE}, ", 1)
-    elif isinstance(test, (SameObject, SameBody)):
-        form = VALUE + test.text[len(test.subject) :]
-    else:
-        return test.text, ""
-    value = test.subject
-    if not value or SHOWN_VALUE in value or VALUE in value or SHOWN_VALUE in form:  # the mark would be ambiguous
-        return test.text, ""
-    return form.replace(VALUE, SHOWN_VALUE), value
+def _form_of_marks(test: NoDimensionMarks) -> str:
+    return test.text.replace(f"hasattr({test.subject}, ", f"hasattr({VALUE}, ", 1)
 
 
-def _front_coded(strings: Sequence[str]) -> Iterator[Tuple[int, str]]:
-    """Yield for each string how many characters it shares with the one before, and the rest."""
-    before, same = "", 0
+def _form_of_identity(test: Union[SameObject, SameBody]) -> str:
+    return VALUE + test.text[len(test.subject) :]
+
+
+# class of a test -> its condition with `VALUE` for the value; other tests have no value of their own
+_FORMS: Dict[type, Callable[[Any], str]] = {
+    TensorTest: lambda test: test.expected.form,
+    TypeTest: lambda test: test.form,
+    ValueTest: lambda test: " and ".join(test.forms),
+    NoDimensionMarks: _form_of_marks,
+    SameObject: _form_of_identity,
+    SameBody: _form_of_identity,
+}
+
+
+def _front_coded(strings: Iterable[str]) -> Iterator[str]:
+    """Yield for each string how many characters it shares with the one before, in whole steps, and the rest.
+
+    Guards come in the order of the tree of values: most are a part of the one before, or of what holds that.
+    """
+    before = ""
     for text in strings:
-        same = len(before) if text.startswith(before) else _common(before, text, same)
-        yield same, text[same:]
+        same = len(before)
+        if not text.startswith(before):
+            same = text.rfind("[", 0, same)
+            while same > 0 and not before.startswith(text[:same]):
+                same = text.rfind("[", 0, same)
+            same = max(same, 0)
+        yield f"{same},{encode_basestring(text[same:])}"
         before = text
-
-
-def _common(one: str, other: str, guess: int) -> int:
-    """Return how many characters both begin with; neither begins with the other.  `guess`: perhaps as many."""
-    if guess < min(len(one), len(other)) and one[guess] != other[guess] and other.startswith(one[:guess]):
-        return guess  # as often in a sorted list
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if other.startswith(one[low:middle], low):
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 class TableReader:
