@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import re
 from dataclasses import dataclass
 from typing import Dict, FrozenSet, Iterator, List, Sequence, Set, Tuple, Union
@@ -133,18 +134,21 @@ def _folded(members: List[str]) -> List[Pattern]:
     """Return the patterns of texts of one shape."""
     if len(members) == 1:
         return [Pattern(members[0], (), (members[0],))]
-    rows = [tuple(_NUMBER.findall(text)) for text in members]
-    varying = [place for place, column in enumerate(zip(*rows)) if len(set(column)) > 1]
+    columns = list(zip(*map(_NUMBER.findall, members)))
+    different = [set(column) for column in columns]
+    varying = [place for place, numbers in enumerate(different) if len(numbers) > 1]
     kinds = _kinds(members[0])
     fixed = [place for place in varying if not kinds[place]]
-    groups: Dict[Tuple[str, ...], List[str]] = {}
-    for text, row in zip(members, rows):
-        has_zeros = any(row[place][0] == "0" and row[place] != "0" for place in varying)
-        groups.setdefault((text,) if has_zeros else tuple([row[place] for place in fixed]), []).append(text)
-    if len(groups) > 1:
-        return [pattern for group in groups.values() for pattern in _folded(group)]
-    numbers = {tuple([int(row[place]) for place in varying]): text for text, row in zip(members, rows)}
-    return list(_patterns(kinds, varying, numbers))
+    padded = {number for place in varying for number in different[place] if number[0] == "0" and number != "0"}
+    if fixed or padded:
+        groups: Dict[Tuple[str, ...], List[str]] = {}
+        for text, row in zip(members, zip(*columns)):
+            is_padded = any(row[place] in padded for place in varying)
+            groups.setdefault((text,) if is_padded else tuple([row[place] for place in fixed]), []).append(text)
+        if len(groups) > 1:
+            return [pattern for group in groups.values() for pattern in _folded(group)]
+    rows = zip(*[map(int, columns[place]) for place in varying])
+    return list(_patterns(kinds, varying, dict(zip(rows, members))))
 
 
 def _kinds(text: str) -> List[str]:
@@ -159,18 +163,18 @@ def _kinds(text: str) -> List[str]:
 
 def _patterns(kinds: Sequence[str], varying: Sequence[int], texts: Dict[Numbers, str]) -> Iterator[Pattern]:
     """Yield the patterns that stand for all texts, which have the given numbers in the places `varying`."""
-    rows = list(texts)
+    columns = list(zip(*texts))
     leaders: List[int] = []  # columns that run on their own
     follows: Dict[int, Tuple[int, int]] = {}  # column -> the leader that it follows, and its distance
-    for column in range(len(varying)):
+    for column, numbers in enumerate(columns):
         for leader in leaders:
-            distance = rows[0][column] - rows[0][leader]
-            if all(row[column] - row[leader] == distance for row in rows):
-                follows[column] = (leader, distance)
+            distances = set(map(operator.sub, numbers, columns[leader]))
+            if len(distances) == 1:
+                follows[column] = (leader, distances.pop())
                 break
         else:
             leaders.append(column)
-    reduced = {tuple([row[leader] for leader in leaders]): text for row, text in texts.items()}
+    reduced = dict(zip(zip(*[columns[leader] for leader in leaders]), texts.values()))
     for product in _products(frozenset(reduced)):
         members = tuple([reduced[row] for row in sorted(product.rows())])
         loops, names = product.loops(_free_indices(members[0]))

@@ -74,7 +74,7 @@ class _Folder:
     def __init__(self, whole: Sequence[CodeLine]) -> None:
         self._whole = whole
         lines = self._lines = [line.text for line in whole]
-        self._indents = [_indent(line) for line in lines]
+        self._indents = [len(line) - len(line.lstrip(" ")) for line in lines]
         codes: Dict[str, str] = {}  # a line with one digit for each number -> the character that stands for it
         self._shape = "".join([codes.setdefault(shape, chr(len(codes) + 1)) for shape in number_shapes(lines)])
         self._seen: Dict[str, List[int]] = {}  # shapes of a few lines -> where they start
@@ -86,29 +86,31 @@ class _Folder:
             start, length = self._longest_match(position)
             length = self._whole_lines(position, length, position - start)
             if length < _FEWEST:
-                self._remember(position)
+                self._remember(position, position + 1)
                 found.append(self._whole[position])
                 position += 1
                 continue
             lines = "\n".join(self._lines[position : position + length])
             found.append(CodeLine(self._number(position), self._remark(position, length, start), lines))
-            for passed in range(position, position + length):
-                self._remember(passed)
+            self._remember(position, position + length)
             position += length
         return found
 
     def _number(self, position: int) -> int:
         return self._whole[position].number
 
-    def _remember(self, position: int) -> None:
-        key = self._shape[position : position + _FEWEST]
-        places = self._seen.get(key)
-        if places is None:
-            self._seen[key] = [position]
-            return
-        places.append(position)
-        if len(places) > _MOST_CANDIDATES:
-            del places[1]  # the first one is shown for certain
+    def _remember(self, first: int, end: int) -> None:
+        """Remember which shapes a few lines have from each of these places on."""
+        seen, shape = self._seen, self._shape
+        for position in range(first, end):
+            key = shape[position : position + _FEWEST]
+            places = seen.get(key)
+            if places is None:
+                seen[key] = [position]
+                continue
+            places.append(position)
+            if len(places) > _MOST_CANDIDATES:
+                del places[1]  # the first one is shown for certain
 
     def _longest_match(self, position: int) -> Tuple[int, int]:
         """Return where the longest run of lines like those from `position` on starts, and its length."""
