@@ -7,8 +7,11 @@ Nothing after this stage depends on the version. Three sequences of instructions
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import accumulate, compress
+from operator import attrgetter
 from types import CodeType, FunctionType
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_COROUTINE, GENERATORS
 from depyf.decompiler.bytecode.code_objects import CODE_TYPES, facts_of
@@ -56,13 +59,16 @@ def verified(program: Program) -> Program:
     return program
 
 
-def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool = True) -> Program:
+def decode(
+    code: CodeType, version: Optional[Version] = None, *, verifies: bool = True, is_compiled: bool = False
+) -> Program:
     """Return the micro-ops of `code`, which CPython `version` (default: the one that it belongs to) compiled.
 
     Raises Malformed for code that is not well formed, and ValueError for opcodes that have no translation.
     Without `verifies`, most code is only translated, which may fail in any way if it is not well formed: the caller
     finds that out before anything is claimed about it. Cells and large arguments are always verified: the translation
-    depends on the first, and the second bound the work of all stages.
+    depends on the first, and the second bound the work of all stages. `is_compiled`: CPython's compiler made the code,
+    which is well formed, then.
     """
     facts = facts_of(code) if version is None else facts_for(version)
     version = facts.version
@@ -70,17 +76,23 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     starts: Dict[int, int] = {}  # byte offset -> index of the first micro-op at or after it
     instructions = _followed_instructions(code, facts)
     ranges = exception_ranges(code)
-    verifies = verifies or bool(code.co_cellvars or code.co_freevars) or has_extended_arguments(code, version)
+    has_cells = bool(code.co_cellvars or code.co_freevars)
+    verifies = has_cells or (not is_compiled and (verifies or has_extended_arguments(code, version)))
     translator = Translator(code, facts, verify(code, instructions, ranges, facts) if verifies else NO_CELL_USES)
+    ops, plain, translate = translator.ops, translator.plain, translator.translate
     for fields in instructions.plain:
-        starts[fields[1]] = len(translator.ops)
+        starts[fields[1]] = len(ops)
         try:
-            translator.translate(fields)
+            entry = plain[fields[2]]
+            if entry is None:
+                translate(fields)
+            else:  # as in `translate`: most instructions of long code
+                kind, table = entry
+                ops.append(Op(kind, None if table is None else table[fields[3]], fields[0]))
         except IndexError:
             raw = Raw(*fields)
             raise Malformed(f"{raw.opname} at {raw.offset} uses entry {raw.arg} of a shorter table") from None
-    ops = translator.ops
-    starts[instructions[-1].after] = len(ops)
+    starts[instructions.plain[-1][4]] = len(ops)
     for op in translator.jumps:
         op.target = starts[op.target]
     handlers = _attach_handlers(ops, ranges, starts) if ranges else []
@@ -99,10 +111,10 @@ def decode(code: CodeType, version: Optional[Version] = None, *, verifies: bool 
     if FunctionType in code.co_consts:
         fold_function_calls(ops, _GONE)
     if not translator.jumps and not handlers:
-        program = Program(tuple(_straight(ops)), (), code, version, verifies)
+        program = Program(tuple(_straight(ops)), (), code, version, verifies or is_compiled)
     else:
         program = _compact(ops, handlers, code, version)
-        program.is_verified = verifies
+        program.is_verified = verifies or is_compiled
     return program
 
 
@@ -216,36 +228,48 @@ def _fold_closure_reads(ops: List[Op]) -> None:
 def _compact(ops: List[Op], handlers: List[Handler], code: CodeType, version: Version) -> Program:
     """Drop the GONE ops and unreachable ops; renumber jump targets and handlers."""
     reachable = _reachable(ops, handlers)
-    new_index: List[int] = []
-    kept: List[Op] = []
-    for op, reached in zip(ops, reachable):
-        new_index.append(len(kept))
-        if reached and op.kind != _GONE:
-            kept.append(op)
-    new_index.append(len(kept))
+    new_index: Sequence[int] = range(len(ops) + 1)
+    kept = ops
+    if not all(reachable) or _GONE in map(_KIND, ops):
+        stays = [reached and op.kind != _GONE for op, reached in zip(ops, reachable)]
+        kept = [*compress(ops, stays)]
+        new_index = [0, *accumulate(stays)]
+        for op in kept:
+            if op.target >= 0:
+                op.target = new_index[op.target]
+    if not handlers:
+        return Program(tuple(kept), (), code, version)
     used: Dict[int, int] = {}
     for op in kept:
-        if op.target >= 0:
-            op.target = new_index[op.target]
         if op.handler >= 0:
             op.handler = used.setdefault(op.handler, len(used))
     final = [Handler(new_index[handlers[n].target], handlers[n].depth, handlers[n].lasti) for n in used]
     return Program(tuple(kept), tuple(final), code, version)
 
 
+_KIND = attrgetter("kind")
+
+
 def _reachable(ops: List[Op], handlers: List[Handler]) -> List[bool]:
-    seen = [False] * (len(ops) + 1)
+    """Return for each op whether control comes to it."""
+    # From one of these on, control may go elsewhere than to the next op.
+    leaves = [index for index, op in enumerate(ops) if op.target >= 0 or op.handler >= 0 or op.kind in ENDS]
+    seen = [False] * len(ops)
     work = [0]
     while work:
-        index = work.pop()
-        while index < len(ops) and not seen[index]:
-            seen[index] = True
+        first = work.pop()
+        if first >= len(ops) or seen[first]:
+            continue
+        for place in range(bisect_left(leaves, first), len(leaves)):
+            index = leaves[place]
             op = ops[index]
-            if op.handler >= 0 and op.kind != _GONE and not seen[handlers[op.handler].target]:
+            if op.handler >= 0 and op.kind != _GONE:
                 work.append(handlers[op.handler].target)
-            if op.target >= 0 and not seen[op.target]:
+            if op.target >= 0:
                 work.append(op.target)
-            if op.kind in ENDS:
+            if op.kind in ENDS or seen[index]:
                 break
-            index += 1
+        else:
+            index = len(ops) - 1
+        seen[first : index + 1] = [True] * (index + 1 - first)
     return seen

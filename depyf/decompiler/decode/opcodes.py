@@ -11,7 +11,7 @@ it is not a plain event.
 from __future__ import annotations
 
 from types import CodeType, MappingProxyType
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.microops import (
@@ -26,7 +26,7 @@ from depyf.decompiler.bytecode.microops import (
     Op,
 )
 from depyf.decompiler.bytecode.python_facts import PythonFacts
-from depyf.decompiler.decode.instructions import Plain, Raw, jump_target
+from depyf.decompiler.decode.instructions import MOST_ARGUMENT, Plain, Raw, jump_target
 
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 # What COMPARE_OP has behind these in 3.8: Include/opcode.h.
@@ -125,6 +125,25 @@ _ON_CELLS = {"LOAD_LOCAL": "LOAD_CLOSURE", "STORE_LOCAL": "RESTORE_CELL", "LOAD_
 # (offset of an instruction, slot, micro-op) -> whether it acts on a cell; only for variables that are cells somewhere.
 CellUses = Mapping[Tuple[int, int, str], bool]
 NO_CELL_USES: CellUses = MappingProxyType({})
+_AS_IT_IS = range(MOST_ARGUMENT)  # the table of arguments that are what the micro-op has
+
+
+class _PlainOps(Dict[str, Optional[Tuple[str, Optional[Sequence[Any]]]]]):
+    """Opcode -> micro-op and the table that its argument is an index of, if any; None for the others.
+
+    Those on locals are not plain where a slot may hold a cell.
+    """
+
+    def __init__(self, tables: Mapping[str, Sequence[Any]], has_cells: bool) -> None:
+        super().__init__()
+        self._tables = tables
+        self._others = ("bit", "local") if has_cells else ("bit",)
+
+    def __missing__(self, opname: str) -> Optional[Tuple[str, Optional[Sequence[Any]]]]:
+        kind, how = _SIMPLE.get(opname, ("", "bit"))
+        found = None if how in self._others else (kind, self._tables[how] if how else None)
+        self[opname] = found
+        return found
 
 
 class Translator:
@@ -142,29 +161,32 @@ class Translator:
         self.slots = code.co_varnames + cells + code.co_freevars
         self.cells = code.co_cellvars + code.co_freevars if facts.cells_are_numbered_apart else self.slots
         # How an argument is resolved -> the table that it is an index of.
-        self.tables: Dict[str, Tuple[Any, ...]] = {
-            "local": self.slots, "cell": self.cells, "const": self.consts, "name": self.names
+        self.tables: Dict[str, Sequence[Any]] = {
+            "local": self.slots, "cell": self.cells, "const": self.consts, "name": self.names, "int": _AS_IT_IS
         }  # fmt: skip
         self.cell_uses = cell_uses
+        self.plain = _PlainOps(self.tables, bool(cell_uses))
         self.kwnames: Any = None
         self.has_matched = False  # whether the last instruction was a match that pushed its outcome (3.10)
 
     def translate(self, fields: Plain) -> None:
         """Append the micro-ops of one instruction, given as the fields of a Raw."""
         offset, _, opname, arg, _ = fields
+        plain = self.plain[opname]
+        if plain is not None:
+            kind, table = plain
+            self.ops.append(Op(kind, None if table is None else table[arg], offset))
+            return
         self.offset = offset
         simple = _SIMPLE.get(opname)
         if simple is not None:
             kind, how = simple
-            table = self.tables.get(how)
-            if self.cell_uses and how == "local":
+            if how == "local":
                 self.local(kind, arg)
-            elif table is not None:
-                self.ops.append(Op(kind, table[arg], offset))
-            elif how == "bit" and arg > 1:
+            elif arg > 1:
                 raise Malformed(f"{opname} at {offset} has no meaning with the argument {arg}")
             else:
-                self.ops.append(Op(kind, arg if how else None, offset))
+                self.emit(kind, arg)
             return
         if opname in DROPPED:
             return

@@ -92,7 +92,7 @@ class Proof:
             return Verdict(Grade.UNPROVED, reason=f"not well formed: {why}")
         try:
             verified_a = decode(a) if program_a is None else verified(program_a)
-            program_a, program_b = filled_one_by_one(verified_a, decode(b))
+            program_a, program_b = filled_one_by_one(verified_a, decode(b, is_compiled=self.is_compiled and not nested))
         except Malformed as error:
             return Verdict(Grade.UNPROVED, reason=f"not well formed: {error}")
         except Exception as error:

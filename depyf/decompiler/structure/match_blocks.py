@@ -11,7 +11,7 @@ import heapq
 from typing import List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.bytecode.constant_equality import same_op
-from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed
+from depyf.decompiler.bytecode.microops import FIXED_EFFECTS, STORES, Op, depth_needed, stack_effect
 from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.flow.graph import Block, Both, Branch, Case, End, Graph, Jump, Simple, Test, negated, threaded
 from depyf.decompiler.fold.expression_ops import effect
@@ -61,7 +61,7 @@ def recognise_matches(graph: Graph) -> None:
         _, _, block = heapq.heappop(work)
         if block.number < 0 or isinstance(block.term, End):  # where no test fails there is no case
             continue
-        for position in range(len(block.ops)):
+        for position in _possible_starts(block):
             chain = _chain_at(block, position)
             if chain:
                 known = len(graph.blocks)
@@ -75,11 +75,34 @@ def _may_start(op: Op) -> bool:
     return op.kind in ("MATCH_SEQUENCE", "MATCH_MAPPING", "MATCH_CLASS") or (op.kind == "COPY" and op.arg == 1)
 
 
+def _possible_starts(block: Block) -> List[int]:
+    """Return where cases may begin in a block: up to its end nothing is used that lies below their subject.
+
+    Only there can a test of theirs fail, or the guard.
+    """
+    starts = [position for position, op in enumerate(block.ops) if _may_start(op)]
+    if not starts:
+        return []
+    depth = 0
+    depths, lows = [], []  # before each op, and while it runs
+    for op in block.ops:
+        popped, pushed = FIXED_EFFECTS.get(op.kind) or stack_effect(op)
+        depths.append(depth)
+        lows.append(depth - popped)
+        depth += pushed - popped
+    found = []
+    lowest, position = depth, len(lows)
+    for start in reversed(starts):
+        lowest = min(lowest, *lows[start:position])
+        position = start
+        if lowest >= depths[start] - 1 or block.ops[start].kind == "MATCH_CLASS":  # whose subject lies deeper
+            found.append(start)
+    return found[::-1]
+
+
 def _chain_at(block: Block, position: int) -> List[Found]:
     """Return the cases of a match statement that begins here; none if there is none."""
     op = block.ops[position]
-    if not _may_start(op):
-        return []
     if op.kind == "MATCH_CLASS":
         position = _start_of_class(block, position)
     chain = _chain((block, position)) or []
