@@ -41,9 +41,15 @@ def make_environment(interpreter: str, torch: str, folder: Path) -> str:
 
 
 def test_files(everything: bool) -> List[str]:
-    """Return the test files in which torch occurs, or all of them."""
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [str(file) for file in files if everything or re.search(r"\btorch\b", file.read_text())]
+    """Return the test files that use torch, themselves or by a module of tests/support; or all of them."""
+    texts = {file: file.read_text() for file in sorted((ROOT / "tests").rglob("*.py"))}
+    helpers = {file.stem for file, text in texts.items() if file.parent.name == "support" and _USES_TORCH.search(text)}
+    is_used = re.compile(rf"{_USES_TORCH.pattern}|\b(?:{'|'.join(sorted(helpers))})\b")
+    found = [file for file, text in texts.items() if file.name.startswith("test_") and (everything or is_used.search(text))]
+    return [str(file) for file in found]
+
+
+_USES_TORCH = re.compile(r"\btorch")  # torch_hooks and torch_probes, too
 
 
 def entered(folder: Path) -> List[str]:

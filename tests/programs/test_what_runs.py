@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import unusual_backends
 from backend_programs import PROGRAMS
+from torch_probes import COMPILES_STANDALONE, EXPORTS_WITHOUT_DYNAMO, HAS_REGIONS, needs
 
 from depyf.record.saved_form import from_json
 
@@ -19,6 +20,19 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs ru
 # Programs of which the debugger does not see all that ran: they generate code anew at each call, which is no longer
 # linked once the context is left, run other code from the second call on, or run in another thread.
 BEYOND_THE_DEBUGGER = {"edited_at_each_call", "edited_after_the_first_call", "thread"}
+if not EXPORTS_WITHOUT_DYNAMO:
+    BEYOND_THE_DEBUGGER.add("aot_inductor")  # the export runs a graph, once
+NEEDED = {
+    **dict.fromkeys(("exported_in_the_backend", "exported_and_decomposed"), (EXPORTS_WITHOUT_DYNAMO, "such export")),
+    **dict.fromkeys(("standalone_compile", "pieces_compiled_for_each_shape_when_it_comes"),
+                    (COMPILES_STANDALONE, "torch._inductor.standalone_compile")),
+    **{name: (HAS_REGIONS, "nested_compile_region") for name in PROGRAMS if "nested_compile_region" in name},
+}  # fmt: skip
+
+
+def marked(names):
+    return [pytest.param(name, marks=needs(*NEEDED[name])) if name in NEEDED else name for name in names]
+
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +55,7 @@ def parts_of(record):
     return [part for graph in record.graphs for part in graph.stages + graph.kernels]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", marked(PROGRAMS))
 def test_the_files_that_are_reported_as_running_are_those_that_a_profiler_observes(name, observed):
     seen = observed[name]
     record = record_of(seen)
@@ -52,7 +66,7 @@ def test_the_files_that_are_reported_as_running_are_those_that_a_profiler_observ
     assert not seen["elsewhere"], "generated code that is on disk under no name"
 
 
-@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - BEYOND_THE_DEBUGGER))
+@pytest.mark.parametrize("name", marked(sorted(set(PROGRAMS) - BEYOND_THE_DEBUGGER)))
 def test_breakpoints_are_hit_in_the_files_that_are_linked(name, observed):
     seen = observed[name]
     assert sorted(part.file for part in parts_of(record_of(seen)) if part.runs and part.linked) == seen["hit"]

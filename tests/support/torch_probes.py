@@ -108,6 +108,10 @@ IS_WHOLE = not private_hooks.not_offered()
 COMPILED_AUTOGRAD_HAS_IDS = "compiled_autograd_id" in source_of("torch._guards")
 # torch 2.8: torch.compiler.nested_compile_region
 HAS_REGIONS = hasattr(torch.compiler, "nested_compile_region")
+# torch 2.7: torch._inductor.standalone_compile
+COMPILES_STANDALONE = hasattr(torch._inductor, "standalone_compile")
+# torch 2.7: torch.export traces without Dynamo, by default
+EXPORTS_WITHOUT_DYNAMO = inspect.signature(torch.export.export).parameters["strict"].default is False
 # torch 2.3: the name of a resume function has the line; before, `reset` also leaves its code to the next compilation
 RESUME_NAMES_LINE = private_hooks.find("resume_prefix") is not None
 # torch 2.2: while one thread traces a graph again, as aot_eager does, torch.compile fails in all others
