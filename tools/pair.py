@@ -45,8 +45,8 @@ def test_files(everything: bool) -> List[str]:
     texts = {file: file.read_text() for file in sorted((ROOT / "tests").rglob("*.py"))}
     helpers = {file.stem for file, text in texts.items() if file.parent.name == "support" and _USES_TORCH.search(text)}
     is_used = re.compile(rf"{_USES_TORCH.pattern}|\b(?:{'|'.join(sorted(helpers))})\b")
-    found = [file for file, text in texts.items() if file.name.startswith("test_") and (everything or is_used.search(text))]
-    return [str(file) for file in found]
+    tests = [(file, text) for file, text in texts.items() if file.name.startswith("test_")]
+    return [str(file) for file, text in tests if everything or is_used.search(text)]
 
 
 _USES_TORCH = re.compile(r"\btorch")  # torch_hooks and torch_probes, too

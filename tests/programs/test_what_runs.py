@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 import unusual_backends
 from backend_programs import PROGRAMS
-from torch_probes import COMPILES_STANDALONE, EXPORTS_WITHOUT_DYNAMO, HAS_REGIONS, needs
+from torch_probes import (
+    COMPILES_STANDALONE,
+    EXPORTS_WITHOUT_DYNAMO,
+    HAS_AOT_INDUCTOR,
+    HAS_FLEX_ATTENTION,
+    HAS_REGIONS,
+    HAS_WHILE_LOOP,
+    needs,
+)
 
 from depyf.record.saved_form import from_json
 
@@ -26,6 +34,9 @@ NEEDED = {
     **dict.fromkeys(("exported_in_the_backend", "exported_and_decomposed"), (EXPORTS_WITHOUT_DYNAMO, "such export")),
     **dict.fromkeys(("standalone_compile", "pieces_compiled_for_each_shape_when_it_comes"),
                     (COMPILES_STANDALONE, "torch._inductor.standalone_compile")),
+    "aot_inductor": (HAS_AOT_INDUCTOR, "torch._inductor.aoti_compile_and_package"),
+    "attention_with_a_score_function": (HAS_FLEX_ATTENTION, "flex_attention"),
+    "loop": (HAS_WHILE_LOOP, "while_loop"),
     **{name: (HAS_REGIONS, "nested_compile_region") for name in PROGRAMS if "nested_compile_region" in name},
 }  # fmt: skip
 
@@ -107,7 +118,9 @@ def test_a_backward_that_was_compiled_and_not_called_is_shown_as_not_called(obse
 
 def test_what_a_backend_compiles_when_a_graph_is_called_is_filed_with_the_graph(observed):
     (graph,) = record_of(observed["vllm_piecewise_backend"]).graphs
-    assert sum(part.execution == "not called" for part in graph.kernels) == 2, "for any shape"
+    # torch 2.2 loads the same code once for two pieces: the file of the second names that of the first
+    idle = [part for part in graph.kernels if part.execution == "not called" or not part.linked]
+    assert len(idle) == 2, "for any shape"
     assert sum(part.execution == "ran" for part in graph.kernels) == 2, "for the shape that came"
     assert "Backend_graph" in executions(observed["vllm_piecewise_backend"]), "the graph that calls the pieces"
 

@@ -110,6 +110,11 @@ COMPILED_AUTOGRAD_HAS_IDS = "compiled_autograd_id" in source_of("torch._guards")
 HAS_REGIONS = hasattr(torch.compiler, "nested_compile_region")
 # torch 2.7: torch._inductor.standalone_compile
 COMPILES_STANDALONE = hasattr(torch._inductor, "standalone_compile")
+# torch 2.6: torch._inductor.aoti_compile_and_package
+HAS_AOT_INDUCTOR = hasattr(torch._inductor, "aoti_compile_and_package")
+# torch 2.5: torch.nn.attention.flex_attention; 2.3: torch._higher_order_ops.while_loop
+HAS_FLEX_ATTENTION = bool(source_of("torch.nn.attention.flex_attention"))
+HAS_WHILE_LOOP = bool(source_of("torch._higher_order_ops.while_loop"))
 # torch 2.7: torch.export traces without Dynamo, by default
 EXPORTS_WITHOUT_DYNAMO = inspect.signature(torch.export.export).parameters["strict"].default is False
 # torch 2.3: the name of a resume function has the line; before, `reset` also leaves its code to the next compilation

@@ -55,6 +55,18 @@ def exported_and_decomposed():
     return compiled_with(backend)
 
 
+KEPT = {}
+
+
+@program
+def made_while_compiling_and_kept_in_a_global():
+    def backend(module, inputs):
+        KEPT["made"] = with_cosines(fx.GraphModule(module, copy.deepcopy(module.graph)))
+        return lambda *args: KEPT["made"](*args)
+
+    return compiled_with(backend)
+
+
 @program
 def pieces_inlined_again():
     def backend(module, inputs):

@@ -1,7 +1,8 @@
 """Notice generated code when it appears: forwards of graph modules, and modules that Inductor loads.
 
-A backend may generate code after it has returned: when a graph, or a piece of it, is first called with some shape. The
-names of two functions of torch's are bound to ones that also report what was made, and bound back at the end.
+A backend may keep code where no way from the compiled graph leads to, such as a global. It may generate code after it
+has returned: when a graph, or a piece of it, is first called with some shape. The names of a few functions of torch's
+are bound to ones that also report what was made, and bound back at the end.
 """
 
 from __future__ import annotations
@@ -31,8 +32,23 @@ class NewForward:
 
 def attach_to_fx(receive: Callable[[NewForward], None]) -> Detach | None:
     """Call `receive` for each forward that fx generates; returns the function that stops it."""
-    row = private_hooks.hook("forward_from_source")
-    original = private_hooks.find(row.name)
+    found = [_attach_to_row(row, calls, receive) for row, calls in _FX_ROWS.items()]
+    attached = [detach for detach in found if detach is not None]
+
+    def detach_all() -> None:
+        for detach in attached:
+            detach()
+
+    return detach_all if attached else None
+
+
+# Row -> how many calls below the maker it is called: while Dynamo compiles, it puts a function of its own in between.
+_FX_ROWS = {"forward_from_source": 1, "forward_from_source_in_dynamo": 2}
+
+
+def _attach_to_row(name: str, calls: int, receive: Callable[[NewForward], None]) -> Detach | None:
+    row = private_hooks.hook(name)
+    original = private_hooks.find(name)
     if original is None:
         return None
     report = with_dynamo_disabled(receive)
@@ -41,7 +57,7 @@ def attach_to_fx(receive: Callable[[NewForward], None]) -> Detach | None:
     @functools.wraps(original)
     def forward_from_source(src: str, *args: Any, **kwargs: Any) -> Any:
         function = original(src, *args, **kwargs)
-        if isinstance(function, FunctionType) and sys._getframe(1).f_code.co_name == _MAKER:
+        if isinstance(function, FunctionType) and sys._getframe(calls).f_code.co_name == _MAKER:
             report(NewForward(weakref.ref(function), src))
         return function
 

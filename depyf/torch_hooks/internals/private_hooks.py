@@ -371,6 +371,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "graph modules that a backend makes after it has returned have no file",
     ),
     PrivateHook(
+        "forward_from_source_in_dynamo",
+        "torch._dynamo.convert_frame",
+        "original_forward_from_src",
+        "the same, while Dynamo compiles: it replaces that function by one of its own, which calls this",
+        "2.2 and newer (2.2, 2.4, 2.6, 2.8, 2.13 checked)",
+        "graph modules that a backend makes, and keeps where no way from the compiled graph leads to, have no file",
+    ),
+    PrivateHook(
         "record_cuda_graphs",
         "torch._inductor.compile_fx",
         "cudagraphify",
@@ -635,6 +643,22 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "no graph after the post-grad passes",
     ),
     PrivateHook(
+        "backward_tracker",
+        "torch._functorch._aot_autograd.runtime_wrappers",
+        "track_graph_compiling",
+        "when a backward has been compiled, which is at its first run; newer torch has an event for that",
+        "2.4 (2.4 checked)",
+        "the code of a backward is linked to its file when the context ends",
+    ),
+    PrivateHook(
+        "backward_tracker_of_2_2",
+        "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
+        "track_graph_compiling",
+        "the same, where the function that compiles it stands in another module",
+        "2.2 (2.2 checked)",
+        "the same",
+    ),
+    PrivateHook(
         "write_kernels",
         "torch._inductor.graph",
         "GraphLowering.compile_to_module",
@@ -700,6 +724,8 @@ _STAND_INS = frozenset(
         "training_graph_formatter",
         "inductor_graph_formatter",
         "write_kernels",
+        "backward_tracker",
+        "backward_tracker_of_2_2",
     )
 )
 

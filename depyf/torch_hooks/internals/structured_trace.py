@@ -19,6 +19,7 @@ from depyf.torch_hooks.internals.dynamo_disabled import with_dynamo_disabled
 from depyf.torch_hooks.internals.unread_events import Unformatted, UnreadEvents
 
 START_EVENT = "dynamo_start"  # Dynamo starts on a frame
+BACKWARD_EVENT = "bwd_compilation_metrics"  # a backward is compiled, which is when it first runs
 GUARDS_EVENT = "dynamo_cpp_guards_str"  # the guards of a frame are built; printing them takes torch a while
 
 # Keys of the metadata that describe the context of an event; the remaining key is the event.

@@ -67,6 +67,11 @@ BEHAVIOURS: Tuple[Behaviour, ...] = (
         "all_reduce_inplace",
         "collectives that change their tensor, such as all_reduce, break the graph and are not compared between ranks",
     ),
+    Behaviour(  # 2.6: the trace has an event for each backward that was compiled, whatever the backend
+        "metrics_of_backwards",
+        "torch._dynamo.metrics_context",
+        "MetricsContext",
+    ),
     Behaviour(  # 2.14: of an exception that a `finally` raises again, it reports the line that raised it first
         "reported_first_raises",
         "torch._dynamo.symbolic_convert",

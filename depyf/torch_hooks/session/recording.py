@@ -66,14 +66,13 @@ from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.code_owners import import_folders, is_in_torch
 from depyf.torch_hooks.internals.compile_phases import PHASE_EVENT, CompilePhases
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME, RESUME_FUNCTION
-from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
+from depyf.torch_hooks.internals.structured_trace import BACKWARD_EVENT, GUARDS_EVENT, START_EVENT, TraceEvent
 from depyf.torch_hooks.session.journal_writer import Journal
 from depyf.torch_hooks.session.software_versions import versions
 from depyf.torch_hooks.session.untraced_events import break_explanation
 
 _RECOMPILE_EVENT = "recompile_reasons"
-_BACKWARD_EVENT = "bwd_compilation_metrics"
-LINKING_EVENTS = (GUARDS_EVENT, _BACKWARD_EVENT)  # after which the code of a graph is linked to its files
+LINKING_EVENTS = (GUARDS_EVENT, BACKWARD_EVENT)  # after which the code of a graph is linked to its files
 
 
 class Recording:
@@ -118,7 +117,7 @@ class Recording:
             GUARDS_EVENT: self._add_guards,
             SPECIALIZATION_EVENT: self._add_specialization,
             "compilation_metrics": self._add_metrics,
-            _BACKWARD_EVENT: self._add_backward_metrics,
+            BACKWARD_EVENT: self._add_backward_metrics,
             **dict.fromkeys(GRAPH_EVENTS, self._add_trace_stage),
         }
 

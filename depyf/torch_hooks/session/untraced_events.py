@@ -8,6 +8,7 @@ in caches, timings.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import json
@@ -16,7 +17,7 @@ import threading
 import traceback
 import weakref
 from types import CodeType, FrameType
-from typing import Any, Callable, Container, Dict, List, MutableMapping, Sequence, Tuple
+from typing import Any, Callable, Container, Dict, Iterator, List, MutableMapping, Sequence, Tuple
 
 from depyf.problems import Problems
 from depyf.torch_hooks.graphs.recovered_graphs import is_backward
@@ -30,10 +31,10 @@ from depyf.torch_hooks.graphs.stages import (
 )
 from depyf.torch_hooks.guards.flat_guards import as_tree, with_plain_attributes
 from depyf.torch_hooks.guards.torch_switches import known_states, with_changed_states
-from depyf.torch_hooks.internals import private_hooks
+from depyf.torch_hooks.internals import private_hooks, torch_behaviours
 from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo, with_dynamo_disabled
 from depyf.torch_hooks.internals.stable_names import GRAPH_NAME
-from depyf.torch_hooks.internals.structured_trace import GUARDS_EVENT, START_EVENT, TraceEvent
+from depyf.torch_hooks.internals.structured_trace import BACKWARD_EVENT, GUARDS_EVENT, START_EVENT, TraceEvent
 
 Receive = Callable[[TraceEvent], None]
 
@@ -56,6 +57,7 @@ _FORMATTERS = (
 
 # Events that came to the trace later than others -> the row whose module logs them.
 _LATE = {"dynamo_graph_break_reason": "break_in_user_code", "recompile_reasons": "explain_guard"}
+_TRACKERS = ("backward_tracker", "backward_tracker_of_2_2")
 
 
 def attach(receive: Receive, problems: Problems) -> Callable[[], None]:
@@ -64,6 +66,8 @@ def attach(receive: Receive, problems: Problems) -> Callable[[], None]:
     late = frozenset(
         event for event, row in _LATE.items() if not private_hooks.logs_event(private_hooks.hook(row).module, event)
     )
+    if not torch_behaviours.has("metrics_of_backwards"):
+        late |= {BACKWARD_EVENT}
     if has_trace and not late:
         return lambda: None
     events = _UntracedEvents(receive, problems, late if has_trace else None)
@@ -92,10 +96,11 @@ class _UntracedEvents:
             "exceeds_limit": self._limiting,
             "trace_operator": self._tracing_operator,
             "write_kernels": self._writing_kernels,
+            **dict.fromkeys(_TRACKERS, self._compiling_backward),
             **{row: functools.partial(self._formatting, row) for row in _FORMATTERS},
         }
         if kinds is not None:
-            wanted = ("compile_frame", "break_graph", "explain_guard", "explain_recompile")
+            wanted = ("compile_frame", "break_graph", "explain_guard", "explain_recompile", *_TRACKERS)
             self._replacements = {row: self._replacements[row] for row in wanted}
 
     # -- binding
@@ -129,9 +134,11 @@ class _UntracedEvents:
         payload: Callable[[], str] = str,
         is_untraced: bool = False,
     ) -> None:
-        if not self._is_over and (self._kinds is None or kind in self._kinds or is_untraced):
-            with self._problems.shield(f"reporting {kind}"):
-                self.bind()
+        if self._is_over:
+            return
+        with self._problems.shield(f"reporting {kind}"):
+            self.bind()
+            if self._kinds is None or kind in self._kinds or is_untraced:
                 self._receive(TraceEvent(kind, compile_id, 0, data or {}, payload()))
 
     def _compile_id(self) -> str:
@@ -306,6 +313,24 @@ class _UntracedEvents:
             return torch_function(name, graph_module, *args, **kwargs)
 
         return format_graph
+
+    def _compiling_backward(self, original: Any) -> Any:
+        def track(config: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+            tracked = original(config, name, *args, **kwargs)
+            if name != "backward" or getattr(self._in_thread, "compile_id", ""):  # with the forward
+                return tracked
+            return self._reporting_backward(tracked)
+
+        return track
+
+    @contextlib.contextmanager
+    def _reporting_backward(self, tracked: Any) -> Iterator[Any]:
+        """Enter torch's context manager around the compilation of a backward; report it when it is over."""
+        with tracked as value:
+            yield value
+        compile_id = self._compile_id()
+        if compile_id:
+            self._emit(BACKWARD_EVENT, compile_id)
 
     def _writing_kernels(self, original: Any) -> Any:
         def write_kernels(graph: Any, *args: Any, **kwargs: Any) -> Any:
