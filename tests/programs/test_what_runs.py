@@ -12,6 +12,7 @@ import pytest
 import unusual_backends
 from backend_programs import PROGRAMS
 from torch_probes import (
+    AOT_EAGER_INTERPRETS,
     COMPILES_STANDALONE,
     EXPORTS_WITHOUT_DYNAMO,
     HAS_AOT_INDUCTOR,
@@ -123,6 +124,11 @@ def test_what_a_backend_compiles_when_a_graph_is_called_is_filed_with_the_graph(
     assert len(idle) == 2, "for any shape"
     assert sum(part.execution == "ran" for part in graph.kernels) == 2, "for the shape that came"
     assert "Backend_graph" in executions(observed["vllm_piecewise_backend"]), "the graph that calls the pieces"
+
+
+@needs(AOT_EAGER_INTERPRETS, "interpreter in aot_eager")
+def test_a_backward_that_an_interpreter_ran_is_not_reported_as_idle(observed):
+    assert executions(observed["aot_eager_training"])["Backward_graph"] == "node by node"
 
 
 def test_the_edited_graph_is_on_disk_as_it_runs(observed):

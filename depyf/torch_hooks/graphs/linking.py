@@ -167,11 +167,17 @@ def _is_of_inductor(function: FunctionType) -> bool:
 
 def _link_module(graphs: Graphs, graph: CompiledGraph, module: Any, found: ReachableCode, was_called: bool) -> None:
     forward = generated_functions.forward_of(module, generate=not _is_kept(graph, module))
-    if forward is None or not _can_be_linked(graphs, forward):
+    if forward is None:
+        return
+    interpreter = found.interpreters.get(id(module), "")
+    if not _can_be_linked(graphs, forward):
+        for file in graph.stages:  # what runs it may not have been there when it was linked
+            if interpreter and any(link.function() is forward for link in file.links):
+                file.interpreter = interpreter
         return
     code = forward.__code__
     file = _file_of(graphs, graph, module, forward)
-    file.interpreter = file.interpreter or found.interpreters.get(id(module), "")
+    file.interpreter = file.interpreter or interpreter
     file.is_recorded = file.is_recorded or id(module) in found.recorded
     file.runs = file.runs or _has_run_inside(graphs, file, code, was_called)
 

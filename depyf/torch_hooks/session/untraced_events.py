@@ -115,7 +115,9 @@ class _UntracedEvents:
             if (id(holder), name) not in done:
                 found = getattr(holder, name)
                 replacement = skipped_by_dynamo(functools.wraps(found)(replace(found)))
-                self._bound.append((holder, name, inspect.unwrap(found), replacement))
+                # what makes a context manager is a wrapper of torch's; of other functions ours may be wrapped already
+                original = found if row in _TRACKERS else inspect.unwrap(found)
+                self._bound.append((holder, name, original, replacement))
                 setattr(holder, name, replacement)
 
     def unbind(self) -> None:

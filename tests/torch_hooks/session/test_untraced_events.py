@@ -8,6 +8,7 @@ from traceback import FrameSummary
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from torch_probes import needs
 
 from depyf.problems import Problems
 from depyf.torch_hooks.internals import private_hooks, torch_behaviours
@@ -178,6 +179,7 @@ def test_of_a_trace_without_breaks_and_recompiles_only_these_are_added(old_torch
     assert kinds == [(broken, "0/0"), ("recompile_reasons", "0/1"), (broken, "0/1")]
 
 
+@needs(torch_behaviours.has("metrics_of_backwards"), "event for each backward")
 def test_a_torch_that_has_the_trace_keeps_its_functions(old_torch, monkeypatch):
     monkeypatch.setitem(private_hooks._BY_NAME, "trace_logger", private_hooks._BY_NAME["guards_logger"])
     before = old_torch.compile_frame
