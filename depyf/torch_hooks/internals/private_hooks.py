@@ -729,8 +729,13 @@ _STAND_INS = frozenset(
     )
 )
 
-# Of these two, torch has one.
-_EITHER = {"backward_to_compile": "backward_maker", "backward_maker": "backward_to_compile"}
+# Of these, torch has one of each two.
+_EITHER = {
+    "backward_to_compile": "backward_maker",
+    "backward_maker": "backward_to_compile",
+    "backward_tracker": "backward_tracker_of_2_2",
+    "backward_tracker_of_2_2": "backward_tracker",
+}
 
 _BY_NAME = {row.name: row for row in HOOKS}
 
