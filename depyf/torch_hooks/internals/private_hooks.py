@@ -25,7 +25,7 @@ class PrivateHook:
     module: str
     attribute: str  # may be dotted
     purpose: str
-    holds_for: str  # versions of torch in which it works, and those in which that was checked
+    holds_for: str  # a range of torch in which it works (2.4 to 2.4, 2.6 and newer), then what was checked
     without: str  # what is lost where torch does not have it
 
 
@@ -647,7 +647,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._functorch._aot_autograd.runtime_wrappers",
         "track_graph_compiling",
         "when a backward has been compiled, which is at its first run; newer torch has an event for that",
-        "2.4 (2.4 checked)",
+        "2.4 to 2.4 (2.4 checked)",
         "the code of a backward is linked to its file when the context ends",
     ),
     PrivateHook(
@@ -655,7 +655,7 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "torch._functorch._aot_autograd.jit_compile_runtime_wrappers",
         "track_graph_compiling",
         "the same, where the function that compiles it stands in another module",
-        "2.2 (2.2 checked)",
+        "2.2 to 2.3 (2.2 checked)",
         "the same",
     ),
     PrivateHook(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -47,6 +48,11 @@ def test_a_second_home_of_a_private_name_is_found():
     assert spelled(ast.parse("torch._dynamo.utils.lazy_format_graph_code")) == [(1, "lazy_format_graph_code")]
     assert not spelled(ast.parse("private_hooks.find('input_codes')"))
     assert not spelled(ast.parse("linecache.cache")) and spelled(ast.parse("torch._dynamo.resume_execution.x.cache"))
+
+
+@pytest.mark.parametrize("row", private_hooks.HOOKS, ids=lambda row: row.name)
+def test_the_versions_of_a_hook_are_a_range(row):
+    assert re.match(r"2\.\d+ (and newer|to 2\.\d+)\b", row.holds_for), row.holds_for
 
 
 @pytest.mark.parametrize("module", USERS)
