@@ -28,11 +28,12 @@ MIRROR = "http://deb.debian.org/debian"
 VERSIONS = ("3.14", "3.15")
 LOADER = "lib64/ld-linux-x86-64.so.2"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
-# A compiler and headers for Inductor, then what tests/requirements.txt names, as far as Debian has it.
+# A compiler and headers for Inductor (libtorch-dev does not bring those of pybind11, which the C++ wrapper includes),
+# then what tests/requirements.txt names, as far as Debian has it.
 TORCH = (
-    "python3-torch", "libtorch-dev", "g++", "libpython3.14-dev", "python3-pytest", "python3-pytest-xdist",
-    "python3-pytest-timeout", "python3-hypothesis", "python3-dill", "python3-coverage", "python3-yaml",
-    "python3-nbclient", "python3-ipykernel", "python3-jsonschema", "python3-ipython",
+    "python3-torch", "libtorch-dev", "pybind11-dev", "g++", "libpython3.14-dev", "python3-pytest",
+    "python3-pytest-xdist", "python3-pytest-timeout", "python3-hypothesis", "python3-dill", "python3-coverage",
+    "python3-yaml", "python3-nbclient", "python3-ipykernel", "python3-jsonschema", "python3-ipython",
     "python3-cffi-backend",  # python3-zmq needs it by names that it provides, which debootstrap does not look up
 )  # fmt: skip
 
