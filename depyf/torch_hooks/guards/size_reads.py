@@ -82,6 +82,8 @@ class SizeReads:
         if original is None or stack_now is None or method not in vars(home):
             return lambda: None
         note = self._note
+        table = private_hooks.find("tensor_methods")
+        entries = [one for one in table.values() if one.handler is original] if table else []
 
         @functools.wraps(original)
         def reader(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -93,8 +95,13 @@ class SizeReads:
         def detach() -> None:
             if vars(home).get(method) is reader:
                 setattr(home, method, original)
+            for entry in entries:
+                if entry.handler is reader:
+                    entry.handler = original
 
         setattr(home, method, reader)
+        for entry in entries:
+            entry.handler = reader
         return detach
 
     def begin(self) -> None:

@@ -256,6 +256,14 @@ HOOKS: Tuple[PrivateHook, ...] = (
         "the line that first uses a size is that of the first operation on the tensor",
     ),
     PrivateHook(
+        "tensor_methods",
+        "torch._dynamo.variables.tensor",
+        "TensorVariable.tp_methods",
+        "the same where Dynamo calls the methods of a tensor by a table of functions, not by their names",
+        "2.14 and newer (2.14 checked)",
+        "older torch calls them by their names",
+    ),
+    PrivateHook(
         "captured_graph_formatter",
         "torch._dynamo.output_graph",
         "lazy_format_graph_code",
@@ -705,6 +713,7 @@ _ONLY_TIME = frozenset(
         "set_callback",
         "resume_prefix",
         "on_compile_end",  # comes with on_compile_start
+        "tensor_methods",  # replaces calls by name
     )
 )
 # These are used where there is no structured trace.
