@@ -6,6 +6,7 @@ A captured graph is a module with one `forward`: its parameters, with their type
         y: "f32[4, 8][8, 1]cpu" = L_x_.relu();  L_x_ = None
 
 Two ranks that get inputs of other sizes have other types on every line; what they compute is compared without those.
+A statement that the file has on several lines is read, and shown, as one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import Iterable, List, NamedTuple, Sequence, Tuple
 _LONGEST = 200
 _PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"(?=\s*[,)])')
 _OPERATION = re.compile(r'\s*(?P<name>\w+)(?:: "(?P<type>[^"]*)")? = (?P<value>.*?)(?:;  (?:\w+ = )+None)?$')
+
+
+_PIECE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{}]")  # strings may hold brackets
 
 
 def _cut(text: str) -> str:
@@ -36,6 +40,7 @@ class _Step(NamedTuple):
 
 def first_difference(graphs: Sequence[Sequence[str]]) -> List[str]:
     """Return for each graph, given as lines of code, where it differs from the others."""
+    graphs = [_statements(graph) for graph in graphs]
     steps = [_read(graph) for graph in graphs]
     found = [
         _type_difference([inputs for inputs, _ in steps], "input "),
@@ -46,6 +51,31 @@ def first_difference(graphs: Sequence[Sequence[str]]) -> List[str]:
     if not any(found):
         found = [_raw(graphs)]
     return [", then ".join(part for part in parts if part) for parts in zip(*[texts for texts in found if texts])]
+
+
+def _statements(lines: Sequence[str]) -> List[str]:
+    """Return lines of code with each statement that is broken inside brackets, or after a backslash, on one line."""
+    found: List[str] = []
+    depth = 0
+    is_continued = False
+    for line in lines:
+        if is_continued or depth > 0:
+            found[-1] = _joined(found[-1], line.strip())
+        else:
+            found.append(line)
+        brackets = [piece for piece in _PIECE.findall(line) if len(piece) == 1]
+        depth = max(depth + sum(1 if one in "([{" else -1 for one in brackets), 0)
+        is_continued = line.endswith("\\")
+    return found
+
+
+def _joined(start: str, rest: str) -> str:
+    """Return what is on two lines as one line would have it: no space inside a bracket, no comma before it closes."""
+    start = start.rstrip("\\").rstrip()
+    if rest[:1] in (")", "]", "}"):
+        is_pair = start.endswith(",") and rest[0] == ")" and "," not in start[start.rfind("(") + 1 : -1]
+        return (start if is_pair else start.rstrip(",")) + rest
+    return start + rest if start.endswith(("(", "[", "{")) else f"{start} {rest}"
 
 
 def _read(graph: Sequence[str]) -> Tuple[List[_Step], List[_Step]]:

@@ -120,6 +120,35 @@ def test_graphs_that_compute_something_else_show_the_first_differing_operation()
     ]
 
 
+BROKEN = """class GraphModule(torch.nn.Module):
+    def forward(
+        self,
+        L_x_: "f32[4, 8][8, 1]cpu",
+    ):
+        gelu: "f32[4, 8][8, 1]cpu" = torch._C._nn.gelu(
+            L_x_, approximate='{0}',
+            scale=(1, 2),
+        );  L_x_ = None
+        copied: "f32[4, 8][8, 1]cpu" = \\
+            gelu
+        return (copied,)
+"""
+
+
+def test_a_statement_on_several_lines_is_shown_whole():
+    assert first_difference_of(BROKEN.format("none"), BROKEN.format("tanh")) == [
+        f"gelu: f32[4, 8][8, 1]cpu = torch._C._nn.gelu(L_x_, approximate='{how}', scale=(1, 2))"
+        for how in ("none", "tanh")
+    ]
+    other = BROKEN.format("none").replace("            gelu\n", "            gelu_1\n")
+    assert first_difference_of(BROKEN.format("none"), other) == [
+        "copied: f32[4, 8][8, 1]cpu = gelu",
+        "copied: f32[4, 8][8, 1]cpu = gelu_1",
+    ]
+    whole = BROKEN.format("none").replace("(\n            L_x_,", "(L_x_,").replace("2),\n        )", "2))")
+    assert first_difference_of(whole, BROKEN.format("tanh"))[0].endswith("gelu(L_x_, approximate='none', scale=(1, 2))")
+
+
 def test_graphs_of_an_unknown_form_show_the_first_line_that_differs():
     assert first_difference_of("a", "b") == ["a", "b"] and first_difference_of("a", "") == ["a", "(ends)"]
     long = "x" * 500
