@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from typing import Callable, Container, Dict, Iterable, List, Sequence, Tuple
+from typing import Callable, Container, Dict, Iterable, List, Sequence, Set, Tuple
 
 from depyf.record.records import FailedGuard, FunctionRecord, GraphBreak, Location, SessionRecord
 from depyf.text.short_paths import ShortPaths
@@ -61,12 +62,26 @@ def _calls_from(names: Container[Tuple[str, str]], stack: Sequence[Location], pl
     return tuple(chain)
 
 
-def explains(failed: FailedGuard) -> bool:
+def line_of(failed: FailedGuard) -> Location | None:
+    """Return the line that explains a guard to a reader; None where none does.
+
+    A library may touch a tensor first under a name of its own: the call that hands the tensor over tells more.
+    """
+    if failed.location is None or _explains(failed, failed.location):
+        return failed.location
+    names = _names_in(failed) - {"self"}
+    return next((call for call in reversed(failed.stack) if not names.isdisjoint(_NAME.findall(call.code))), None)
+
+
+def _names_in(failed: FailedGuard) -> Set[str]:
+    return set(_NAME.findall(failed.about)) - {"size", "stride", "args", "kwargs"}
+
+
+def _explains(failed: FailedGuard, place: Location) -> bool:
     """Return whether the line of a guard is its reason: not where a library happens to touch a tensor first."""
-    place = failed.location
-    if place is None or not failed.first_used or (os.path.isabs(place.file) and not has_library_path(place.file)):
-        return place is not None
-    names = set(_NAME.findall(failed.about)) - {"size", "stride", "args", "kwargs"}
+    if not failed.first_used or (os.path.isabs(place.file) and not has_library_path(place.file)):
+        return True
+    names = _names_in(failed)
     is_of_torch = place.file.startswith("torch/") or "/torch/" in place.file  # an operation on it
     is_in_function = not failed.stack  # the one that was compiled, of a library
     return is_of_torch or is_in_function or not names or not names.isdisjoint(_NAME.findall(place.code))
@@ -104,14 +119,17 @@ def _lacks_calls(stack: Sequence[Tuple[str, int]], other: Sequence[Tuple[str, in
 
 
 def reached_lines(ways: Sequence[Chain], whole: bool = False) -> List[str]:
-    """Return a line for each call of each way; `whole`: of all of them, and not of the first few."""
+    """Return a line for each call of each way; `whole`: of all of them, and not of the first few.
+
+    Ways that differ in their first call alone are one way from there on.
+    """
     lines: List[str] = []
     shown = ways if whole else ways[:_MOST_WAYS]
-    for chain in shown:
-        start = "reached from "
-        for call in few_calls(chain, _MOST_CALLS, place_of):
-            lines.append(f"{start}{call}")
-            start = "        then "
+    texts = [few_calls(chain, _MOST_CALLS, place_of) for chain in shown]
+    for _, same in itertools.groupby(texts, lambda calls: calls[1:] or calls):
+        alike = list(same)
+        lines += [f"{'     or from ' if number else 'reached from '}{one[0]}" for number, one in enumerate(alike)]
+        lines += [f"        then {call}" for call in alike[0][1:]]
     rest = len(ways) - len(shown)
     return [*lines, f"... and in {rest} more way{'s' * (rest > 1)}"] if rest else lines
 

@@ -12,7 +12,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 from depyf.record.compile_ids import sort_key
 from depyf.record.records import FailedGuard, FrameRecord, FunctionRecord, Location, SessionRecord
 from depyf.record.vocabulary import RECOMPILE_LIMIT
-from depyf.report.call_chains import explains, first_own_line, is_own, place_of, place_of_function
+from depyf.report.call_chains import first_own_line, is_own, line_of, place_of, place_of_function
 from depyf.report.call_signature import passed_names
 from depyf.report.generated_names import AT_THE_BREAK
 from depyf.report.guard_function import OF_SIZES
@@ -199,8 +199,8 @@ def _changed_values(failed: FailedGuard) -> str:
 
 def _asked(record: SessionRecord, failed: FailedGuard) -> str:
     """Return the line that asked for the guard, and the program's own that led there, or that came next."""
-    place = failed.location
-    if place is None or not explains(failed):
+    place = line_of(failed)
+    if place is None:
         return ""
     own = [call for call in failed.stack if is_own(call.file)]
     can_be_shown = bool(place.code) or not place.file.startswith("<")

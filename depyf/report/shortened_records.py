@@ -14,7 +14,7 @@ from depyf.record.records import (
     SessionRecord,
     SkipRecord,
 )
-from depyf.report.call_chains import explains, is_own
+from depyf.report.call_chains import is_own, line_of
 from depyf.text import short_paths
 
 
@@ -53,7 +53,7 @@ class ShortPaths(short_paths.ShortPaths):
         """Return the guard with short paths; of the calls that led to it, those of the program."""
         own = [call for call in failed.stack if is_own(call.file)]
         stack = tuple([replace(call, file=self.of(call.file)) for call in own])
-        place = self.location(failed.location) if explains(failed) else None
+        place = self.location(line_of(failed))
         return replace(failed, location=place, stack=stack)
 
     def _skip(self, skip: SkipRecord) -> SkipRecord:

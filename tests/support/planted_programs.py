@@ -2355,4 +2355,370 @@ def main(compile):
         ('0/0 needs x to be a view of another tensor, now it is no view', 'in the call at {here}:10',),
         ('NoneType',),
     ),
+    "callable_hook_on_a_module": Planted(
+        """\
+import torch
+
+class Clip:
+    def __call__(self, module, args, output):
+        if output.abs().max().item() > 5.0:  # planted
+            output = output.clamp(-5, 5)
+        return output
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(4, 4)
+        self.second = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        x = self.first(x)
+        return self.second(x).relu()
+
+def main(compile):
+    net = Net()
+    net.second.register_forward_hook(Clip())
+    compile(net)(torch.ones(2, 4))
+""",
+        ('Tensor.item()', 'in Clip.__call__, a hook of second', 'reached from {here}:16: return self.second(x).relu()', 'called: Net.forward'),
+    ),
+    "two_modules_of_one_method_name": Planted(
+        """\
+import torch
+
+class Inner(torch.nn.Module):
+    def step(self, x):
+        torch._dynamo.graph_break()  # planted
+        return x + 1
+
+class Middle(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def step(self, x):
+        return self.inner.step(x * 2)
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.middle = Middle()
+    def step(self, x):
+        return self.middle.step(x - 1)
+
+def main(compile):
+    compile(Outer().step)(torch.ones(3))
+""",
+        ('in Inner.step', '{here}:20: return self.middle.step(x - 1)', 'then {here}:13: return self.inner.step(x * 2)', 'called: Outer.step'),
+    ),
+    "generator_function_breaks": Planted(
+        """\
+import torch
+
+def parts(x):
+    for i in range(2):
+        y = x + i
+        print("part", i)  # planted
+        yield y
+
+def f(x):
+    total = x
+    for part in parts(x):
+        total = total + part
+    return total
+
+def main(compile):
+    compile(f)(torch.ones(3))
+""",
+        ('`print`', '{here}:11'),
+    ),
+    "property_of_a_dataclass": Planted(
+        """\
+import torch
+from dataclasses import dataclass
+
+@dataclass
+class Settings:
+    depth: int = 2
+    @property
+    def scale(self):
+        return self.depth * 0.5
+
+def f(x, settings):
+    return x * settings.scale
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3), Settings())
+    c(torch.ones(3), Settings(depth=3))
+""",
+        ('0/0 needs settings.depth == 2, now 3', 'asked for by {here}:9: return self.depth * 0.5', 'in the call at {here}:17'),
+    ),
+    "vmap_over_a_helper": Planted(
+        """\
+import torch
+
+def row(x):
+    s = x.sum()
+    if s > 2:  # planted
+        return x * 2
+    return x
+
+def f(x):
+    return torch.vmap(row)(x) + 1
+
+def main(compile):
+    try:
+        compile(f)(torch.ones(2, 3))
+    except RuntimeError:
+        pass
+""",
+        ('Data-dependent branching', 'reached from {here}:10', 'vmap'),
+    ),
+    "checkpoint_with_kwargs": Planted(
+        """\
+import torch
+from torch.utils.checkpoint import checkpoint
+
+def block(x, *, verbose=False):
+    y = x.sin()
+    if verbose:
+        print("block")  # planted
+    return y.cos()
+
+class Net(torch.nn.Module):
+    def forward(self, x, verbose=False):
+        return checkpoint(block, x, verbose=verbose, use_reentrant=False)
+
+def main(compile):
+    c = compile(Net())
+    x = torch.ones(3, requires_grad=True)
+    c(x)
+    c(x, verbose=True)
+""",
+        ('`print`', 'inside torch.utils.checkpoint.checkpoint', '0/0 needs verbose == False, now True', '{here}:12'),
+    ),
+    "context_manager_changes_a_global": Planted(
+        """\
+import contextlib
+import torch
+
+SCALE = 1
+
+@contextlib.contextmanager
+def scaled(k):
+    global SCALE
+    before, SCALE = SCALE, k
+    try:
+        yield
+    finally:
+        SCALE = before
+
+def f(x):
+    return x * SCALE  # planted
+
+def main(compile):
+    c = compile(f, dynamic=False)
+    c(torch.ones(3))
+    with scaled(4):
+        c(torch.ones(3))
+""",
+        ('0/0 needs SCALE == 1, now 4', 'in the call at {here}:22'),
+    ),
+    "closure_over_a_list": Planted(
+        """\
+import torch
+
+def build():
+    factors = [2, 3]
+    def f(x):
+        for k in factors:  # planted
+            x = x * k
+        return x
+    return f, factors
+
+def main(compile):
+    f, factors = build()
+    c = compile(f)
+    c(torch.ones(3))
+    factors.append(5)
+    c(torch.ones(3))
+""",
+        ('len(factors) == 2', 'now 3', 'in the call at {here}:16'),
+    ),
+    "subclass_with_torch_function": Planted(
+        """\
+import torch
+
+class Tagged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is torch.Tensor.sin:
+            print("sin")  # planted
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+def f(x):
+    y = x + 1
+    return y.sin()
+
+def main(compile):
+    compile(f)(torch.ones(3).as_subclass(Tagged))
+""",
+        ('`print`', '{here}:12: return y.sin()'),
+    ),
+    "keyword_only_dtype": Planted(
+        """\
+import torch
+
+def f(x, *, dtype=torch.float32):
+    y = x + 1
+    return y.to(dtype)  # planted
+
+def main(compile):
+    c = compile(f)
+    c(torch.ones(3))
+    c(torch.ones(3), dtype=torch.float64)
+""",
+        ('0/0 needs dtype == torch.float32, now torch.float64;',),
+    ),
+    "setter_in_a_loop_of_modules": Planted(
+        """\
+import torch
+
+class Layer(torch.nn.Module):
+    def __init__(self, alpha):
+        super().__init__()
+        self.alpha = alpha
+    def forward(self, x):
+        return x * self.alpha  # planted
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Layer(float(i)) for i in range(4))
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x) + 1
+        return x
+
+def main(compile):
+    net = Net()
+    c = compile(net)
+    c(torch.ones(3))
+    net.layers[2].alpha = 9.0
+    c(torch.ones(3))
+""",
+        ('0/0 needs self.layers[2].alpha == 2.0, now 9.0', 'in the call at {here}:24'),
+    ),
+    "autograd_function_with_a_helper": Planted(
+        """\
+import torch
+
+def audit(x):
+    print("seen")  # planted
+    return x
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return audit(x) * 2
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+def f(x):
+    y = x.sin()
+    return Double.apply(y) + 1
+
+def main(compile):
+    compile(f)(torch.ones(3, requires_grad=True))
+""",
+        ('`print`', 'inside autograd.Function', '{here}:17: return Double.apply(y) + 1', 'then {here}:10'),
+    ),
+    "rank_of_a_tensor_in_a_dict": Planted(
+        """\
+import torch
+
+def f(batch):
+    return batch["mask"].sum(-1)  # planted
+
+def main(compile):
+    c = compile(f)
+    c({"mask": torch.ones(3, 4)})
+    c({"mask": torch.ones(3, 4, 5)})
+""",
+        ("batch['mask'].dim() == 2", 'now 3', 'in the call at {here}:9'),
+    ),
+    "memory_format": Planted(
+        """\
+import torch
+
+def f(x):
+    return x * 2  # planted
+
+def main(compile):
+    c = compile(f)
+    x = torch.ones(2, 3, 4, 4)
+    c(x)
+    c(x.to(memory_format=torch.channels_last))
+""",
+        ('stride', 'in the call at {here}:10'),
+    ),
+    "break_in_a_decorated_method": Planted(
+        """\
+import functools
+import torch
+
+def logged(fn):
+    @functools.wraps(fn)
+    def wrapper(self, *args, **kwargs):
+        result = fn(self, *args, **kwargs)
+        print("done")  # planted
+        return result
+    return wrapper
+
+class Net(torch.nn.Module):
+    @logged
+    def encode(self, x):
+        return x.sin()
+    def forward(self, x):
+        return self.encode(x) + 1
+
+def main(compile):
+    compile(Net())(torch.ones(3))
+""",
+        ('`print`', 'the decorator logged of Net.encode', '{here}:17: return self.encode(x) + 1', 'called: Net.forward'),
+        ('in wrapper',),
+    ),
+    "to_list_in_a_comprehension": Planted(
+        """\
+import torch
+
+def f(x, lengths):
+    y = x * 2
+    parts = [y[:n] for n in lengths.tolist()]  # planted
+    return sum(p.sum() for p in parts)
+
+def main(compile):
+    compile(f)(torch.ones(6), torch.tensor([2, 3]))
+""",
+        ('tolist',),
+    ),
+    "number_of_calls_on_self": Planted(
+        """\
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+    def forward(self, x):
+        self.calls += 1  # planted
+        return x + self.calls
+
+def main(compile):
+    c = compile(Net(), dynamic=False)
+    for _ in range(3):
+        c(torch.ones(3))
+""",
+        ('0/0 needs self.calls == 0, now 1', 'in the call at {here}:14'),
+    ),
 }

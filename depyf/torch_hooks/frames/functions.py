@@ -83,13 +83,19 @@ class Functions:
         return key
 
     def find(self, identity: Identity) -> str | None:
-        """Return the key of a function that the user calls so; None where Dynamo has not met it."""
+        """Return the key of a function that the user calls so; None where Dynamo has not met it.
+
+        Where Dynamo met decorators of it alone, that is the outermost, which it meets first: a call goes there.
+        """
         code = identity.original
         place = None if code is None else (code.co_filename, code.co_firstlineno)
-        for known in reversed(list(self._records.values())):
-            if known.title == identity.title and place in (None, (known.shown_file, known.shown_line)):
-                return known.key
-        return None
+        found = [
+            known
+            for known in self._records.values()
+            if known.title == identity.title and place in (None, (known.shown_file, known.shown_line))
+        ]
+        itself = next((known for known in reversed(found) if not known.decorators), None)
+        return itself.key if itself is not None else found[0].key if found else None
 
     def count_calls(self, compiled: Iterable[Tuple[str, Identity | None]]) -> None:
         """Record, given what was compiled and what the program was calling then, how often the latter was the case."""

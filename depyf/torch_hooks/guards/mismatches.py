@@ -347,9 +347,10 @@ def _expression(condition: str, variables: Variables) -> Mismatch:
         return Mismatch(TORCH_WORDS, text=condition)
     text = spelled(condition)
     tensor = _PLAIN_TENSOR.search(text) or _TENSOR.match(text)
-    parts = tuple([(spelled(part), value) for part, value in _values_now(condition, variables).items()])
+    every = [(spelled(part), value) for part, value in _values_now(condition, variables).items()]
+    parts = tuple([(part, value) for part, value in every if part != value])  # torch.float32 is torch.float32
     actual = ", ".join(f"{part} is {value}" for part, value in parts)
-    if len(parts) == 1 and _is_of_one(text, parts[0][0]):
+    if len(parts) == 1 and (len(every) == 2 or _is_of_one(text, parts[0][0])):
         actual = parts[0][1]
     return Mismatch(EXPRESSION, "" if tensor is None else tensor[1], "", actual, text, parts=parts)
 

@@ -7,6 +7,7 @@ modules inside it are noted.
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import weakref
@@ -83,9 +84,17 @@ def hook_in_progress() -> Any:
             considered = considered or (code if isinstance(code, CodeType) else None)
         elif considered is not None:
             hook = frame.f_locals.get("hook") if module == _CALLS_HOOKS else None
-            return hook if getattr(hook, "__code__", None) is considered else None
+            return hook if _has_code(hook, considered) else None
         frame = frame.f_back
     return None
+
+
+def _has_code(hook: Any, code: CodeType) -> bool:
+    """Return whether a call of the hook runs this code: it may be a partial, or an object with a `__call__`."""
+    while isinstance(hook, functools.partial):
+        hook = hook.func
+    own = getattr(hook, "__code__", None) or getattr(getattr(type(hook), "__call__", None), "__code__", None)
+    return own is code
 
 
 def _written(name: str, outermost: str) -> str:
