@@ -161,13 +161,16 @@ def _call(place: Location | None) -> List[str]:
 def _alike(frames: Sequence[FrameRecord]) -> List[List[FrameRecord]]:
     """Return the versions that were compiled again, those together that differ from the others in the same values.
 
+    The value that is named first is the same in each, too: it is what a reader takes for the cause.
+
     The first one of a group has its reasons shown, and the groups are in the order of these.
     """
     again = [frame for frame in frames if frame.failed_guards]
     found: Dict[Tuple[object, ...], List[FrameRecord]] = {}
     for number, frame in enumerate(again):
         values = {about for one in frame.failed_guards for about in _values(one)}
-        found.setdefault((number,) if len(again) <= _MOST_EACH else tuple(sorted(values)), []).append(frame)
+        cause = (frame.failed_guards[0].about, *sorted(values))
+        found.setdefault((number,) if len(again) <= _MOST_EACH else cause, []).append(frame)
     return list(found.values())
 
 

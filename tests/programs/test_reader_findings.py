@@ -384,6 +384,37 @@ def test_guards_on_a_size_stand_below_the_line_of_the_reason_where_a_module_of_t
     assert heading.endswith(": return self.activation(x) * 2")
 
 
+def touched_first(x):
+    kind = x.dtype
+    return x.sin().to(kind)
+
+
+@needs(NOTES_SIZE_READS, "methods of Dynamo's that read sizes")
+def test_a_size_of_one_is_first_used_where_another_size_is(run):
+    run(lambda compiled: [compiled(touched_first)(torch.ones(size)) for size in (2, 3, 1)])
+    causes = [one for one in run.summary.splitlines() if "first used at" in one]
+    assert "2 <= x.size(0), now 1" in causes[1]
+    assert all(one.endswith(": return x.sin().to(kind)") for one in causes)
+
+
+class Called:
+    def __call__(self, module, args, output):
+        torch._dynamo.graph_break()
+        return output * 2
+
+
+def test_an_object_and_a_partial_that_are_hooks_are_named_as_such(run):
+    def main(compiled):
+        for hook in (Called(), functools.partial(Called())):
+            model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+            model[1].register_forward_hook(hook)
+            compiled(model)(torch.ones(2))
+            torch._dynamo.reset()
+
+    run(main)
+    assert "in Called.__call__, a hook of Sequential[1]" in run.summary
+
+
 LIBRARY_OF_LAYERS = """\
 import functools
 import torch

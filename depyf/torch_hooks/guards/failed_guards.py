@@ -179,6 +179,9 @@ def _completed(failure: Failure, version: GuardedVersion) -> Failure:
         return _with_calls(failure, guards, values)
     if failure.origin.location is None:
         failure = replace(_with_first_use(failure, guard, values), first_used=True)
+    elif failure.origin.of_sizes:  # torch names the line that touches the tensor first
+        used = _with_first_use(failure, guard, values)
+        failure = _with_calls(failure, guards, values) if used.origin.location is None else used
     else:
         failure = _with_calls(failure, guards, values)
     if mismatch.aspect == TYPE and isinstance(guard.test, (TensorTest, TypeTest)):

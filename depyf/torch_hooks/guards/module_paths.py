@@ -93,7 +93,7 @@ def _has_code(hook: Any, code: CodeType) -> bool:
     """Return whether a call of the hook runs this code: it may be a partial, or an object with a `__call__`."""
     while isinstance(hook, functools.partial):
         hook = hook.func
-    own = getattr(hook, "__code__", None) or getattr(getattr(type(hook), "__call__", None), "__code__", None)
+    own = getattr(hook, "__code__", None) or getattr(vars(type(hook)).get("__call__"), "__code__", None)
     return own is code
 
 
