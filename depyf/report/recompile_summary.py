@@ -6,6 +6,7 @@ function that Dynamo came to first has a block, the others a line in it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
@@ -143,10 +144,27 @@ def _block(record: SessionRecord, again: _Again, whole: bool) -> List[str]:
 
 
 def _unnamed(same: Sequence[_Again]) -> List[str]:
-    """Return what `___stack0` means, where a reason names it."""
-    if not any("___stack" in failed.about for again in same for failed in again.failed):
-        return []
-    return [f"{_INDENT}___stack<i>: {AT_THE_BREAK}"]
+    """Return what `___stack0` means, where a reason names it: the variable that it becomes, if that is known."""
+    named: Dict[str, Dict[str, None]] = {}  # ___stack0 -> what it is called in each function; empty: not known
+    for again in same:
+        names = _names_of_values(again.function.source)
+        for value in {one for failed in again.failed for text in _values(failed) for one in _VALUE.findall(text)}:
+            named.setdefault(value, {})[names.get(value, "")] = None
+    if not all(len(names) == 1 and all(names) for names in named.values()):
+        return [f"{_INDENT}___stack<i>: {AT_THE_BREAK}"]
+    known = ", ".join([f"{value} is {next(iter(names))}" for value, names in sorted(named.items())])
+    return [f"{_INDENT}{known}"] if known else []
+
+
+_VALUE = re.compile(r"___stack\d+")
+_NAMED = re.compile(r"    (\w+) = (___stack\d+)$")
+
+
+def _names_of_values(source: str) -> Dict[str, str]:
+    """Return the variables that the first statements of a resume function make of what it is handed."""
+    _, _, body = source.partition(":\n")
+    found = list(itertools.takewhile(bool, map(_NAMED.match, body.splitlines())))
+    return {one[2]: one[1] for one in found if one is not None}
 
 
 def _story(record: SessionRecord, again: _Again) -> List[str]:

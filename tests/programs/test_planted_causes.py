@@ -102,7 +102,7 @@ NEEDS = {
 # Programs whose causes older torch words, or finds, in other ways.
 NEEDS.update(
     dict.fromkeys(
-        ("getattr_fallback", "getattr_with_a_break", "mutable_default", "kwargs_order", "nested_autograd_functions", "contextmanager_exit", "strides_in_a_batch", "checkpoint_and_a_flag", "environment_variable", "numpy_array", "callable_object", "method_replaced_on_the_instance", "deque_length", "nan_argument", "int_enum_in_a_dict", "two_sizes_related", "size_in_a_part", "batch_of_one", "view_or_not"),
+        ("getattr_fallback", "getattr_with_a_break", "mutable_default", "kwargs_order", "nested_autograd_functions", "contextmanager_exit", "strides_in_a_batch", "checkpoint_and_a_flag", "environment_variable", "numpy_array", "callable_object", "method_replaced_on_the_instance", "deque_length", "nan_argument", "int_enum_in_a_dict", "two_sizes_related", "size_in_a_part", "batch_of_one", "view_or_not", "callable_hook_on_a_module", "two_modules_of_one_method_name", "generator_function_breaks", "property_of_a_dataclass", "vmap_over_a_helper", "checkpoint_with_kwargs", "context_manager_changes_a_global", "closure_over_a_list", "subclass_with_torch_function", "keyword_only_dtype", "setter_in_a_loop_of_modules", "autograd_function_with_a_helper", "rank_of_a_tensor_in_a_dict", "memory_format", "break_in_a_decorated_method", "to_list_in_a_comprehension", "number_of_calls_on_self"),
         (probes.PRINTS_SWITCHES, "guards in these words"),
     )
 )

@@ -26,3 +26,20 @@ def test_a_version_stands_below_likewise_only_where_the_same_value_is_its_cause(
     likewise = [line for line in block if " likewise: " in line]
     assert likewise and all("needs self.k == 1" in line for line in likewise)
     assert any("0/7 because 0/6 needs n == 1" in line for line in block)
+
+
+REST = "def rest(__nested_frame_values, ___stack0, x):\n    {}\n    return y + x\n"
+
+
+def test_a_value_without_a_name_is_the_variable_that_the_rest_of_the_function_makes_of_it():
+    first = FrameRecord("0/0", "f_0", 0, "0.py", "", "replaced", "PROVED")
+    again = version(1, "x.size(0)", "___stack0.size(0)")
+
+    def explained(statement):
+        function = FunctionRecord("f_0", "f", "f", "train.py", 1, REST.format(statement), "file")
+        (block,) = recompile_blocks(SessionRecord(functions=(function,), frames=(first, again)), True)
+        return [line.strip() for line in block if line.strip().startswith("___stack")]
+
+    assert explained("y = ___stack0") == ["___stack0 is y"]
+    (words,) = explained("y, z = ___stack0")
+    assert words.startswith("___stack<i>: a value that had no name at the graph break")
