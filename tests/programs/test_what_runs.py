@@ -28,7 +28,12 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the programs ru
 
 # Programs of which the debugger does not see all that ran: they generate code anew at each call, which is no longer
 # linked once the context is left, run other code from the second call on, or run in another thread.
-BEYOND_THE_DEBUGGER = {"edited_at_each_call", "edited_after_the_first_call", "thread"}
+BEYOND_THE_DEBUGGER = {
+    "edited_at_each_call",
+    "edited_after_the_first_call",
+    "compiled_by_aot_autograd_at_the_second_call",
+    "thread",
+}
 if not EXPORTS_WITHOUT_DYNAMO:
     BEYOND_THE_DEBUGGER.add("aot_inductor")  # the export runs a graph, once
 NEEDED = {
@@ -129,6 +134,12 @@ def test_what_a_backend_compiles_when_a_graph_is_called_is_filed_with_the_graph(
 @needs(AOT_EAGER_INTERPRETS, "interpreter in aot_eager")
 def test_a_backward_that_an_interpreter_ran_is_not_reported_as_idle(observed):
     assert executions(observed["aot_eager_training"])["Backward_graph"] == "node by node"
+
+
+def test_graphs_that_are_compiled_when_they_are_called_are_linked_as_the_stages_that_torch_logs(observed):
+    stages = executions(observed["compiled_by_aot_autograd_at_the_second_call"])
+    assert stages["Forward_graph"] == stages["Backward_graph"] == "ran"
+    assert "Backend_graph" not in stages
 
 
 def test_the_edited_graph_is_on_disk_as_it_runs(observed):

@@ -12,6 +12,7 @@ import io
 import operator
 import pickle
 import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -234,7 +235,79 @@ def source_of_the_graph_executed_by_the_backend():
     return compiled_with(backend)
 
 
+# -- functions that are not the forward of the module they run with
+
+
+@program
+def class_with_the_forward_of_another_graph():
+    def backend(module, inputs):
+        other = with_cosines(copy.deepcopy(module))
+        other(torch.ones(4))
+        type(module).forward = type(other).forward
+        return module
+
+    return compiled_with(backend)
+
+
+@program
+def class_with_a_forward_of_the_backends_own():
+    def backend(module, inputs):
+        other = with_cosines(copy.deepcopy(module))
+        type(module).forward = lambda self, *args: other(*args)
+        return module
+
+    return compiled_with(backend)
+
+
+@program
+def function_made_of_the_code_of_the_graph():
+    def backend(module, inputs):
+        module(torch.ones(4))
+        forward = type(module).forward
+        run = types.FunctionType(forward.__code__, forward.__globals__, "run")
+        return lambda *args: run(module, *args)
+
+    return compiled_with(backend)
+
+
+@program
+def graph_called_by_the_program_alone():
+    def backend(module, inputs):
+        KEPT["captured"] = module
+        return lambda x: (x.cos(),)
+
+    compiled = torch.compile(math, backend=backend)
+
+    def run():
+        compiled(torch.ones(4))
+        KEPT["captured"](torch.ones(4))
+
+    return run
+
+
 # -- compilers
+
+
+@program
+def compiled_by_aot_autograd_at_the_second_call():
+    from functorch.compile import make_boxed_func
+    from torch._functorch.aot_autograd import aot_module_simplified
+
+    def compiler(module, inputs):
+        return make_boxed_func(module.forward)
+
+    def backend(module, inputs):
+        calls, compiled = [], []
+
+        def run(*args):
+            calls.append(1)
+            if len(calls) > 1 and not compiled:
+                compiled.append(aot_module_simplified(copy.deepcopy(module), list(args), fw_compiler=compiler))
+            return (compiled[0] if compiled else module)(*args)
+
+        return run
+
+    return trained_with(backend)
 
 
 @program

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType, FunctionType
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
 
 from depyf.decompiler.bytecode.code_flags import CO_METHOD
 from depyf.decompiler.prove import Grade, prove
@@ -29,11 +29,30 @@ def forward_of(module: Any, *, generate: bool) -> FunctionType | None:
     if recompile is not None:
         recompile(module)
     forward = vars(type(module)).get("forward")
-    is_generated = isinstance(forward, FunctionType) and forward is not getattr(type(module), _NOT_YET, None)
-    return forward if is_generated else None
+    if not isinstance(forward, FunctionType) or forward is getattr(type(module), _NOT_YET, None):
+        return None
+    return forward if _is_generated(forward) else None  # else a backend has put a function of its own there
+
+
+def _is_generated(function: FunctionType) -> bool:
+    """Return whether fx compiled a function: its text is known, or it belongs to no module and is linked."""
+    is_linked = "__name__" not in function.__globals__ and os.path.isabs(function.__code__.co_filename)
+    return bool(source_of(function)) or is_linked
+
+
+def source_of(function: FunctionType) -> str:
+    """Return the text that fx compiled a function from; empty where fx did not, or the function is linked already."""
+    text = (private_hooks.find("fx_sources") or {}).get(function.__code__.co_filename)
+    return text if isinstance(text, str) else ""
 
 
 _NOT_YET = "_lazy_forward"  # torch's forward of a module whose own is not generated yet
+
+
+def compiled_by_fx(functions: Iterable[FunctionType]) -> List[FunctionType]:
+    """Return the functions that have code of fx's and are not linked."""
+    sources = private_hooks.find("fx_sources") or {}
+    return [function for function in functions if function.__code__.co_filename in sources]
 
 
 def forwards_in(text: str, path: str) -> List[CodeType]:

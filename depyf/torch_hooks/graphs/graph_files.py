@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any, Dict, List, Sequence, Tuple, Union
+from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 
 from depyf.problems import Problems
 from depyf.record.records import GraphRecord
 from depyf.record.vocabulary import (
     AUTOTUNING,
+    BACKWARD_GRAPH,
     CANDIDATE,
+    CAPTURED_GRAPH,
     KERNEL,
     MADE_FOR_BACKWARD,
     MADE_FOR_FORWARD,
@@ -150,6 +152,15 @@ class Graphs:
     def kernels_of(self, module_file: str) -> List[GraphFile]:
         """Return the files of the kernels that Inductor loaded from `module_file`, the newest first."""
         return [file for graph in reversed(self._graphs) for file in graph.kernels if file.module_file == module_file]
+
+    def waiting_stages(self) -> Iterator[Tuple[CompiledGraph, GraphFile]]:
+        """Yield backwards, and graphs that the backend made nothing of, of which no code has run; newest first."""
+        for graph in reversed(self._graphs):
+            is_found = any(link.is_expected for file in graph.stages for link in file.links)
+            for file in graph.stages if not graph.kernels else ():
+                is_captured = file.stage == CAPTURED_GRAPH and not is_found
+                if (is_captured or file.stage == BACKWARD_GRAPH) and not any(link.has_run() for link in file.links):
+                    yield graph, file
 
     def add_kernel(self, graph: CompiledGraph, module_file: str, text: str) -> None:
         """Write the file for a module of kernels that Inductor loaded from `module_file`.

@@ -47,6 +47,7 @@ def link(
     _link_kernels(graphs, graph, found, was_called)
     for module in found.modules:
         _link_module(graphs, graph, module, found, was_called)
+    _link_loose_functions(graphs, graph, found)
     _set_recorded(graph, found)
     for new in made:
         link_new(graphs, graph, new)
@@ -77,6 +78,36 @@ def link_new(graphs: Graphs, graph: CompiledGraph, new: NewForward) -> None:
         if file.forwards is not None and _adopt(graphs, graph, file, function, new.source, is_expected=False):
             return
     _link_by_lines(graphs, graph, BACKEND_GRAPH, function, new.source, is_expected=False)
+
+
+def link_unplaced(graphs: Graphs, new: NewForward) -> bool:
+    """Link a function that was generated while no frame runs to the stage that it is; return whether it is one.
+
+    Torch generates the forward of a graph module when that is first called. Autograd calls backwards, and a program may
+    call a graph that its backend has kept.
+    """
+    function = new.function()
+    if function is None or not _can_be_linked(graphs, function):
+        return False
+    for graph, file in graphs.waiting_stages():
+        if _forwards(graphs, graph, file) and _adopt(graphs, graph, file, function, new.source, is_expected=False):
+            return True
+    return False
+
+
+def link_to_newest_stage(graphs: Graphs, graph: CompiledGraph) -> None:
+    """Link code to the newest stage of a graph that runs and compiles: torch logs a stage after it has generated it."""
+    stage = graph.stages[-1]
+    for file in [file for file in graph.unwritten.values() if file.stage == BACKEND_GRAPH]:
+        for carried in file.links[:]:
+            function = carried.function()
+            if function is None or function.__code__ is not carried.code or carried.has_run() is not False:
+                continue
+            function.__code__ = carried.original
+            if _adopt(graphs, graph, stage, function, "", is_expected=False):
+                file.links.remove(carried)
+            else:
+                function.__code__ = carried.code
 
 
 def _link_by_lines(
@@ -187,23 +218,31 @@ def _has_run_inside(graphs: Graphs, file: GraphFile, code: CodeType, was_called:
     return has_run(code) is True and (code in graphs.fresh or (was_called and not file.was_running))
 
 
+def _link_loose_functions(graphs: Graphs, graph: CompiledGraph, found: ReachableCode) -> None:
+    """Link functions with code of fx's that are no forward of a module: a backend may have made them of one."""
+    for function in generated_functions.compiled_by_fx(found.functions):
+        link_new(graphs, graph, NewForward(weakref.ref(function), generated_functions.source_of(function)))
+
+
 def _file_of(graphs: Graphs, graph: CompiledGraph, module: Any, forward: FunctionType) -> GraphFile:
     """Link a forward to the file that has its code, which is a new one if no stage has it; return that file."""
     is_captured, is_kept = is_handed_over(module), _is_kept(graph, module)
+    # the class may have been given the forward of another graph
+    source = generated_functions.source_of(forward) or str(vars(module).get("_code", ""))
     for file in _likeliest_first(_candidates(graph, is_captured)):
-        if _adopt(graphs, graph, file, forward, module.code, is_expected=not is_kept):
+        if _adopt(graphs, graph, file, forward, source, is_expected=not is_kept):
             return file
     stage = EDITED_GRAPH if is_captured else BACKEND_GRAPH
     if not is_kept:
         file = graphs.unwritten_stage(graph, stage, readable(module))
-        if _adopt(graphs, graph, file, forward, module.code):
+        if _adopt(graphs, graph, file, forward, source):
             return file
     is_short = any(file.stage == CAPTURED_GRAPH and file.forwards for file in graph.stages)
     stage = CAPTURED_GRAPH if is_kept and not is_short else stage
     if not os.path.isabs(forward.__code__.co_filename):
-        return _link_by_lines(graphs, graph, stage, forward, module.code, is_expected=not is_kept)
-    file = graphs.unwritten_stage(graph, stage, module.code)  # an earlier session has moved its lines
-    _adopt(graphs, graph, file, forward, module.code, is_expected=not is_kept)
+        return _link_by_lines(graphs, graph, stage, forward, source, is_expected=not is_kept)
+    file = graphs.unwritten_stage(graph, stage, source)  # an earlier session has moved its lines
+    _adopt(graphs, graph, file, forward, source, is_expected=not is_kept)
     return file
 
 

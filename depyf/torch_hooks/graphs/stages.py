@@ -57,6 +57,7 @@ STAGES: Tuple[Stage, ...] = (
     Stage(SPLIT_PIECE_EVENT, "DDP_split_piece"),
 )
 STAGE_OF_EVENT = {stage.event: stage for stage in STAGES}
+AOT_EVENTS = frozenset(stage.event for stage in STAGES if stage.name in (FORWARD_GRAPH, BACKWARD_GRAPH))
 STAGE_NAMES: Tuple[str, ...] = tuple(dict.fromkeys(stage.name for stage in STAGES))  # in the order of compilation
 
 # AOTAutograd searches its cache for the graph, and finds it or not. If it does, the pre-grad passes do not

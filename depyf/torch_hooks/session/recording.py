@@ -52,7 +52,7 @@ from depyf.torch_hooks.graphs.loose_fx import LooseFx
 from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.node_sources import first_uses, sources_of
 from depyf.torch_hooks.graphs.orphan_graphs import OrphanGraphs
-from depyf.torch_hooks.graphs.stages import AUTOGRAD_EVENT, CAPTURED_EVENT, GRAPH_EVENTS, KERNEL_EVENT
+from depyf.torch_hooks.graphs.stages import AOT_EVENTS, AUTOGRAD_EVENT, CAPTURED_EVENT, GRAPH_EVENTS, KERNEL_EVENT
 from depyf.torch_hooks.guards.compiled_values import CompiledValues, values_in
 from depyf.torch_hooks.guards.failed_guards import failed_guards, failures
 from depyf.torch_hooks.guards.frame_values import variables_now
@@ -305,7 +305,7 @@ class Recording:
         caller = self._calling()
         if caller is not None and caller.graph is not None:
             linking.link_new(self.graphs, caller.graph, new)
-        else:
+        elif not linking.link_unplaced(self.graphs, new):
             self.has_unplaced_code = True
 
     def add_loaded_module(self, path: str, module: Any) -> None:
@@ -323,6 +323,8 @@ class Recording:
         caller = None if event.kind == AUTOGRAD_EVENT else self._calling()
         if caller is not None and caller.graph is not None:
             self._add_to_graph(caller, event)
+            if event.kind in AOT_EVENTS:
+                linking.link_to_newest_stage(self.graphs, caller.graph)
         else:
             self.orphans.add_event(event)
         if event.kind == KERNEL_EVENT:
