@@ -65,7 +65,7 @@ def _calls_from(names: Container[Tuple[str, str]], stack: Sequence[Location], pl
 def line_of(failed: FailedGuard) -> Location | None:
     """Return the line that explains a guard to a reader; None where none does.
 
-    A library may touch a tensor first under a name of its own: the call that hands the tensor over tells more.
+    A library may touch a tensor first under a name of its own: the call that hands the tensor over is the one to read.
     """
     if failed.location is None or _explains(failed, failed.location):
         return failed.location
