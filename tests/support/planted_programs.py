@@ -2450,7 +2450,8 @@ def main(compile):
     c(torch.ones(3), Settings())
     c(torch.ones(3), Settings(depth=3))
 """,
-        ('0/0 needs settings.depth == 2, now 3', 'asked for by {here}:9: return self.depth * 0.5', 'in the call at {here}:17'),
+        # torch 2.13 names the line in the property, 2.14 the one that reads the property
+        ('0/0 needs settings.depth == 2, now 3', ('asked for by {here}:9: return self.depth * 0.5', 'asked for by {here}:12: return x * settings.scale'), 'in the call at {here}:17'),
     ),
     "vmap_over_a_helper": Planted(
         """\

@@ -82,8 +82,8 @@ def hook_in_progress() -> Any:
         if module.startswith("torch._dynamo."):
             code = getattr(frame.f_locals.get("frame"), "f_code", None)
             considered = considered or (code if isinstance(code, CodeType) else None)
-        elif considered is not None:
-            hook = frame.f_locals.get("hook") if module == _CALLS_HOOKS else None
+        elif considered is not None and module == _CALLS_HOOKS:  # others between: torch 2.4 calls Dynamo by way of them
+            hook = frame.f_locals.get("hook")
             return hook if _has_code(hook, considered) else None
         frame = frame.f_back
     return None
