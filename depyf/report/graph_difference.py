@@ -17,8 +17,6 @@ from typing import Iterable, List, NamedTuple, Sequence, Tuple
 _LONGEST = 200
 _PARAMETER = re.compile(r'\b(?P<name>\w+): "(?P<type>[^"]*)"(?=\s*[,)])')
 _OPERATION = re.compile(r'\s*(?P<name>\w+)(?:: "(?P<type>[^"]*)")? = (?P<value>.*?)(?:;  (?:\w+ = )+None)?$')
-
-
 _PIECE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{}]")  # strings may hold brackets
 
 

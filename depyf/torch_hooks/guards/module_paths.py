@@ -18,6 +18,7 @@ _MOST_HOOKED = 3  # modules that are named for one hook
 _NUMBER = re.compile(r"(?:^|\.)(\d+)(?=\.|$)")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks")  # where a module has them
 _CALLS_HOOKS = "torch.nn.modules.module"  # the module of torch's that calls hooks, from a variable `hook`
+_CALL_DYNAMO = ("contextlib", "torch._", "depyf.")  # by way of these torch 2.4 calls Dynamo from the frame it considers
 
 
 class Hooked(NamedTuple):
@@ -82,8 +83,8 @@ def hook_in_progress() -> Any:
         if module.startswith("torch._dynamo."):
             code = getattr(frame.f_locals.get("frame"), "f_code", None)
             considered = considered or (code if isinstance(code, CodeType) else None)
-        elif considered is not None and module == _CALLS_HOOKS:  # others between: torch 2.4 calls Dynamo by way of them
-            hook = frame.f_locals.get("hook")
+        elif considered is not None and not module.startswith(_CALL_DYNAMO):
+            hook = frame.f_locals.get("hook") if module == _CALLS_HOOKS else None
             return hook if _has_code(hook, considered) else None
         frame = frame.f_back
     return None
