@@ -15,7 +15,7 @@ from depyf.page.function_parts import BreakNumbers, failed_guard, function_part,
 from depyf.page.graph_parts import RowsByFile, graph_part, graph_row
 from depyf.page.place_table import Data, PlaceTable
 from depyf.page.shape_ledger import shape_ledger
-from depyf.record.records import SKIP_KINDS, FunctionRecord, GraphBreak, SessionRecord
+from depyf.record.records import SKIP_KINDS, FrameRecord, FunctionRecord, GraphBreak, SessionRecord
 from depyf.record.vocabulary import PROVED_GRADES
 from depyf.report.break_summary import cause_of, distinct_breaks
 from depyf.report.call_chains import ways_to
@@ -63,7 +63,7 @@ def page_data(record: SessionRecord, read_text: ReadText, page_of: ReadText = la
         **_session(record, page_of),
         "functions": functions,
         "graphs": graphs,
-        "breaks": [_break(record, same, places) for same in groups],
+        "breaks": _breaks(record, groups, places),
         "recompiles": _recompiles(record, places),
         "shapes": shape_ledger(record, rows, places),
         "library_skips": [
@@ -191,11 +191,28 @@ def _left_to_python(record: SessionRecord) -> Dict[GraphBreak, int]:
     return found
 
 
-def _break(record: SessionRecord, same: Sequence[GraphBreak], places: PlaceTable) -> Data:
+def _breaks(record: SessionRecord, groups: Sequence[List[GraphBreak]], places: PlaceTable) -> List[Data]:
+    numbers = {one: number for number, same in enumerate(groups) for one in same}
+    ended: List[List[FrameRecord]] = [[] for _ in groups]
+    for frame in record.frames:
+        for number in {numbers[one] for one in frame.graph_breaks}:
+            ended[number].append(frame)
+    left: List[List[FunctionRecord]] = [[] for _ in groups]
+    for function in record.functions:
+        for number in {numbers[one] for skip in function.skips for one in skip.graph_breaks}:
+            left[number].append(function)
+    return [_break(record, *one, places) for one in zip(groups, ended, left)]
+
+
+def _break(
+    record: SessionRecord,
+    same: Sequence[GraphBreak],
+    ended: Sequence[FrameRecord],
+    left: Sequence[FunctionRecord],
+    places: PlaceTable,
+) -> Data:
     first = same[0]
-    ended = [frame for frame in record.frames if any(one in same for one in frame.graph_breaks)]
     owners = [frame.function for frame in ended]
-    left = [one for one in record.functions if any(part in same for skip in one.skips for part in skip.graph_breaks)]
     roots = [root_of(record, key) for key in dict.fromkeys([*owners, *[one.key for one in left]])]
     return {
         "at": places.of(cause_of(first)),

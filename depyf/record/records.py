@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, FrozenSet, List, Optional, Tuple
 
 from depyf.record import vocabulary as words
 from depyf.record.guard_conditions import PROSE, GuardTest
@@ -533,6 +533,11 @@ class SessionRecord:
         """Return the resume functions that continue this very function (not those of its resume functions)."""
         return tuple(self._index.resumes.get(key, ()))
 
+    @property
+    def function_names(self) -> FrozenSet[Tuple[str, str]]:
+        """The file and name of each function."""
+        return self._index.function_names
+
     def graph(self, name: str) -> Optional[GraphRecord]:
         """Return the graph with that name, if it was captured."""
         return self._index.graphs.get(name)
@@ -550,6 +555,7 @@ class _Index:
         self.frames: Dict[str, List[FrameRecord]] = {}
         self.resumes: Dict[str, List[FunctionRecord]] = {}
         self.graphs: Dict[str, GraphRecord] = {}
+        self.function_names = frozenset([(function.file, function.name) for function in record.functions])
         self.stories = tuple(function for function in record.functions if function.full_code_file is not None)
         for function in record.functions:
             self.functions.setdefault(function.key, function)

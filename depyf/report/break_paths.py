@@ -7,6 +7,7 @@ the one whose lines hold the call.
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
 from typing import Callable, Iterable, Iterator, Sequence
 
@@ -45,10 +46,33 @@ class Owners:
     def __init__(self, session: SessionRecord, short: Callable[[str], str] = str) -> None:
         self._session = session
         self._short = short
-        self._by_name: dict[tuple[str, str], list[FunctionRecord]] = {}
-        for one in session.functions:
+
+    @functools.cached_property
+    def _by_name(self) -> dict[tuple[str, str], list[FunctionRecord]]:
+        found: dict[tuple[str, str], list[FunctionRecord]] = {}
+        for one in self._session.functions:
             if one.resume_of is None:
-                self._by_name.setdefault((one.name, short(one.file)), []).append(one)
+                found.setdefault((one.name, self._short(one.file)), []).append(one)
+        return found
+
+    @functools.cached_property
+    def _calls(self) -> dict[tuple[str, str], list[tuple[Location, int]]]:
+        """The calls in each function, by its name and file, with the number of the function that they led to."""
+        found: dict[tuple[str, str], list[tuple[Location, int]]] = {}
+        for number, one in enumerate(self._session.functions):
+            for call in one.called_at:
+                short = Location(self._short(call.file), call.line, call.function)
+                found.setdefault((short.function, short.file), []).append((short, number))
+        return found
+
+    @functools.cached_property
+    def _called_at(self) -> dict[tuple[str, int], list[int]]:
+        """The numbers of the functions that each line called."""
+        found: dict[tuple[str, int], list[int]] = {}
+        for calls in self._calls.values():
+            for call, number in calls:
+                found.setdefault((call.file, call.line), []).append(number)
+        return found
 
     def of(self, call: Location, after: Sequence[Location] = ()) -> FunctionRecord | None:
         """Return the function that a call is in; of wrappers, which share their code, the one that led to `after`."""
@@ -77,9 +101,8 @@ class Owners:
 
     def called_at(self, line: Location) -> Iterator[FunctionRecord]:
         """Yield the functions that Dynamo came to when this line called them."""
-        for one in self._session.functions:
-            if any((self._short(call.file), call.line) == (line.file, line.line) for call in one.called_at):
-                yield one
+        for number in sorted(set(self._called_at.get((line.file, line.line), ()))):
+            yield self._session.functions[number]
 
     def called_in(self, function: FunctionRecord) -> Iterator[FunctionRecord]:
         """Yield the functions that Dynamo came to when a line of this one, whose path is short, called them.
@@ -89,10 +112,10 @@ class Owners:
         whole = root_of(self._session, function.key)
         if whole is None or whole.resume_of is not None:
             return
-        for one in self._session.functions:
-            calls = [Location(self._short(call.file), call.line, call.function) for call in one.called_at]
-            if any(_holds(whole, self._short(whole.file), call) for call in calls):
-                yield one
+        file = self._short(whole.file)
+        calls = self._calls.get((whole.name, file), ())
+        for number in sorted({number for call, number in calls if _holds(whole, file, call)}):
+            yield self._session.functions[number]
 
     def fates(self, functions: Iterable[FunctionRecord], but: str) -> list[str]:
         """Return a line for each function that has a story, that with the key `but` aside: what became of it."""

@@ -45,7 +45,7 @@ def calls_to(record: SessionRecord, stack: Sequence[Location], place: Location |
 
     Where all of them are in libraries, the line of the program that called the first comes before.
     """
-    return _calls_from({(one.file, one.name) for one in record.functions}, stack, place)
+    return _calls_from(record.function_names, stack, place)
 
 
 def _calls_from(names: Container[Tuple[str, str]], stack: Sequence[Location], place: Location | None) -> Chain:
@@ -98,13 +98,12 @@ def ways_to(record: SessionRecord, breaks: Iterable[GraphBreak]) -> List[Chain]:
     A stack lacks calls of transformed code whose line is not known: it is no other way where another stack has them.
     """
     found: Dict[Tuple[Tuple[str, int], ...], Chain] = {}
-    names = {(one.file, one.name) for one in record.functions}
     distinct = list(dict.fromkeys(breaks))
     lines = {one: tuple([(call.file, call.line) for call in one.stack]) for one in distinct}
     for one in distinct:
         if any(_lacks_calls(lines[one], other) for other in lines.values()):
             continue
-        chain = _calls_from(names, one.stack, one.location)
+        chain = _calls_from(record.function_names, one.stack, one.location)
         if chain:
             found.setdefault(tuple((call.file, call.line) for call in chain), chain)
     return list(found.values())

@@ -167,6 +167,7 @@ def _story(file: str | None) -> List[str]:
 def _not_compiled(record: SessionRecord) -> List[Block]:
     """Return the functions of the program that were left to Python and matter."""
     compiled = {frame.function for frame in record.frames}
+    owners = Owners(record)
     blocks = []
     for function in _named(record):
         skip = worst_skip(function)
@@ -175,7 +176,7 @@ def _not_compiled(record: SessionRecord) -> List[Block]:
         lines = [f"not {always}compiled: {title_of(record, function)} ({place_of_function(function)}): {kind}"]
         if skip.kind in (FAILED, SUPPRESSED_ERROR, INTERRUPTED) or _is_explained_here_alone(skip):
             lines += [f"{_INDENT}at {place_of(skip.location)}"] * (skip.location is not None)
-            lines += function_around(_call_at_failure(skip), Owners(record), [function.display_name])
+            lines += function_around(_call_at_failure(skip), owners, [function.display_name])
             lines.append(_INDENT + skip.reason)
             chain = calls_to(record, skip.stack, skip.location)
             lines += [_INDENT + line for line in reached_lines([chain] if chain else [])]

@@ -23,6 +23,7 @@ from typing import Iterator, Sequence
 
 from depyf.record.records import FrameRecord, FunctionRecord, SessionRecord
 from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FAILED, FROM_FILE, INTERRUPTED, RECOMPILE_LIMIT
+from depyf.report.break_paths import Owners
 from depyf.report.call_signature import Signature, passed_names, signature_of
 from depyf.report.dispatcher import code_name, dispatcher, guard_name, not_shown, shown_name
 from depyf.report.generated_names import terms_used
@@ -43,15 +44,31 @@ def needs_file(session: SessionRecord, function: FunctionRecord) -> bool:
     return has_story and function.resume_of is None and function.full_code_file is None
 
 
+class StoryWriter:
+    """Writes the stories of a session; what all of them look up is prepared once."""
+
+    def __init__(self, session: SessionRecord) -> None:
+        self._session = session
+        self._paths = ShortPaths.of_session(session)
+        self._owners = Owners(session, self._paths.of)
+
+    def text_of(self, function_key: str) -> str:
+        """Return the text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
+        return _story_text(self._session, function_key, self._paths, self._owners)
+
+
 def render(session: SessionRecord, function_key: str) -> str:
-    """Return the text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
-    paths = ShortPaths.of_session(session)
+    """Return the text of one story; KeyError when the session has no such function."""
+    return StoryWriter(session).text_of(function_key)
+
+
+def _story_text(session: SessionRecord, function_key: str, paths: ShortPaths, owners: Owners) -> str:
     function = paths.function(session.function(function_key))
     written: dict[str, None] = {}
-    story = _story(session, function, Facts(session, paths), paths, written)
+    story = _story(session, function, Facts(session, paths, owners), paths, written)
     story += _guards(session, list(written), paths)
     code = [*_code_in(session, function, set()), *[line for line in story if line.startswith(SHARED_GUARDS)]]
-    lines = [*_opening(session, function, terms_used("\n".join(code))), *story]
+    lines = [*_opening(session, function, terms_used("\n".join(code)), paths), *story]
     text = "\n".join(lines) + "\n"
     unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_source.Checked)]
     if unchecked and not python_source.is_module("\n".join(unchecked)):
@@ -63,11 +80,11 @@ def render(session: SessionRecord, function_key: str) -> str:
 # ---------------------------------------------------------------- the parts, in order
 
 
-def _opening(session: SessionRecord, function: FunctionRecord, words: list[str]) -> list[str]:
+def _opening(session: SessionRecord, function: FunctionRecord, words: list[str], paths: ShortPaths) -> list[str]:
     versions = session.versions
     made_by = [("torch", versions.torch), ("Python", versions.python), ("depyf", versions.depyf)]
     text = [f"What torch.compile did to {title_apart(session, function)} ({function.shown_place}).", ""]
-    text += _limits(session, function)
+    text += _limits(session, function, paths)
     if not session.frames_of(function.key) and not function.earlier_versions:
         text.append("Dynamo compiled no version of it." + (" Below is why." if function.skips else ""))
     else:
@@ -80,9 +97,8 @@ def _opening(session: SessionRecord, function: FunctionRecord, words: list[str])
     return [line for item in text for part in item.split("\n") for line in python_source.wrapped_comment(part)]
 
 
-def _limits(session: SessionRecord, function: FunctionRecord) -> list[str]:
+def _limits(session: SessionRecord, function: FunctionRecord, paths: ShortPaths) -> list[str]:
     """Return that the function, or the rest of it after a graph break, has reached the limit on recompiles."""
-    paths = ShortPaths.of_session(session)
     lines: list[str] = []
     waiting = {function.key: function}
     passed: set[str] = set()

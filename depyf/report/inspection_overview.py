@@ -32,7 +32,8 @@ def render(record: SessionRecord) -> str:
 
 def whole_story(record: SessionRecord, texts: Mapping[str, str]) -> str:
     """Return the text of each `full_code_for_*`, then the text of each graph and kernel."""
-    parts = [full_code.render(record, function.key) for function in _roots(record)]
+    stories = full_code.StoryWriter(record)
+    parts = [stories.text_of(function.key) for function in _roots(record)]
     if not parts:
         return render(record)
     for graph in record.graphs:

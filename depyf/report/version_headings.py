@@ -43,12 +43,12 @@ _INSTALLED = {
 class Facts:
     """The facts of the versions in one story; what stands at an earlier version is not repeated at length."""
 
-    def __init__(self, session: SessionRecord, paths: ShortPaths) -> None:
+    def __init__(self, session: SessionRecord, paths: ShortPaths, owners: Owners) -> None:
         self._session = session
         self._paths = paths
+        self._owners = owners  # of calls with short paths
         self._proved: dict[tuple[str, ...], str] = {}  # assumptions -> compile id of the version that listed them
         self._broken: dict[tuple[str, ...], str] = {}  # lines on a break -> compile id of the version that has them
-        self._owners: Owners | None = None
 
     def of(self, function: FunctionRecord, frame: FrameRecord) -> list[str]:
         """Return why it was compiled, its file, what runs, how far that is proved, its graphs, and what follows.
@@ -71,17 +71,10 @@ class Facts:
             facts.append("  break:  why the graph broke is not known: torch tells it only while it compiles")
         return facts + [f"  then:   goes on in {call.name}{self._left_after(call)}" for call in frame.resumes]
 
-    @property
-    def owners(self) -> Owners:
-        """The functions that calls with short paths are in."""
-        if self._owners is None:
-            self._owners = Owners(self._session, self._paths.of)
-        return self._owners
-
     def _called_there(self, graph_break: GraphBreak, function: FunctionRecord, frame: FrameRecord) -> list[str]:
         """Return what became of the functions that a broken call runs: it is made as it is, and they on their own."""
         way = calls_inside(graph_break, function)
-        fates = self.owners.fates(self._below(way, graph_break), function.key) if way else ()
+        fates = self._owners.fates(self._below(way, graph_break), function.key) if way else ()
         if not fates:
             return ["          what broke there runs as it is, in Python, before what is left"] if frame.resumes else []
         start = f"          {way[0].file}:{way[0].line} runs as it is, and of what it calls"
@@ -89,18 +82,18 @@ class Facts:
 
     def _below(self, way: Sequence[Location], graph_break: GraphBreak) -> Iterator[FunctionRecord]:
         """Yield the functions below the first call of a way."""
-        yield from self.owners.on(way[1:])
+        yield from self._owners.on(way[1:])
         for call in way[:1]:
-            yield from self.owners.called_at(call)
+            yield from self._owners.called_at(call)
         if graph_break.raised_before is not None:
-            yield from self.owners.on([graph_break.raised_before])
+            yield from self._owners.on([graph_break.raised_before])
 
     def of_skips(self, function: FunctionRecord) -> list[str]:
         """Return why a function, with short paths, is left to Python, and what became of those that it calls."""
         lines = [line for skip in function.skips for line in skip_lines(skip, function)]
         breaks = [one for skip in function.skips for one in skip.graph_breaks]
         below = [one for way in breaks for one in self._below(calls_inside(way, function), way)]
-        fates = self.owners.fates([*below, *self.owners.called_in(function)], function.key)
+        fates = self._owners.fates([*below, *self._owners.called_in(function)], function.key)
         return lines + (["  Of what it calls", *[f"    {fate}" for fate in fates]] if fates else [])
 
     def _file(self, frame: FrameRecord) -> list[str]:

@@ -152,7 +152,8 @@ def _with_stories(left: Leftover, record: SessionRecord) -> SessionRecord:
         functions.append(function)
     record = dataclasses.replace(record, functions=tuple(functions))
     with_story = [function for function in functions if function.full_code_file is not None]
+    stories = full_code.StoryWriter(record)
     for function in with_story:
-        write_file(left.folder, str(function.full_code_file), full_code.render(record, function.key))
+        write_file(left.folder, str(function.full_code_file), stories.text_of(function.key))
     files = {*record.files, *(str(function.full_code_file) for function in with_story)}
     return dataclasses.replace(record, files=tuple(sorted(files)))

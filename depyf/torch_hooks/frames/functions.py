@@ -82,25 +82,18 @@ class Functions:
             self._records[key] = described
         return key
 
-    def find(self, identity: Identity) -> str | None:
-        """Return the key of a function that the user calls so; None where Dynamo has not met it.
-
-        Where Dynamo met decorators of it alone, that is the outermost, which it meets first: a call goes there.
-        """
-        code = identity.original
-        place = None if code is None else (code.co_filename, code.co_firstlineno)
-        found = [
-            known
-            for known in self._records.values()
-            if known.title == identity.title and place in (None, (known.shown_file, known.shown_line))
-        ]
-        itself = next((known for known in reversed(found) if not known.decorators), None)
-        return itself.key if itself is not None else found[0].key if found else None
-
     def count_calls(self, compiled: Iterable[Tuple[str, Identity | None]]) -> None:
         """Record, given what was compiled and what the program was calling then, how often the latter was the case."""
+        titled: Dict[Tuple[str, str, int], List[FunctionRecord]] = {}
+        for known in self._records.values():
+            for place in (_ANYWHERE, (known.shown_file, known.shown_line)):
+                titled.setdefault((known.title, *place), []).append(known)
         for key, entry in compiled:
-            called = None if entry is None else self.find(entry)
+            called = None
+            if entry is not None:
+                code = entry.original
+                place = _ANYWHERE if code is None else (code.co_filename, code.co_firstlineno)
+                called = _called(titled.get((entry.title, *place), ()))
             record = self._records[self._root(key) if called is None else called]
             self._records[record.key] = dataclasses.replace(record, compiled_in_calls=record.compiled_in_calls + 1)
 
@@ -224,6 +217,18 @@ def _not_called(record: FunctionRecord) -> FunctionRecord:
 def _text_and_place(record: FunctionRecord) -> Tuple[object, ...]:
     place = (record.title, record.qualified_name, record.name, record.file, record.first_line, record.parameters)
     return (*place, record.source, record.written_in)
+
+
+_ANYWHERE = ("", 0)  # stands for the place of a function that is not known
+
+
+def _called(found: Sequence[FunctionRecord]) -> str | None:
+    """Return the key of the function that a call meets, of those that go by its name; None where there is none.
+
+    Where Dynamo met decorators of it alone, that is the outermost, which it meets first: a call goes there.
+    """
+    itself = next((known for known in reversed(found) if not known.decorators), None)
+    return itself.key if itself is not None else found[0].key if found else None
 
 
 def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) -> FunctionRecord:

@@ -123,12 +123,13 @@ def _write_full_code(recording: Recording) -> None:
             recording.functions.set_full_code_file(function.key, template.format(recording.folder.number(template)))
     record = recording.record()
     unchanged = UnchangedStories(recording.earlier, record)
+    stories = full_code.StoryWriter(record)
     for function in record.functions:
         if function.full_code_file is not None:
             if unchanged.has(function.key) and recording.folder.has(function.full_code_file):
                 continue
             with recording.problems.shield(f"writing the full_code file of {function.display_name}"):
-                recording.folder.write(function.full_code_file, full_code.render(record, function.key))
+                recording.folder.write(function.full_code_file, stories.text_of(function.key))
 
 
 def _write_summary(recording: Recording) -> None:
