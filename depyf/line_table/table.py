@@ -6,7 +6,6 @@ the program does not pay for it, and a folder that a killed program left has one
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -78,11 +77,17 @@ class _Builder:
             source = Source((Location(link.user_file, link.user_line, name, code),))
             yield Row(frame.file, link.line, TRANSFORMED_CODE, "", link.found_by, source)
         for graph in frame.graphs:
-            called = re.compile(rf"(?<![\w#.]){re.escape(graph)}\(")
             for number, line in enumerate(self._texts[frame.file], 1):
-                if graph in line and called.search(line):
+                if graph in line and _calls(line, graph):
                     for calls in stacks.get(graph, ()):
                         yield Row(frame.file, number, TRANSFORMED_CODE, graph, BY_GRAPH_CALL, Source(calls))
+
+
+def _calls(line: str, name: str) -> bool:
+    """Return whether a line calls this name; `x.name(` and `#name(` do not."""
+    before, *after = f" {line}".split(f"{name}(")
+    pieces = [before, *after][:-1]
+    return any(not (piece[-1:].isalnum() or piece[-1:] in ("_", "#", ".")) for piece in pieces)
 
 
 class _GraphRows:
