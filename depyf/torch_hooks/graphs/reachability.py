@@ -49,7 +49,7 @@ def reachable_code(entry: Any) -> ReachableCode:
     for thing in _reachable(entry, alive):
         if isinstance(thing, FunctionType):
             found.functions.append(thing)
-            _add_interpreted(found, thing, _cells(thing.__closure__ or ()))
+            _add_interpreted(found, [thing], _cells(thing.__closure__ or ()))
             if _records_cuda_graphs(thing):
                 found.recorded.update(id(inner) for inner in _reachable(thing, alive))
         elif _is_graph_module(thing):
@@ -57,8 +57,7 @@ def reachable_code(entry: Any) -> ReachableCode:
         elif _is_interpreter(type(thing)):
             found.interpreters[id(vars(thing).get("module"))] = type(thing).__name__
         else:
-            for method in _methods_of(type(thing)):
-                _add_interpreted(found, method, _attributes_of(thing))
+            _add_interpreted(found, _methods_of(type(thing)), _attributes_of(thing))
     return found
 
 
@@ -101,14 +100,16 @@ def _operators() -> Tuple[type, ...]:
 # -- interpreters
 
 
-def _add_interpreted(found: ReachableCode, function: FunctionType, values: Iterable[Any]) -> None:
-    """Record the graph modules among `values`, which the function reads, if it runs them node by node.
+def _add_interpreted(found: ReachableCode, functions: Iterable[FunctionType], values: Iterable[Any]) -> None:
+    """Record the graph modules among `values`, which the functions read, if one of these runs them node by node.
 
     So does `aot_eager` of torch 2.9; that of torch 2.13 and 2.15 calls the forward.
     """
-    name = _interpreter_in(function)
-    if name:
-        found.interpreters.update({id(value): name for value in values if _is_graph_module(value)})
+    graph_module = _graph_module()
+    modules = {id(value) for value in values if issubclass(type(value), graph_module)}
+    for name in map(_interpreter_in, functions if modules else ()):
+        if name:
+            found.interpreters.update(dict.fromkeys(modules, name))
 
 
 def _interpreter_in(function: FunctionType) -> str:
@@ -126,10 +127,11 @@ def _is_interpreter(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, torch.fx.Interpreter)
 
 
-def _methods_of(kind: type) -> List[FunctionType]:
-    """Return the methods of a class that is neither torch's nor Python's, except those that it inherits from these."""
-    own = [base for base in kind.__mro__ if base.__module__.split(".")[0] not in _FOREIGN]
-    return [method for base in own for method in vars(base).values() if isinstance(method, FunctionType)]
+def _methods_of(kind: type) -> Iterator[FunctionType]:
+    """Yield the methods of a class that is neither torch's nor Python's, except those that it inherits from these."""
+    for base in kind.__mro__:
+        if base.__module__.split(".")[0] not in _FOREIGN:
+            yield from (method for method in vars(base).values() if isinstance(method, FunctionType))
 
 
 _FOREIGN = frozenset(("torch", "builtins", "functools", "weakref", "collections", "typing", "enum", "sympy"))
@@ -214,9 +216,15 @@ def _cells(cells: Tuple[Any, ...]) -> Iterator[Any]:
 
 
 def _is_graph_module(thing: Any) -> bool:
+    return issubclass(type(thing), _graph_module())
+
+
+@functools.lru_cache(maxsize=None)
+def _graph_module() -> type:
     import torch
 
-    return issubclass(type(thing), torch.fx.GraphModule)
+    found: type = torch.fx.GraphModule
+    return found
 
 
 def _inner_modules(module: Any) -> List[Any]:
