@@ -293,6 +293,26 @@ GuardTest = Union[
 ]
 
 
+def with_subject(test: GuardTest, mark: str, subject: str) -> GuardTest:
+    """Return the same test of another value, for which `mark` stands in it."""
+    if isinstance(test, TensorTest):
+        return TensorTest(test.subject.replace(mark, subject), test.expected)
+    if isinstance(test, TypeTest):
+        return TypeTest(test.subject.replace(mark, subject), test.type_name)
+    if isinstance(test, PythonTest):
+        return PythonTest(test.text.replace(mark, subject))
+    if isinstance(test, InWords):
+        return InWords(test.text.replace(mark, subject))
+    if isinstance(test, ValueTest):
+        value = test.subject.replace(mark, subject)
+        return ValueTest(value, test.type_name, test.comparison.replace(mark, subject))
+    if isinstance(test, (SameObject, SameBody)):
+        return type(test)(test.subject.replace(mark, subject))
+    if isinstance(test, NoDimensionMarks):
+        return NoDimensionMarks(test.subject.replace(mark, subject), test.marks)
+    return test
+
+
 def is_dotted(name: str) -> bool:
     """Return whether an expression can spell the name: `torch.Tensor`, but not `f.<locals>.A`."""
     return all(part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))

@@ -7,7 +7,7 @@ Each line is a JSON object; its first key is its kind:
     {"compiling": "0/0", "what": "..."}   Dynamo starts on a frame
     {"compiled": "0/0"}                   ... and is done with it
     {"function": {...}}                   a FunctionRecord, new or changed (by its key)
-    {"frame": 3, "value": {...}}          the FrameRecord at that place, new or changed
+    {"frame": 3, "value": {...}}          the FrameRecord at that place, new or changed; its guards in the short form
     {"graph": 2, "value": {...}}          the GraphRecord at that place, new or changed
 
 A later line replaces an earlier one about the same thing, so replaying is idempotent: the journal may repeat what a
@@ -20,13 +20,13 @@ import dataclasses
 import json
 from typing import Any, Dict, Iterator, List, Tuple, TypeVar
 
-from depyf.record.json_text import JsonText
+from depyf.record.json_text import JsonText, with_layers
 from depyf.record.records import FrameRecord, FunctionRecord, GraphRecord, SessionRecord
 from depyf.record.saved_form import RecordFormatError, build
 
 T = TypeVar("T")
 
-_TEXT = JsonText(",", ":")
+_TEXT = JsonText(",", ":", is_short=True)
 
 
 def line(**content: Any) -> str:
@@ -64,7 +64,7 @@ class _Replay:
         for entry in _entries(text):
             try:
                 self._apply(entry)
-            except (RecordFormatError, TypeError, ValueError, KeyError):
+            except (RecordFormatError, TypeError, ValueError, KeyError, IndexError, AttributeError):
                 continue  # a line that another version wrote
 
     def _apply(self, entry: Dict[str, Any]) -> None:
@@ -78,7 +78,10 @@ class _Replay:
             function = build(FunctionRecord, entry["function"])
             self._functions[function.key] = function
         elif "frame" in entry:
-            self._frames[int(entry["frame"])] = build(FrameRecord, entry["value"])
+            value = entry["value"]
+            self._frames[int(entry["frame"])] = build(
+                FrameRecord, {**value, "guards": with_layers(value.get("guards", ()))}
+            )
         elif "graph" in entry:
             self._graphs[int(entry["graph"])] = build(GraphRecord, entry["value"])
 

@@ -2,8 +2,11 @@
 
 A record is written field by field under the names of its fields, without those that have their default: empty, false
 or none.  A guard is written by its condition, a graph break and a skip with their reason on one line besides.  Models
-have thousands of guards, for each of which the encoder would have to ask: their text is put together here, in half of
-the time.
+have thousands of guards, for each of which the encoder would have to ask: their text is put together here, and that of
+repeated layers by putting in the name of each layer.  The short form leaves that to whoever reads it (`with_layers`):
+
+    {"layer": "self.blocks[0]", "expression": "L['self']...", "form": [...]}    guards with `LAYER` for the layer
+    {"layer": "self.blocks[1]", "expression": "L['self']...", "form": 0}        of the first form that came
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ import dataclasses
 import functools
 import json
 from json.encoder import encode_basestring
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence
 
+from depyf.record.guard_list import LAYER, GuardList, LayerForm, LayerGuards
 from depyf.record.records import FrameRecord, GraphBreak, GuardRecord, Location, SessionRecord, SkipRecord
 
 
@@ -61,11 +65,37 @@ def saved(record: Any) -> Dict[str, Any]:
     return {name: value for name, value in values.items() if value != defaults.get(name, _NO_DEFAULT)}
 
 
+# They stand for a layer in the texts of its guards: no text of JSON has these characters.
+_SHOWN, _AS_TORCH = "\0", "\1"
+
+
+def _in_form(text: str) -> str:
+    return text.replace(_SHOWN, LAYER).replace(_AS_TORCH, LAYER)
+
+
+def with_layers(guards: Sequence[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Return what JSON holds of guards, given its short form: one for each guard."""
+    found: List[Dict[str, Any]] = []
+    forms: List[List[Dict[str, Any]]] = []
+    for guard in guards:
+        if "layer" not in guard:
+            found.append(guard)
+            continue
+        shown, expression, form = guard["layer"], guard["expression"], guard["form"]
+        if isinstance(form, list):
+            forms.append(form)
+        for one in forms[form] if isinstance(form, int) else form:
+            condition, of_torch = one["condition"].replace(LAYER, shown), one["expression"].replace(LAYER, expression)
+            found.append({**one, "condition": condition, "expression": of_torch})
+    return found
+
+
 class JsonText:
     """Writes values and records as JSON; what it is given has no cycles."""
 
-    def __init__(self, comma: str, colon: str) -> None:
+    def __init__(self, comma: str, colon: str, is_short: bool = False) -> None:
         self._comma = comma
+        self._is_short = is_short
         self._separators = (comma, colon)
         self._encode = self._encoder(saved)
         self._starts = (f'{{"condition"{colon}', f'{comma}"is_python"{colon}', f'{comma}"expression"{colon}')
@@ -90,7 +120,7 @@ class JsonText:
 
     def of_whole(self, value: Any) -> str:
         """Return the text of a value or record."""
-        waiting: List[Tuple[GuardRecord, ...]] = []  # the guards of each frame, in the order of the text
+        waiting: List[Sequence[GuardRecord]] = []  # the guards of each frame, in the order of the text
 
         def fields_of(record: Any) -> Dict[str, Any]:
             if not isinstance(record, FrameRecord):
@@ -110,10 +140,41 @@ class JsonText:
         return "".join(pieces)
 
     def of_guards(self, guards: Sequence[GuardRecord]) -> List[str]:
-        """Return the text of each guard."""
+        """Return the text of each guard; those of a layer are one text."""
+        ends: Dict[Any, str] = {}  # what the layers of a model have in common -> its text
+        if not isinstance(guards, GuardList):
+            return self._of_each(guards, ends)
+        forms: Dict[LayerForm, str] = {}
+        texts: List[str] = []
+        for piece in guards.pieces:
+            if isinstance(piece, GuardRecord):
+                texts += self._of_each((piece,), ends)
+                continue
+            known = forms.get(piece.form)
+            if known is None:
+                form = self._comma.join(self._of_each(piece.form.records, ends, (_SHOWN, _AS_TORCH)))
+                known = forms[piece.form] = str(len(forms)) if self._is_short else form
+                texts.append(self._of_layer(piece, f"[{_in_form(form)}]" if self._is_short else form))
+            else:
+                texts.append(self._of_layer(piece, known))
+        return texts
+
+    def _of_layer(self, layer: LayerGuards, form: str) -> str:
+        """Return the text of the guards of a layer, given that of the form."""
+        shown, expression = map(encode_basestring, layer[1:])
+        if not self._is_short:
+            return form.replace(_SHOWN, shown[1:-1]).replace(_AS_TORCH, expression[1:-1])
+        comma, colon = self._separators
+        return f'{{"layer"{colon}{shown}{comma}"expression"{colon}{expression}{comma}"form"{colon}{form}}}'
+
+    def _of_each(
+        self, guards: Sequence[GuardRecord], ends: Dict[Any, str], marks: Sequence[str] = (LAYER, LAYER)
+    ) -> List[str]:
+        """Return the text of each guard; `marks` stand for the layer in condition and expression."""
         encode = encode_basestring
         start, is_python, expression = self._starts
-        ends: Dict[Any, str] = {}  # what the layers of a model have in common -> its text
+        shown, as_torch = marks
+        is_form = shown != LAYER
         texts = []
         for guard in guards:
             test = guard.test
@@ -122,7 +183,10 @@ class JsonText:
             if end is None:
                 end = ends[common] = self._end_of(guard)
             truth = "true" if test.is_python else "false"
-            texts.append(f"{start}{encode(test.text)}{is_python}{truth}{expression}{encode(guard.expression)}{end}")
+            condition, of_torch = encode(test.text), encode(guard.expression)
+            if is_form:
+                condition, of_torch = condition.replace(LAYER, shown), of_torch.replace(LAYER, as_torch)
+            texts.append(f"{start}{condition}{is_python}{truth}{expression}{of_torch}{end}")
         return texts
 
     def _end_of(self, guard: GuardRecord) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Dict, FrozenSet, List, Optional, Tuple
+from typing import Dict, FrozenSet, List, Optional, Sequence, Tuple
 
 from depyf.record import vocabulary as words
 from depyf.record.guard_conditions import PROSE, GuardTest
@@ -365,7 +365,7 @@ class FrameRecord:
     assumptions: Tuple[str, ...] = field(default=(), metadata=PROSE)  # what PROVED_UNDER rests on, one line each
     divergence: str = field(default="", metadata=PROSE)  # where original and text differ, or why nothing is proved
     rung: str = words.DISASSEMBLY  # how the text was found: "idioms" ...; "disassembly" is a listing
-    guards: Tuple[GuardRecord, ...] = ()
+    guards: Sequence[GuardRecord] = ()
     graphs: Tuple[str, ...] = ()  # names of the graphs it calls: "__compiled_fn_1"
     resumes: Tuple[ResumeCall, ...] = ()
     graph_breaks: Tuple[GraphBreak, ...] = ()

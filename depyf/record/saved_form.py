@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import json
 import typing
+from collections import abc
 from typing import Any, Callable, Dict, Sequence, Tuple, Type, TypeVar
 
 from depyf.record.json_text import JsonText, saved
@@ -269,7 +270,7 @@ def _reader(hint: Any) -> Reader | None:
     origin = getattr(hint, "__origin__", None)
     if origin is typing.Union:
         return _reader(arguments[0]) if type(None) in arguments else None  # other unions come from `READERS` as records
-    if origin is tuple:
+    if origin in (tuple, abc.Sequence):
         read = _reader(arguments[0])
         return lambda items: items if items is None else tuple(items if read is None else [read(one) for one in items])
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):

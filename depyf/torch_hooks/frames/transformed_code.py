@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from types import CodeType
-from typing import Dict, List, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 from depyf.decompiler.recompile.relabelling import relabel
 from depyf.problems import Problems
@@ -146,7 +146,7 @@ class Frames:
         """Set fields of a frame's record that become known later."""
         self.records[index] = dataclasses.replace(self.records[index], **changes)  # type: ignore[arg-type]
 
-    def guards_of(self, compile_id: str) -> Tuple[GuardRecord, ...]:
+    def guards_of(self, compile_id: str) -> Sequence[GuardRecord]:
         """Return the guards of the version with that compile id; empty while they are not known."""
         place = self._places.get(compile_id)
         return () if place is None else self.records[place].guards

@@ -10,26 +10,18 @@ import functools
 import re
 from typing import Any, NamedTuple
 
-from depyf.record.guard_conditions import (
-    GuardTest,
-    InWords,
-    NoDimensionMarks,
-    PythonTest,
-    SameBody,
-    SameObject,
-    TensorTest,
-    TypeTest,
-    ValueTest,
-)
+from depyf.record.guard_conditions import GuardTest, NoDimensionMarks, ValueTest, with_subject
 from depyf.torch_hooks.guards.guard_kinds import MAY_VARY, Leaf, read_guard, shown_type
 from depyf.torch_hooks.guards.origins import end_of_condition
 from depyf.torch_hooks.guards.source_names import readable
-from depyf.torch_hooks.guards.tree_leaves import PrintedGuard
+from depyf.torch_hooks.guards.tree_leaves import Row
 
 _VALUE = "LOOKED_AT"  # stands for the value that a guard tests
 _PLAIN = r"[LG](?:\['[^'\\\n]*'\]|\[\d+\]|\.[^\W\d]\w*)+"
-_PLAIN_SOURCE = re.compile(rf"(?:{_PLAIN}|list\(dict\.keys\({_PLAIN}\)\)\[\d+\])$")
+_PLAIN_SOURCE = re.compile(rf"{_PLAIN}$")
+_NTH_KEY = re.compile(r"(list\(dict\.keys\()(.*)(\)\)\[\d+\])$")
 _PLAIN_VALUE = re.compile(r" == ('[^'\\\n]*'|0|[1-9]\d*)$")
+_PLAIN_VALUE_AND_REST = re.compile(r"( == (?:'[^'\\\n#]*'|0|[1-9]\d*)) *(  # .*)?$", re.DOTALL)
 _BOUND_TO_ONE_VALUE = ("ID_MATCH", "NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "LAMBDA_GUARD")
 
 
@@ -49,21 +41,33 @@ def without_marks(marks: tuple[str, ...]) -> Form:
     return Form((NoDimensionMarks(_VALUE, marks),), "")
 
 
-def form_of(guard: PrintedGuard, before: str, after: str) -> Form | None:
+def form_with_own_value(guard: Row, after: str) -> Form | None:
+    """Return the form of a comparison with a plain value, given what torch prints after what it compares, if it is one.
+
+    The values differ from guard to guard, so these forms are many.
+    """
+    kind, _, source, type_name = guard
+    value = _PLAIN_VALUE_AND_REST.match(after) if kind == "EQUALS_MATCH" and type_name else None
+    if value is None or source in after or _VALUE in after:
+        return None
+    return Form((ValueTest(_VALUE, shown_type(type_name), _VALUE + value[1]),), value[2] or "")
+
+
+def form_of(kind: str, type_name: str, before: str, after: str) -> Form | None:
     """Return the form of a guard, given what torch prints before and after its value; None where it has none.
 
-    It depends on the kind of the guard, on the type of the value and on these two texts alone.
+    The value, whose type has that name, is not in the text after it.
     """
-    if guard.kind in _BOUND_TO_ONE_VALUE or guard.source in after or _VALUE in before or _VALUE in after:
+    if kind in _BOUND_TO_ONE_VALUE or _VALUE in before or _VALUE in after:
         return None
     printed = before + _VALUE + after
     cut = end_of_condition(printed)
     before, found, after = printed[:cut].strip().partition(_VALUE)
     if not found or not _is_whole(before, after):
         return None
-    if guard.kind == "EQUALS_MATCH" and not before and guard.type_name and _PLAIN_VALUE.match(after):
-        return Form((ValueTest(_VALUE, shown_type(guard.type_name), _VALUE + after),), printed[cut:])
-    return Form(_read_form(guard.kind, before + _VALUE + after, guard.type_name), printed[cut:])
+    if kind == "EQUALS_MATCH" and not before and type_name and _PLAIN_VALUE.match(after):
+        return Form((ValueTest(_VALUE, shown_type(type_name), _VALUE + after),), printed[cut:])
+    return Form(_read_form(kind, before + _VALUE + after, type_name), printed[cut:])
 
 
 def _is_whole(before: str, after: str) -> bool:
@@ -95,21 +99,7 @@ def depends_on_modules(kind: str, text: str, type_name: str) -> bool:
 
 def moved_to(subject: str, test: GuardTest) -> GuardTest:
     """Return the same test of another value, which `_VALUE` stands for."""
-    if isinstance(test, TensorTest):
-        return TensorTest(subject, test.expected)
-    if isinstance(test, TypeTest):
-        return TypeTest(subject, test.type_name)
-    if isinstance(test, PythonTest):
-        return PythonTest(test.text.replace(_VALUE, subject))
-    if isinstance(test, InWords):
-        return InWords(test.text.replace(_VALUE, subject))
-    if isinstance(test, ValueTest):
-        return ValueTest(subject, test.type_name, test.comparison.replace(_VALUE, subject))
-    if isinstance(test, (SameObject, SameBody)):
-        return type(test)(test.subject.replace(_VALUE, subject))
-    if isinstance(test, NoDimensionMarks):
-        return NoDimensionMarks(subject, test.marks)
-    return test
+    return with_subject(test, _VALUE, subject)
 
 
 _LAST_STEP = re.compile(r".*(?=\.(?:_modules|_parameters|_buffers)\[)", re.DOTALL)
@@ -118,10 +108,14 @@ _LAST_STEP = re.compile(r".*(?=\.(?:_modules|_parameters|_buffers)\[)", re.DOTAL
 @functools.lru_cache(maxsize=4096)
 def shown_source(source: str) -> str:
     """Return a value as the user spells it, if it can replace `_VALUE` in any condition; else empty."""
-    if _PLAIN_SOURCE.match(source) is None:
+    key = _NTH_KEY.match(source)
+    if _PLAIN_SOURCE.match(source if key is None else key[2]) is None:
         return ""
     step = _LAST_STEP.match(source)
-    if step is None:
+    if key is not None:  # each key of a dictionary has a guard
+        held = shown_source(key[2])
+        shown = held and key[1] + held + key[3]
+    elif step is None:
         shown = readable(source)
     else:  # few modules have many parts, of few names
         holder = shown_source(step[0])

@@ -10,7 +10,7 @@ There are two later moments, and `describe_guards` serves both with the same res
 - `torch._dynamo.eval_frame._debug_get_cache_entry_list(code)` lists the entries that live now; pass the
   `guard_manager` of one.  This also works for what was compiled before the session.
 
-Torch keeps no structured form of a guard, so both ways end in printed lines; `guard_kinds` reads one of them.
+Torch keeps no structured form of a guard, so both ways end in printed lines; `guard_rows` reads one of them.
 `tree_leaves` finds them, and nothing here imports torch.
 """
 
@@ -21,21 +21,16 @@ import re
 from types import CodeType
 from typing import Iterator, Sequence, Tuple
 
-from depyf.record.guard_conditions import GuardTest, PythonTest
+from depyf.record.guard_list import LayerGuards, distinct
+from depyf.record.guard_list import Piece as Listed
 from depyf.record.records import GuardRecord
-from depyf.torch_hooks.guards.condition_cache import (
-    Form,
-    depends_on_modules,
-    form_of,
-    shown_source,
-    tests_of,
-    without_marks,
-)
-from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD, Leaf
-from depyf.torch_hooks.guards.layers import Layer, Piece, expression_of, form_of_layer, layer_from, layers_of
-from depyf.torch_hooks.guards.origins import Origin, end_of_condition, origins_in, split_range
+from depyf.torch_hooks.guards.condition_cache import shown_source
+from depyf.torch_hooks.guards.guard_kinds import METADATA_GUARD
+from depyf.torch_hooks.guards.guard_rows import ON_SEVERAL_VALUES, read_row
+from depyf.torch_hooks.guards.layers import KnownLayer, Piece, expression_of, form_of_layer, known_layer, layers_of
+from depyf.torch_hooks.guards.origins import end_of_condition
 from depyf.torch_hooks.guards.source_names import A_SOURCE, readable
-from depyf.torch_hooks.guards.tree_leaves import PrintedGuard, Row, printed_guards
+from depyf.torch_hooks.guards.tree_leaves import Row, printed_guards
 from depyf.torch_hooks.guards.type_ids import with_types
 
 _ABSENT_MARK = re.compile(r"hasattr\([^ ]*, '_dynamo_(?P<mark>\w+)_indices'\) == False *(?:#|$)")
@@ -43,11 +38,8 @@ _ROOT = re.compile(r"[^'\"]*?\b([LG])\[(?:'([^']*)'|\"([^\"]*)\")\]")
 
 _Order = Tuple[int, int, str]
 
-# Guards that torch hangs on the first of the values they relate.
-_ON_SEVERAL_VALUES = ("NO_TENSOR_ALIASING", "OBJECT_ALIASING", "STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD")
 
-
-def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord, ...]:
+def describe_guards(guard_manager: object, code: CodeType) -> Sequence[GuardRecord]:
     """Return the guards of one version of `code`, in reading order.
 
     `guard_manager` is as `printed_guards` takes it.  The order is that of the
@@ -58,7 +50,7 @@ def describe_guards(guard_manager: object, code: CodeType) -> tuple[GuardRecord,
     return describe_guards_of(guard_manager, code.co_filename, code.co_varnames + code.co_freevars + code.co_cellvars)
 
 
-def describe_guards_of(guard_manager: object, file: str, names: tuple[str, ...]) -> tuple[GuardRecord, ...]:
+def describe_guards_of(guard_manager: object, file: str, names: tuple[str, ...]) -> Sequence[GuardRecord]:
     """Return the guards of one version of a function in `file` whose variables have these names, in their order."""
     reader = _Reader(file, names)
     reader.read(with_types(printed_guards(guard_manager)))
@@ -66,88 +58,80 @@ def describe_guards_of(guard_manager: object, file: str, names: tuple[str, ...])
 
 
 class _Reader:
-    """Reads the guards of one version: those that torch prints alike for many values are read once."""
+    """Reads the guards of one version: those that torch prints alike for many layers are read once."""
 
     def __init__(self, file: str, names: tuple[str, ...]) -> None:
         self._file = file
         self._names = names
-        self._records: dict[_Order, list[GuardRecord]] = {}  # in the order in which torch prints them
-        # kind, text before and after the value, type -> what such guards test, and who asked for them
-        self._forms: dict[tuple[str, str, str, str], tuple[Form, Origin] | None] = {}
+        self._records: dict[_Order, list[Listed]] = {}  # in the order in which torch prints them
         self._orders: dict[str, _Order] = {}  # local variable, as torch spells it -> where its guards stand
-        self._layers: dict[str, Layer | None] = {}  # what torch prints for a layer -> how to make its guards
+        self._layers: dict[str, KnownLayer] = {}  # what torch prints for a layer -> how to make its guards
+        self._places: dict[str, tuple[str, _Order, int, int]] = {}  # ... -> the layer read first, where its guards are
+        self._repeated: set[str] = set()  # what torch prints for several layers
 
     def read(self, rows: Sequence[Row], inside: int = 0) -> list[Piece] | None:
         """Add guards in torch's order; `inside`: the part of their values that is known to be a layer.
 
-        Returns them as pieces of a layer, if that is what all of them are.
+        Returns them as pieces of that layer, if that is what all of them are.
         """
-        pieces: list[Piece] | None = []
+        pieces: list[Piece] | None = [] if inside else None
         for layer, group in layers_of(rows, inside):
-            found = self._read_layer(layer, group) if layer else self._read_each(group)
+            found = self._read_layer(layer, group, inside > 0) if layer else self._read_each(group)
             pieces = None if pieces is None or found is None else pieces + found
         return pieces
 
-    def _read_layer(self, layer: str, rows: Sequence[Row]) -> list[Piece] | None:
+    def _read_layer(self, layer: str, rows: Sequence[Row], is_inside: bool) -> list[Piece] | None:
         """Add the guards on the parts of a layer: those of the next ones that are like it need not be read again."""
-        form = form_of_layer(layer, rows)
-        like_it = self._layers.get(form)
-        shown = shown_source(layer) if like_it is not None else ""
-        if like_it is None or not shown:
+        printed = form_of_layer(layer, rows)
+        known = self._layers.get(printed)
+        if known is None:
+            known = self._layers[printed] = known_layer(printed, self._file)
+        order = self._order_of(layer, "", "")
+        records = self._records.setdefault(order, [])
+        form = known.form
+        shown = shown_source(layer) if form is not None else ""
+        if form is None or not shown:
+            start = len(records)
             pieces = self.read(rows, len(layer))
-            if form not in self._layers:
-                self._layers[form] = layer_from(layer, rows, pieces)
+            known.add(layer, rows, pieces)
+            self._places[printed] = (layer, order, start, len(records))
             return pieces
-        records = self._records.setdefault(self._order_of(layer, "", ""), [])
-        records += like_it.guards_of(shown, expression_of(layer))
-        return None
+        found = LayerGuards(form, shown, expression_of(layer))
+        if form.fits(shown):
+            records.append(found)
+            self._repeated.add(printed)
+        else:
+            records += found.records()
+        return known.pieces_of(layer, shown) if is_inside else None
 
     def _read_each(self, rows: Sequence[Row]) -> list[Piece] | None:
-        pieces: list[Piece] | None = []
+        pieces: list[Piece | None] = []
         for guard, marks in _merged(rows):
-            piece = self._add(guard, marks)
-            if piece is None:
-                pieces = None
-            elif pieces is not None:
-                pieces.append(piece)
-        return pieces
+            piece, records = read_row(guard, marks, self._file)
+            self._records.setdefault(self._order_of(guard[2], guard[0], guard[1]), []).extend(records)
+            pieces.append(piece)
+        found = [piece for piece in pieces if piece is not None]
+        return found if len(found) == len(pieces) else None
 
-    def _add(self, guard: Row, marks: tuple[str, ...]) -> Piece | None:
-        """Add one guard; with `marks`, that these are absent from the dimensions of a tensor."""
-        kind, printed, source, type_name = guard
-        shown = _plainly_shown(source)
-        before, found, after = printed.partition(source) if shown and not marks else ("", "", "")
-        form = self._form(guard, before, after) if found else None
-        if form is not None:
-            expression = expression_of(source)
-            records = [GuardRecord(test, expression, kind, *form[1]) for test in form[0].about(shown)]
-            self._records.setdefault(self._order_of(source, kind, printed), []).extend(records)
-            return Piece(kind, source, shown, *form)
-        read = _read if depends_on_modules(kind, printed, type_name) else _read_once
-        origins, known = read(guard, marks, self._file)
-        self._records.setdefault(self._order_of(source, kind, printed), []).extend(known)
-        is_of_layer = marks and shown and len(origins) == 1
-        return Piece(kind, source, shown, without_marks(marks), origins[0]) if is_of_layer else None
-
-    def in_order(self) -> tuple[GuardRecord, ...]:
+    def in_order(self) -> Sequence[GuardRecord]:
         """Return the records in reading order, each condition once."""
-        first: dict[str, GuardRecord] = {}
-        for order in sorted(self._records):
-            for record in self._records[order]:
-                first.setdefault(record.test.text, record)
-        return tuple(first.values())
+        for order, first, end, guards in sorted(self._first_layers(), key=lambda one: one[1], reverse=True):
+            self._records[order][first:end] = [guards]
+        return distinct([piece for order in sorted(self._records) for piece in self._records[order]])
 
-    def _form(self, guard: Row, before: str, after: str) -> tuple[Form, Origin] | None:
-        key = (guard[0], before, after, guard[3])
-        if key not in self._forms:
-            form = form_of(PrintedGuard._make(guard), before, after)
-            origins = () if form is None else origins_in(form.comment, self._file)
-            self._forms[key] = (form, origins[0]) if form is not None and len(origins) == 1 else None
-        return self._forms[key]
+    def _first_layers(self) -> Iterator[tuple[_Order, int, int, LayerGuards]]:
+        """Yield where the layers are that others are like, and what can stand there in place of their guards."""
+        ends: dict[_Order, int] = {}
+        places = [(printed, *self._places[printed]) for printed in self._repeated if printed in self._places]
+        for printed, layer, order, first, end in sorted(places, key=lambda one: (one[3], -one[4])):
+            form, shown = self._layers[printed].form, shown_source(layer)
+            if form is not None and form.fits(shown) and first >= ends.get(order, 0):
+                ends[order] = end
+                yield order, first, end, LayerGuards(form, shown, expression_of(layer))
 
     def _order_of(self, source: str, kind: str, text: str) -> _Order:
         """Return where a guard stands: by parameter, globals, conditions on several values, then torch's own state."""
-        if kind in _ON_SEVERAL_VALUES:
+        if kind in ON_SEVERAL_VALUES:
             return (2, 0, "")
         end = source.find("'", 3) if source.startswith("L['") else -1
         if source.startswith("']", end):
@@ -167,36 +151,6 @@ class _Reader:
 
     def _order_of_local(self, name: str) -> _Order:
         return (0, self._names.index(name) if name in self._names else len(self._names), "")
-
-
-def _plainly_shown(source: str) -> str:
-    """Return a value as the user spells it, if only the texts around it decide where the condition ends; else empty."""
-    return "" if '"' in source or "#" in source else shown_source(source)
-
-
-def _read(guard: Row, marks: tuple[str, ...], file: str) -> tuple[tuple[Origin, ...], tuple[GuardRecord, ...]]:
-    """Return who asked for a guard of a frame in `file`, and its records; with `marks`, that these are absent."""
-    kind, printed, source, type_name = guard
-    cut = end_of_condition(printed)
-    origins = origins_in(printed[cut:], file)
-    tests = tests_of(Leaf(kind, "" if marks else printed[:cut].strip(), source, type_name, marks))
-    asked = [(test, origins[0]) for test in tests] if len(origins) == 1 else _with_origins(tests, origins)
-    expression = expression_of(source)
-    return origins, tuple([GuardRecord(test, expression, kind, *origin) for test, origin in asked])
-
-
-_read_once = functools.lru_cache(maxsize=1024)(_read)  # versions share the guards on globals and on torch's state
-
-
-def _with_origins(tests: tuple[GuardTest, ...], origins: tuple[Origin, ...]) -> list[tuple[GuardTest, Origin]]:
-    """Return each test with its origin; a range whose bounds have different origins becomes two tests."""
-    found: list[tuple[GuardTest, Origin]] = []
-    for test in tests:
-        if isinstance(test, PythonTest):
-            found += [(PythonTest(bound.condition), bound.origin) for bound in split_range(test.text, origins)]
-        else:
-            found.append((test, origins[-1]))
-    return found
 
 
 def _merged(guards: Sequence[Row]) -> Iterator[tuple[Row, tuple[str, ...]]]:

@@ -1,4 +1,4 @@
-"""Guards on the layers of a model: those of a layer like one that was read before are made from it.
+"""Guards on the layers of a model: those of a layer like one that was read before are not read again.
 
 Most guards of a model are on the parts of its layers, and torch prints them alike for each, with the layer's own
 number.  Guards in a row on parts of one layer are compared as one text, in which a mark stands for the layer; where
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import re
+from itertools import chain
 from typing import Iterator, NamedTuple, Sequence
 
+from depyf.record.guard_list import LAYER, LayerForm
 from depyf.record.records import GuardRecord
 from depyf.torch_hooks.guards.condition_cache import Form, moved_to, shown_source
 from depyf.torch_hooks.guards.origins import Origin
@@ -31,30 +33,6 @@ class Piece(NamedTuple):
     shown: str  # the value, as the user spells it
     form: Form
     origin: Origin
-
-
-class _Part(NamedTuple):
-    """One guard on a part of any layer that is like another one."""
-
-    kind: str
-    shown: str  # what follows the layer, as the user spells it
-    expression: str  # what follows the layer, as torch does
-    form: Form
-    origin: Origin
-
-
-class Layer(NamedTuple):
-    """The guards on the parts of a layer."""
-
-    parts: tuple[_Part, ...]
-
-    def guards_of(self, shown: str, expression: str) -> list[GuardRecord]:
-        """Return the guards of a layer that is like this one, given as the user and as torch spell it."""
-        return [
-            GuardRecord(moved_to(shown + part, test), expression + of_torch, kind, *origin)
-            for kind, part, of_torch, form, origin in self.parts
-            for test in form.tests
-        ]
 
 
 def layers_of(rows: Sequence[Row], inside: int) -> Iterator[tuple[str, list[Row]]]:
@@ -82,22 +60,57 @@ def layers_of(rows: Sequence[Row], inside: int) -> Iterator[tuple[str, list[Row]
 
 def form_of_layer(layer: str, rows: Sequence[Row]) -> str:
     """Return what torch prints for the guards of a layer, without the layer's own name."""
-    return "\n".join(map("\n".join, rows)).replace(layer, _LAYER)
+    return "\n".join(chain.from_iterable(rows)).replace(layer, _LAYER)
 
 
-def layer_from(layer: str, rows: Sequence[Row], pieces: Sequence[Piece] | None) -> Layer | None:
-    """Return how the guards of other layers like this one are made; None where they have to be read one by one."""
-    shown, expression = shown_source(layer), expression_of(layer)
-    if not pieces or not shown or any(row[1].count(layer) != 1 or layer in row[3] for row in rows):
-        return None
-    parts: list[_Part] = []
-    for piece in pieces:
-        whole = expression_of(piece.source)
-        if not piece.shown.startswith(shown) or not whole.startswith(expression):
-            return None
-        rest = whole[len(expression) :]
-        parts.append(_Part(piece.kind, piece.shown[len(shown) :], rest, piece.form, piece.origin))
-    return Layer(tuple(parts))
+class KnownLayer:
+    """What torch prints for a layer, and once one has been read, the guards of all that are like it."""
+
+    def __init__(self) -> None:
+        self._shown = ""  # of the one that was read, as the user spells it
+        self._source = ""  # as torch does
+        self._pieces: Sequence[Piece] = ()  # none where such layers have to be read one by one
+
+    def add(self, layer: str, rows: Sequence[Row], pieces: Sequence[Piece] | None) -> None:
+        """Keep the guards of the first layer that was read."""
+        shown = shown_source(layer)
+        if self._pieces or not pieces or not shown or not all(piece.shown.startswith(shown) for piece in pieces):
+            return
+        if all(row[1].count(layer) == 1 and layer not in row[3] and LAYER not in row[1] for row in rows):
+            self._shown, self._source, self._pieces = shown, layer, pieces
+
+    @functools.cached_property
+    def _form(self) -> LayerForm | None:
+        expression = expression_of(self._source)
+        records: list[GuardRecord] = []
+        for piece in self._pieces:
+            whole = expression_of(piece.source)
+            if not whole.startswith(expression):
+                return None
+            part, of_torch = LAYER + piece.shown[len(self._shown) :], LAYER + whole[len(expression) :]
+            records += [
+                GuardRecord(moved_to(part, test), of_torch, piece.kind, *piece.origin) for test in piece.form.tests
+            ]
+        return LayerForm(records) if all(LAYER in record.test.text for record in records) else None
+
+    @property
+    def form(self) -> LayerForm | None:
+        """Return the guards of all such layers; None while none was read, and where they have to be read one by one."""
+        return self._form if self._pieces else None
+
+    def pieces_of(self, layer: str, shown: str) -> list[Piece]:
+        """Return the guards of another layer as pieces of what it is part of."""
+        at, shown_at = len(self._source), len(self._shown)
+        return [
+            Piece(kind, layer + source[at:], shown + value[shown_at:], form, origin)
+            for kind, source, value, form, origin in self._pieces
+        ]
+
+
+@functools.lru_cache(maxsize=64)
+def known_layer(printed: str, file: str) -> KnownLayer:
+    """Return what is known of layers for which torch prints this, where they are asked for by a frame in `file`."""
+    return KnownLayer()
 
 
 @functools.lru_cache(maxsize=4096)

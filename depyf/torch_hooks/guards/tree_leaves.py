@@ -7,7 +7,7 @@ an unknown form is printed.  Nothing here imports torch.
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, NamedTuple, Tuple
+from typing import Any, Callable, NamedTuple, Sequence, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.torch_text import type_from_repr
@@ -65,52 +65,53 @@ class _Tree:
         self.found: list[Row] = []
         self._relational = relational
         self._seen: set[Any] = set()
-        self._kinds: dict[type, str] = {}  # class of a guard -> its kind; empty where it is none
+        # class of a guard -> its kind, empty where it is none, and whether it is on several values
+        self._kinds: dict[type, tuple[str, bool]] = {}
         self._are_dicts: dict[type, bool] = {}  # class of a manager -> whether it has one for each key and value
         self._type_names: dict[Any, str] = {}
 
     def read(self, root: Any) -> None:
         """Add all leaves; torch prints the root without a value."""
-        for guard in root.get_leaf_guards():
-            self._add(guard, "", "")
+        self._add(root.get_leaf_guards(), "", "")
         self._read_below(root)
-        for guard in root.get_epilogue_lambda_guards() if hasattr(root, "get_epilogue_lambda_guards") else ():
-            self._add(guard, "", "")
+        if hasattr(root, "get_epilogue_lambda_guards"):
+            self._add(root.get_epilogue_lambda_guards(), "", "")
 
     def _read_below(self, manager: Any) -> None:
         """Add the leaves of the managers right below one, and of those below them."""
         children = manager.get_child_managers()
-        if self._is_dict(manager):
+        are_dicts = self._are_dicts
+        is_dict = are_dicts.get(type(manager))
+        if is_dict is None:
+            is_dict = are_dicts[type(manager)] = hasattr(manager, "get_key_value_managers")
+        if is_dict:
             pairs = sorted(manager.get_key_value_managers().items())
             children = [child for _, pair in pairs for child in pair if child] + children
         for child in children:
             guards = child.get_leaf_guards()
             if guards:
-                source, type_name = child.get_source(), self._type_name(child.get_type_of_guarded_value())
-                for guard in guards:
-                    self._add(guard, source, type_name)
+                guarded = child.get_type_of_guarded_value()
+                self._add(guards, child.get_source(), self._type_names.get(guarded) or self._type_name(guarded))
             self._read_below(child)
 
-    def _is_dict(self, manager: Any) -> bool:
-        found = self._are_dicts.get(type(manager))
-        if found is None:
-            found = self._are_dicts[type(manager)] = hasattr(manager, "get_key_value_managers")
-        return found
-
-    def _add(self, guard: Any, source: str, type_name: str) -> None:
-        kind = self._kinds.get(type(guard))
-        if kind is None:
-            name = type(guard).__name__
-            kind = self._kinds[type(guard)] = name if _is_kind(name) else ""
-        if not kind:
-            return
-        if isinstance(guard, self._relational):
-            if guard in self._seen:
-                return
-            self._seen.add(guard)
-        for part in guard.verbose_code_parts():
-            text = part if "\n" not in part else _without_blank_lines(part)
-            self.found.append((kind, text, source, type_name))
+    def _add(self, guards: Sequence[Any], source: str, type_name: str) -> None:
+        """Add the guards of one value."""
+        found, kinds = self.found, self._kinds
+        for guard in guards:
+            known = kinds.get(type(guard))
+            if known is None:
+                name = type(guard).__name__
+                known = (name if _is_kind(name) else "", isinstance(guard, self._relational))
+                kinds[type(guard)] = known
+            kind, is_relational = known
+            if not kind:
+                continue
+            if is_relational:
+                if guard in self._seen:
+                    continue
+                self._seen.add(guard)
+            for text in guard.verbose_code_parts():
+                found.append((kind, text if "\n" not in text else _without_blank_lines(text), source, type_name))
 
     def _type_name(self, guarded: Any) -> str:
         known = self._type_names.get(guarded)

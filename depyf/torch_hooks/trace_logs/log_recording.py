@@ -11,7 +11,7 @@ import dataclasses
 import json
 import re
 from types import MappingProxyType
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from depyf.line_table.graph_lines import read_graph
 from depyf.problems import Problems
@@ -96,7 +96,7 @@ class LogRecording:
         self._text = 0  # characters that were kept
         self._left_out = 0  # events that were not
         self._starts: Dict[CodePlace, List[Location | None]] = {}  # functions -> the lines that called them
-        self._guards: Dict[str, Tuple[GuardRecord, ...]] = {}
+        self._guards: Dict[str, Sequence[GuardRecord]] = {}
         handlers: Dict[str, Callable[[Compilation, TraceEvent], None]] = {
             _BREAK_EVENT: self._add_break,
             _RECOMPILE_EVENT: self._add_reasons,
@@ -301,8 +301,8 @@ class LogRecording:
             specialized=compilation.kept_specializations(),
         )
 
-    def _guards_of(self, text: str, file: str) -> Tuple[GuardRecord, ...]:
-        found: Tuple[GuardRecord, ...] = ()
+    def _guards_of(self, text: str, file: str) -> Sequence[GuardRecord]:
+        found: Sequence[GuardRecord] = ()
         parameters = sorted({(int(one["index"]), one["name"]) for one in _PARAMETER.finditer(text)})
         with self._problems.shield("reading the guards of a log"):
             found = describe_guards_of(text, file, tuple([name for _, name in parameters]))

@@ -2,9 +2,10 @@
 
 import pytest
 
+from depyf.record.guard_list import GuardList, LayerGuards
 from depyf.torch_hooks.guards import guard_tree
 from depyf.torch_hooks.guards.guard_tree import describe_guards
-from depyf.torch_hooks.guards.layers import Layer
+from depyf.torch_hooks.guards.layers import KnownLayer
 
 
 def forward(self, x): ...
@@ -40,7 +41,8 @@ def _layer(number, size=16, type_name="torch.nn.modules.linear.Linear", comment=
 
 def _one_by_one(monkeypatch, tree):
     with monkeypatch.context() as patch:
-        patch.setattr(guard_tree, "layer_from", lambda layer, rows, pieces: None)
+        patch.setattr(guard_tree, "known_layer", lambda printed, file: KnownLayer())
+        patch.setattr(KnownLayer, "form", None)
         return describe_guards(tree, forward.__code__)
 
 
@@ -98,13 +100,15 @@ def test_guards_of_layers_like_one_that_was_read_are_those_that_torch_prints(nam
     assert len(found) > 1
 
 
-def test_a_model_of_twelve_layers_is_read_for_the_first_of_them(monkeypatch):
-    made = []
-    whole = Layer.guards_of
-    monkeypatch.setattr(Layer, "guards_of", lambda self, *names: made.append(names) or whole(self, *names))
+def test_a_model_of_twelve_layers_has_the_guards_of_one_layer_and_the_names_of_all():
     found = describe_guards(_tree(LAYERS["all alike"]), forward.__code__)
-    assert made[0] == ("self.blocks[1]", "L['self']._modules['blocks']._modules['1']")
-    assert len(made) == 11
+    assert isinstance(found, GuardList)
+    layers = [piece for piece in found.pieces if isinstance(piece, LayerGuards)]
+    assert found.pieces == tuple(layers)
+    assert len({layer.form for layer in layers}) == 1
+    assert [layer.shown for layer in layers] == [f"self.blocks[{number}]" for number in range(12)]
+    assert layers[1].expression == "L['self']._modules['blocks']._modules['1']"
+    assert len(found) == len(list(found)) == len(found.records) == 72
     assert [guard.condition for guard in found][7::6][:2] == [
         "'forward' not in self.blocks[1].__dict__",
         "'forward' not in self.blocks[2].__dict__",
