@@ -9,43 +9,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
-from depyf.record.guard_conditions import VALUE, GuardTest, PythonTest, TensorTest, TypeTest, ValueTest
+from depyf.record.guard_conditions import VALUE
+from depyf.report.guarded_values import PATH, Forms
 from depyf.report.index_patterns import AnyLoop, Pattern, fold
+from depyf.report.repeated_layers import NO_LAYERS, RepeatedLayers
 from depyf.text import python_source
 
-Forms = Tuple[str, ...]
 Written = Tuple[List[str], List[str], List[str]]
 
 _WORTH_A_LOOP = 3  # conditions that a loop saves; of fewer each is written
 _MARGINS = 2  # lines that a loop takes besides its text
-_PATH = r"[A-Za-z_]\w*(?:\.\w+|\[(?:\d+|'[^'\\\n]*')\])*"
 _WORD = re.compile(r"\w+")
-_MEMBER = re.compile(
-    rf"(?P<before>'\w+' (?:not )?in |len\(|)(?P<value>{_PATH})(?P<after>\.__dict__|\) .*| (?:is|==|!=) .*)$"
-)
 
 
-def value_and_forms(test: GuardTest) -> Tuple[str, Forms]:
-    """Return the value that a test in Python is about, and its conditions with `VALUE` for it; else with no value."""
-    if isinstance(test, TensorTest):
-        return test.subject, test.expected.parts
-    if isinstance(test, TypeTest):
-        return test.subject, (test.form,)
-    if isinstance(test, ValueTest):
-        kind, comparison = test.forms
-        return test.subject, (kind, comparison)
-    if isinstance(test, PythonTest) and len(test.parts) == 1:
-        found = _MEMBER.match(test.parts[0])
-        if found is not None and found["value"] not in found["after"]:
-            return found["value"], (f"{found['before']}{VALUE}{found['after']}",)
-    return "", test.parts
-
-
-def condition_lines(conditions: Sequence[Tuple[str, Forms]], indent: str, is_first: bool) -> List[str]:
+def condition_lines(
+    conditions: Sequence[Tuple[str, Forms]], indent: str, is_first: bool, layers: RepeatedLayers = NO_LAYERS
+) -> List[str]:
     """Return the conditions, joined by `and`, on lines; `is_first`: nothing stands before them."""
-    layout = _Layout(conditions)
+    layout = _Layout(conditions, layers)
     lines = python_source.filled(layout.alone, indent, first=is_first)
     for texts, clauses, rows in map(_with_item, layout.loops()):
         head = f"{indent}{'' if is_first and not lines else 'and '}all("
@@ -108,7 +91,8 @@ Loops = Tuple[AnyLoop, ...]
 class _Layout:
     """Which conditions stand alone, and which in loops over numbers, values or strings."""
 
-    def __init__(self, conditions: Sequence[Tuple[str, Forms]]) -> None:
+    def __init__(self, conditions: Sequence[Tuple[str, Forms]], layers: RepeatedLayers) -> None:
+        self._layers = layers
         self.alone: List[str] = []
         self._patterns: Dict[Loops, List[Pattern]] = {}  # conditions that repeat with other numbers
         self._values: List[Tuple[Forms, Loops, List[str]]] = []  # conditions of several values
@@ -133,14 +117,14 @@ class _Layout:
         for forms, values in by_forms.items():
             sizes = _sizes(forms)
             if sizes is not None:
-                for pattern in fold(values):
+                for pattern in fold(values, self._layers):
                     self._sized.setdefault((forms[:-2], pattern.loops), []).append((pattern, *sizes))
-            elif len(values) == 1 or any(map(_WITH_INTEGER.search, forms)):
+            elif self._layers.count(values) == 1 or any(map(_WITH_INTEGER.search, forms)):
                 single += [form.replace(VALUE, value) for value in values for form in forms]
             else:
-                self._place_values(forms, fold(values))
+                self._place_values(forms, fold(values, self._layers))
         self._place_tensors()
-        for pattern in fold(single):
+        for pattern in fold(single, self._layers):
             self._patterns.setdefault(pattern.loops, []).append(pattern)
 
     def _place_values(self, forms: Forms, patterns: Sequence[Pattern]) -> None:
@@ -215,7 +199,7 @@ class _Layout:
 
 _WITH_INTEGER = re.compile(rf"{VALUE} == \d+$")  # the number may be that of the layer
 _SIZE, _STRIDE = ".size() == ", ".stride() == "
-_MODULE = re.compile(rf"(?P<value>{_PATH}) is sys\.modules\[(?P<name>'[\w.]+')\]$")
+_MODULE = re.compile(rf"(?P<value>{PATH}) is sys\.modules\[(?P<name>'[\w.]+')\]$")
 _NAMED = re.compile(
     r"'(?P<name>\w+)'(?P<after> (?:not )?in .*)$|(?P<before>(?:not )?hasattr\(.*, )'(?P<last>\w+)'(?P<end>\))$"
 )
@@ -238,9 +222,22 @@ def _is_shorter(forms: Forms, values: Sequence[str]) -> bool:
     return (form + value) / python_source.WIDTH + _MARGINS < each / python_source.WIDTH
 
 
+class _Spelled(Sequence[str]):
+    """Conditions of values, put together when somebody wants to read them."""
+
+    def __init__(self, form: str, values: Sequence[str]) -> None:
+        self._form = form
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return [self._form.replace(VALUE, value) for value in self._values][index]
+
+
 def _with_form(pattern: Pattern, form: str) -> Pattern:
-    texts = tuple([form.replace(VALUE, text) for text in pattern.texts])
-    return Pattern(form.replace(VALUE, pattern.text), pattern.loops, texts)
+    return Pattern(form.replace(VALUE, pattern.text), pattern.loops, _Spelled(form, pattern.texts))
 
 
 def _clauses(loops: Sequence[AnyLoop]) -> List[str]:

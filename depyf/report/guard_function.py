@@ -20,8 +20,10 @@ from depyf.record.guard_conditions import VALUE, NoDimensionMarks, SameBody, Sam
 from depyf.record.records import FrameRecord, GuardRecord, Location
 from depyf.record.tested_values import upper_bound
 from depyf.report.call_signature import Signature
-from depyf.report.condition_groups import condition_lines, value_and_forms
+from depyf.report.condition_groups import condition_lines
+from depyf.report.guarded_values import value_and_forms
 from depyf.report.index_patterns import fold
+from depyf.report.repeated_layers import NO_LAYERS, RepeatedLayers, with_layers_once
 from depyf.report.shortened_records import ShortPaths
 from depyf.text import python_source
 from depyf.text.number_ranges import in_ranges
@@ -51,7 +53,7 @@ def guard_functions(
     for frame, own_name in versions:
         place = guarded.index((frame, own_name)) if frame.guards else -1
         calls = [names[members] for members in groups if place in members]
-        own = _Conditions(frame, without=shared)
+        own = _Conditions(frame, without=shared, has_layers_once=len(guarded) == 1 and not first_uses)
         lines += [*_function(frame, own, own_name, signature, _Headings(paths, first_uses), calls), "", ""]
     for members, conditions in groups.items():
         frame, _ = guarded[members[0]]
@@ -102,7 +104,14 @@ def _every_condition(frame: FrameRecord) -> set[str]:
 class _Conditions:
     """The guards of a version that belong into one function: those of a set, or all but those of a set."""
 
-    def __init__(self, frame: FrameRecord, only: FrozenSet[str] = frozenset(), without: FrozenSet[str] = frozenset()):
+    def __init__(
+        self,
+        frame: FrameRecord,
+        only: FrozenSet[str] = frozenset(),
+        without: FrozenSet[str] = frozenset(),
+        has_layers_once: bool = False,
+    ) -> None:
+        guards, self.layers = with_layers_once(frame.guards) if has_layers_once else (frame.guards, NO_LAYERS)
         self._only = only
         self._without = without
         self._has_all = not only and not without
@@ -110,7 +119,7 @@ class _Conditions:
         self.guards: list[GuardRecord] = []
         self.unmarked: list[str] = []
         self.tensors: set[str] = set()
-        for guard in frame.guards:
+        for guard in guards:
             test = guard.test
             if isinstance(test, NoDimensionMarks):
                 if self._has_all or self._belongs(test.text):
@@ -150,7 +159,7 @@ class _Conditions:
         """Return the guards on objects and functions that must stay the same; none where they are `most` or fewer."""
         found = [guard for guard in self.guards if _is_identity(guard)]
         found = [guard for guard in found if self._belongs(guard.condition)]
-        return found if len(found) > most else []
+        return found if self.layers.count([guard.condition for guard in found]) > most else []
 
     def belonging(self) -> list[GuardRecord]:
         """Return the guards of which at least one condition belongs into the function."""
@@ -181,10 +190,11 @@ def _function(
     shown = [guard for guard in conditions.belonging() if not (gathered and _is_identity(guard))]
     for heading, group in headings.of(shown, is_short=bool(calls)):
         python, others = conditions.of(group)
-        parts, words = condition_lines(python, inside, is_first), _words(others, inside)
+        layers = conditions.layers
+        parts, words = condition_lines(python, inside, is_first, layers), _words(others, inside, layers)
         lines += [*_comment(heading, inside), *parts, *words] if parts or words else []
         is_first = is_first and not parts
-    lines += [*_words(gathered, inside), *_about_marks(conditions, inside)]
+    lines += [*_words(gathered, inside, conditions.layers), *_about_marks(conditions, inside)]
     for call in calls:
         lines += python_source.bracketed(inside + ("" if is_first else "and ") + call, ", ".join(signature.names), "")
         is_first = False
@@ -196,9 +206,11 @@ def _function(
 def _about_marks(conditions: _Conditions, indent: str) -> list[str]:
     """List the tensors that may not carry what `mark_dynamic` and its like leave on one, unless it is all of them."""
     tensors = conditions.unmarked
-    if len(tensors) > _MOST_TENSORS and set(tensors) == conditions.tensors:
+    if conditions.layers.count(tensors) > _MOST_TENSORS and set(tensors) == conditions.tensors:
         return python_source.comment("also: no dimension of these tensors is marked dynamic or static", indent)
-    return _listed("also: no dimension of", tensors, " is marked dynamic or static", indent) if tensors else []
+    if not tensors:
+        return []
+    return _listed("also: no dimension of", tensors, " is marked dynamic or static", indent, conditions.layers)
 
 
 class _Headings:
@@ -276,19 +288,19 @@ def asked_by(location: Location | None) -> str:
     return f"{place}: {location.code.strip()}" if location.code.strip() else place
 
 
-def _words(guards: Sequence[GuardRecord], indent: str) -> list[str]:
+def _words(guards: Sequence[GuardRecord], indent: str, layers: RepeatedLayers) -> list[str]:
     """Write what Python cannot express as comments; objects and functions that must stay the same as lists."""
     objects = [guard.test.subject for guard in guards if isinstance(guard.test, SameObject)]
     functions = [guard.test.subject for guard in guards if isinstance(guard.test, SameBody)]
     lists: list[str] = []
     listed: tuple[type, ...] = ()
-    if len(objects) > 1:
-        lists += _listed("also: still the objects they were when this was compiled:", objects, "", indent)
+    if layers.count(objects) > 1:
+        lists += _listed("also: still the objects they were when this was compiled:", objects, "", indent, layers)
         listed += (SameObject,)
-    if len(functions) > 1:
-        lists += _listed("also: functions that still have the bodies they had then:", functions, "", indent)
+    if layers.count(functions) > 1:
+        lists += _listed("also: functions that still have the bodies they had then:", functions, "", indent, layers)
         listed += (SameBody,)
-    texts = [guard.condition for guard in guards if not isinstance(guard.test, listed)]
+    texts = layers.each([guard.condition for guard in guards if not isinstance(guard.test, listed)])
     return [line for text in texts for line in _comment(f"also: {text}", indent)] + lists
 
 
@@ -298,11 +310,11 @@ def _comment(text: str, indent: str) -> list[str]:
     return python_source.wrapped_comment(text, indent)
 
 
-def _listed(start: str, things: Sequence[str], end: str, indent: str) -> list[str]:
+def _listed(start: str, things: Sequence[str], end: str, indent: str, layers: RepeatedLayers) -> list[str]:
     """Write `start a, b, c end` as comments that fit the width; a model has hundreds of things to list."""
     most = python_source.WIDTH - len(indent) - 2
     lines = [start]
-    shown = _by_parent([pattern.in_words for pattern in fold(things)])
+    shown = _by_parent([pattern.in_words for pattern in fold(things, layers)])
     for thing in [*(f"{thing}," for thing in shown[:-1]), shown[-1] + end]:
         if len(lines[-1]) + 1 + len(thing) <= most:
             lines[-1] += " " + thing

@@ -16,8 +16,9 @@ import math
 import operator
 import re
 from dataclasses import dataclass
-from typing import Dict, FrozenSet, Iterator, List, Sequence, Set, Tuple, Union
+from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
+from depyf.report.repeated_layers import NO_LAYERS, RepeatedLayers
 from depyf.text.number_shapes import number_shapes
 
 Values = Tuple[int, ...]
@@ -98,13 +99,12 @@ def _span(values: Values) -> str:
     return f"{values[0]}..{values[-1]}" if is_run else ", ".join(map(str, values))
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A text with indices, and their loops, outermost first; a text as it is has none."""
 
     text: str
     loops: Tuple[AnyLoop, ...]
-    texts: Tuple[str, ...]  # that it stands for, in their order
+    texts: Sequence[str]  # that it stands for, in their order
 
     @property
     def in_words(self) -> str:
@@ -118,19 +118,36 @@ class Pattern:
         return f"{text} ({', '.join(loops)})" if loops else text
 
 
-def fold(texts: Sequence[str]) -> List[Pattern]:
-    """Return patterns that stand for these texts, each of them once, in the order in which the first of each comes."""
+def fold(texts: Sequence[str], layers: RepeatedLayers = NO_LAYERS) -> List[Pattern]:
+    """Return patterns that stand for these texts, each of them once, in the order in which the first of each comes.
+
+    A text with a mark stands for those of all its layers.
+    """
     groups: Dict[str, List[str]] = {}
     distinct = list(dict.fromkeys(texts))
-    for text, shape in zip(distinct, number_shapes(distinct)):
+    for text, shape in zip(distinct, number_shapes(layers.first_of(distinct))):
         groups.setdefault(shape, []).append(text)
     found: List[Pattern] = []
     for members in groups.values():
-        found += _folded(members)
+        pattern = _of_layers(members[0], layers) if len(members) == 1 else None
+        found += _folded(layers.each(members)) if pattern is None else [pattern]
     return found
 
 
-def _folded(members: List[str]) -> List[Pattern]:
+def _of_layers(text: str, layers: RepeatedLayers) -> Optional[Pattern]:
+    """Return the pattern of a text with a mark, if it is all that `_folded` has to find: the items of one list."""
+    run = layers.run_of(text)
+    if run is None or text.count(run.mark) > 1:
+        return None
+    texts = tuple([text.replace(run.mark, f"{run.list_name}{number}]") for number in run.numbers])
+    place = texts[0].index(run.list_name) + len(run.list_name)
+    if _kinds(texts[0])[len(_NUMBER.findall(texts[0][:place]))] != _IS_BARE:
+        return None
+    index = next(_free_indices(texts[0]))
+    return Pattern(text.replace(run.mark, f"{run.list_name}{index}]"), (Loop(index, run.numbers),), texts)
+
+
+def _folded(members: Sequence[str]) -> List[Pattern]:
     """Return the patterns of texts of one shape."""
     if len(members) == 1:
         return [Pattern(members[0], (), (members[0],))]

@@ -6,7 +6,8 @@ import random
 from types import SimpleNamespace
 
 from depyf.record.guard_conditions import PythonTest, TensorProperties, TensorTest, TypeTest, ValueTest
-from depyf.report.condition_groups import condition_lines, value_and_forms
+from depyf.report.condition_groups import condition_lines
+from depyf.report.guarded_values import value_and_forms
 from depyf.text.python_source import WIDTH
 
 
