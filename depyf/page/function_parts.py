@@ -4,23 +4,23 @@ source     text, file, first line and origin of what the user wrote
 members    the function and its resume functions: key, title, skips, and what sets their versions apart
 versions   compile_id, member, file, text, grade, links to the user's lines, breaks, guards, why it was compiled ...
 guards     [condition, kind, place, flags]: those of all versions, each once; a version has their numbers, the ones
-           that set versions apart first
+           that set versions apart first; repeated layers as in `guard_table`
 """
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Sequence
 
 from depyf.page.graph_parts import RowsByFile
+from depyf.page.guard_table import GuardTable
 from depyf.page.line_states import LineState, frames_behind, line_states, shown_source
-from depyf.page.place_table import Data, Place, PlaceTable
+from depyf.page.place_table import Data, PlaceTable
 from depyf.record.records import (
     SKIP_KINDS,
     FailedGuard,
     FrameRecord,
     FunctionRecord,
     GraphBreak,
-    GuardRecord,
     SessionRecord,
 )
 from depyf.record.vocabulary import BY_GRAPH_CALL
@@ -36,7 +36,7 @@ def function_part(
     """Return the data of the view of a function and its resume functions."""
     source = shown_source(function)
     members = members_of(record, function)
-    guards = _GuardTable(places)
+    guards = GuardTable(places)
     versions: List[Data] = []
     for number, member in enumerate(members):
         frames = record.frames_of(member.key)
@@ -59,6 +59,7 @@ def function_part(
         "members": [_member(record, member, places, breaks) for member in members],
         "versions": versions,
         "guards": guards.rows,
+        "forms": guards.forms,
     }
 
 
@@ -161,44 +162,6 @@ def _state(state: LineState) -> Data:
         if getattr(state, name):
             found[name] = 1
     return found
-
-
-# ---------------------------------------------------------------- guards
-
-_PYTHON, _OF_TORCH, _OF_SIZES = 1, 2, 4  # flags, as in the manifest
-_APART = 8  # not all versions of the function have it
-
-
-_GuardRow = Tuple[str, str, Optional[Place], int]  # of texts and numbers alone: nothing for the garbage collector
-
-
-class _GuardTable:
-    """Numbers the guards of a function: its versions share most of them."""
-
-    def __init__(self, places: PlaceTable) -> None:
-        self.rows: List[_GuardRow] = []
-        self._places = places
-        self._numbers: Dict[Tuple[str, str, int, Optional[str], int], int] = {}  # of the place: file and line
-        self._shown: Dict[int, Optional[Place]] = {}  # id of a place, which many guards have -> its row
-
-    def add(self, guards: Sequence[GuardRecord], apart: Dict[str, int]) -> List[int]:
-        """Return the numbers of a version's guards, those first that not all versions have; `apart` counts them."""
-        differing = [guard for guard in guards if guard.condition in apart] if apart else []
-        others = [guard for guard in guards if guard.condition not in apart] if apart else guards
-        return [self._number(guard, True) for guard in differing] + [self._number(guard, False) for guard in others]
-
-    def _number(self, guard: GuardRecord, is_apart: bool) -> int:
-        test, place = guard.test, guard.location
-        flags = _PYTHON * test.is_python | _OF_TORCH * guard.from_torch | _OF_SIZES * guard.of_sizes | _APART * is_apart
-        file, line = (None, 0) if place is None else (place.file, place.line)
-        key = (test.text, guard.kind, flags, file, line)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self.rows)
-            if id(place) not in self._shown:
-                self._shown[id(place)] = self._places.of(place)
-            self.rows.append((test.text, guard.kind, self._shown[id(place)], flags))
-        return number
 
 
 def _apart(frames: Sequence[FrameRecord]) -> Dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
+from depyf.record.guard_list import locations_of
 from depyf.record.records import FrameRecord, FunctionRecord, GraphBreak, Location, SessionRecord
 from depyf.record.vocabulary import BY_RESUME, FROM_FILE, FROM_LOG
 from depyf.text.number_ranges import numbers_in
@@ -66,7 +67,7 @@ def line_states(record: SessionRecord, source: ShownSource, frame: FrameRecord) 
         for line in numbers_in(one.unreached):
             if line in source.lines and not any(found.get(line, LineState())):
                 found[line] = LineState(unreached=True)
-        places = {id(guard.location): guard.location for guard in one.guards if guard.location}  # many have the same
+        places = {id(place): place for place in locations_of(one.guards)}  # many guards have the same
         for line in _lines([places.values()], source):
             found[line] = found.get(line, LineState())._replace(asked=True)
     return {line: _plain(state) for line, state in found.items()}

@@ -4,7 +4,7 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const FUNCTIONS = new Map(DATA.functions.map((one) => [wellFormed(one.key), one]));
 const GRAPHS = new Map(DATA.graphs.map((one) => [one.name, one]));
 const functionOf = (key) => FUNCTIONS.get(wellFormed(key || ""));
-const PARTS = new Map(Object.entries(DATA.inline || {}));
+const PARTS = new Map(Object.entries(DATA.inline || {}).map(([name, value]) => [name, wholePart(value)]));
 const WAITING = new Map();
 
 /* The address. A page inside another one has none of its own: links would lead to the page around it. */
@@ -31,7 +31,14 @@ function keepAddress(hash) {
   document.documentElement.dataset.shown = hash; // which is drawn already
 }
 
-window.depyfPart = (name, value) => { PARTS.set(name, value); };
+window.depyfPart = (name, value) => { PARTS.set(name, wholePart(value)); };
+
+/* The guards of repeated layers are written once, with a mark for the layer: have each layer's own. */
+function wholePart(part) {
+  if (!part || !part.forms || !part.forms.length) return part;
+  const each = ([form, layer]) => part.forms[form].map(([condition, ...rest]) => [condition.split("\0").join(layer), ...rest]);
+  return { ...part, guards: part.guards.flatMap((row) => row.length === 2 ? each(row) : [row]) };
+}
 
 function loadPart(name) {
   if (PARTS.has(name)) return Promise.resolve(PARTS.get(name));
