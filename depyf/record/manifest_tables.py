@@ -19,8 +19,9 @@ Schema 3 had `[n, text]` for a string and `<value>` for `?`, and every source in
 
 from __future__ import annotations
 
+import bisect
 from json.encoder import encode_basestring
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from depyf.record.guard_conditions import (
     VALUE,
@@ -32,6 +33,8 @@ from depyf.record.guard_conditions import (
     TypeTest,
     ValueTest,
 )
+from depyf.record.guard_list import GuardList, LayerForm, LayerGuards
+from depyf.record.layer_rows import Block, LayerRows, NumberedTest, with_blocks
 from depyf.record.records import GuardRecord, Location, UserFile
 from depyf.record.schema_1 import read_test
 
@@ -56,6 +59,13 @@ class TableWriter:
         self._forms: Dict[str, int] = {}  # with `VALUE` for the value -> number of the string; -1 where it has the mark
         self._locations: Dict[Row, int] = {}
         self._guards: Dict[Row, int] = {}
+        self._in_order: List[Union[Row, Block]] = []  # the rows of guards; those of a layer are one block
+        self._blocks: List[Block] = []
+        self._starts: Tuple[List[int], List[int]] = ([], [])  # of the blocks: their first conditions, and values
+        self._spread = 0  # number of blocks whose rows are in `_guards`, too
+        self._layers: Dict[LayerGuards, Block] = {}
+        self._layer_rows: Dict[LayerForm, Optional[LayerRows]] = {}
+        self._count = 0  # of rows of guards
         self._texts: Dict[str, int] = {}
         self._lines: List[str] = []
         self._line_rows: Dict[str, int] = {}  # a line -> the first row that it has
@@ -63,47 +73,94 @@ class TableWriter:
 
     def add_guards(self, guards: Sequence[GuardRecord]) -> List[Span]:
         """Return the rows of the guards, as spans."""
-        rows, strings, expressions = self._guards, self._strings, self._expressions
-        first = after = -1  # the span that grows
         spans: List[Span] = []
-        for guard in guards:
-            test = guard.test
-            form, value = self._form_and_value(test)
-            place = NO_LOCATION if guard.location is None else self.add_location(guard.location)
-            row = (
-                form,
-                value,
-                expressions.setdefault(guard.expression, len(expressions)),
-                strings.setdefault(guard.kind, len(strings)),
-                place,
-                test.is_python + 2 * guard.from_torch + 4 * guard.of_sizes,
-            )
-            number = rows.setdefault(row, len(rows))
-            if number != after:
-                if first >= 0:
-                    spans.append((first, after - first))
-                first = number
-            after = number + 1
-        if first >= 0:
-            spans.append((first, after - first))
+        for piece in guards.pieces if isinstance(guards, GuardList) else guards:
+            if isinstance(piece, LayerGuards):
+                self._add_layer(piece, spans)
+            else:
+                _grow(spans, self._add(piece), 1)
         return spans
+
+    def _add(self, guard: GuardRecord) -> int:
+        """Return the row of a guard."""
+        test = guard.test
+        form, value = self._form_and_value(test)
+        place = NO_LOCATION if guard.location is None else self.add_location(guard.location)
+        expression = self._expressions.setdefault(guard.expression, len(self._expressions))
+        row = (form, value, expression, self._string(guard.kind), place, _flags(guard))
+        number = self._guards.get(row)
+        if number is None and self._has_in_block(form, value):
+            for block in self._blocks[self._spread :]:
+                self._guards.update(zip(block.rows(), range(block.row, block.row + block.size)))
+            self._spread = len(self._blocks)
+            number = self._guards.get(row)
+        if number is None:
+            number = self._guards[row] = self._count
+            self._in_order.append(row)
+            self._count += 1
+        return number
+
+    def _has_in_block(self, form: int, value: int) -> bool:
+        """Return whether a guard with that condition may be one of a layer."""
+        column, number = (1, value) if value else (0, form)
+        place = bisect.bisect_right(self._starts[column], number)
+        return place > 0 and self._blocks[place - 1].has(column, number)
+
+    def _add_layer(self, layer: LayerGuards, spans: List[Span]) -> None:
+        """Add the rows of the guards of a layer to the spans."""
+        known = self._layers.get(layer)
+        if known is not None:
+            _grow(spans, known.row, known.size)
+            return
+        rows = self._layer_rows.get(layer.form)
+        columns = (self._strings, self._values, self._expressions)
+        firsts = (len(self._strings), len(self._values), len(self._expressions))
+        block = Block(layer, rows, self._count, firsts) if rows is not None else None
+        texts = block.texts() if block is not None else ()
+        if block is None or not all(column.keys().isdisjoint(new) for column, new in zip(columns, texts)):
+            for guard in layer.records():
+                _grow(spans, self._add(guard), 1)
+            if layer.form not in self._layer_rows:
+                self._layer_rows[layer.form] = self._rows_of_form(layer.form)
+            return
+        for column, new in zip(columns, texts):
+            column.update(zip(new, range(len(column), len(column) + len(new))))
+        self._blocks.append(block)
+        for starts, first in zip(self._starts, block.firsts):
+            starts.append(first)
+        self._in_order.append(block)
+        self._layers[layer] = block
+        _grow(spans, self._count, block.size)
+        self._count += block.size
+
+    def _rows_of_form(self, form: LayerForm) -> Optional[LayerRows]:
+        """Return the rows of layers like one that was added guard by guard; None where they are not alike."""
+        tests: List[NumberedTest] = []
+        for guard in form.records:
+            spelled, subject = _spelled(guard.test) or ("", "")
+            number: Optional[int] = self._forms.get(spelled) if spelled and not _is_ambiguous(subject) else -1
+            if number is None:
+                return None
+            text = guard.test.text if number < 0 else subject
+            place = NO_LOCATION if guard.location is None else self.add_location(guard.location)
+            tests.append(NumberedTest(number, text, guard.expression, self._string(guard.kind), place, _flags(guard)))
+        return LayerRows.of(tests)
 
     def _form_and_value(self, test: GuardTest) -> Tuple[int, int]:
         """Return the numbers of the condition with `SHOWN_VALUE` for its value, and of the value.
 
         Where it has none, or where the mark would be ambiguous, those of the whole condition and of an empty value.
         """
-        spell = _FORMS.get(type(test))
-        if spell is not None:
-            form = spell(test)
+        spelled = _spelled(test)
+        if spelled is not None:
+            form, subject = spelled
             number = self._forms.get(form)
             if number is None:
                 number = -1 if SHOWN_VALUE in form else self._string(form.replace(VALUE, SHOWN_VALUE))
                 self._forms[form] = number
             if number >= 0:
-                subject: str = test.subject  # type: ignore[union-attr]
                 value = self._values.get(subject)
-                if value is None and SHOWN_VALUE not in subject and VALUE not in subject:
+                if value is None and not _is_ambiguous(subject):
                     value = self._values[subject] = len(self._values)
                 if value:
                     return number, value
@@ -155,14 +212,17 @@ class TableWriter:
         values = len(self._strings)
         expressions = values + len(self._values)
         strings = [f"0,{encode_basestring(text)}" for text in self._strings]
-        strings += _front_coded(self._values)
-        strings += _front_coded(self._expressions)
+        strings += with_blocks(self._values, 1, self._blocks)
+        strings += with_blocks(self._expressions, 2, self._blocks)
         locations = [f"[{file},{line},{function},{code}]" for file, line, function, code in self._locations]
         ends = _Ends()
-        guards = [
-            f"[{form},{values + value},{expressions + expression},{kind}{ends[at, flags]}]"
-            for form, value, expression, kind, at, flags in self._guards
-        ]
+        guards: List[str] = []
+        for row in self._in_order:
+            if isinstance(row, Block):
+                guards += row.row_texts((0, values, expressions), ends)
+            else:
+                form, value, expression, kind, at, flags = row
+                guards.append(f"[{form},{values + value},{expressions + expression},{kind}{ends[at, flags]}]")
         texts = [[encode_basestring(text) for text in (one.digest, one.label) if text] for one in files]
         return {
             "user_files": [f"[{','.join([str(number), *more])}]" for number, more in zip(numbers, texts)],
@@ -201,6 +261,28 @@ def _form_of_identity(test: Union[SameObject, SameBody]) -> str:
     return VALUE + test.text[len(test.subject) :]
 
 
+def _spelled(test: GuardTest) -> Optional[Tuple[str, str]]:
+    """Return the condition of a test with `VALUE` for its value, and the value; None where it has none of its own."""
+    spell = _FORMS.get(type(test))
+    return None if spell is None else (spell(test), test.subject)  # type: ignore[union-attr]
+
+
+def _is_ambiguous(subject: str) -> bool:
+    return SHOWN_VALUE in subject or VALUE in subject
+
+
+def _flags(guard: GuardRecord) -> int:
+    return guard.test.is_python + 2 * guard.from_torch + 4 * guard.of_sizes
+
+
+def _grow(spans: List[Span], first: int, count: int) -> None:
+    """Add rows to spans of which the last one may end before them."""
+    if spans and sum(spans[-1]) == first:
+        spans[-1] = (spans[-1][0], spans[-1][1] + count)
+    else:
+        spans.append((first, count))
+
+
 # class of a test -> its condition with `VALUE` for the value; other tests have no value of their own
 _FORMS: Dict[type, Callable[[Any], str]] = {
     TensorTest: lambda test: test.expected.form,
@@ -210,23 +292,6 @@ _FORMS: Dict[type, Callable[[Any], str]] = {
     SameObject: _form_of_identity,
     SameBody: _form_of_identity,
 }
-
-
-def _front_coded(strings: Iterable[str]) -> Iterator[str]:
-    """Yield for each string how many characters it shares with the one before, in whole steps, and the rest.
-
-    Guards come in the order of the tree of values: most are a part of the one before, or of what holds that.
-    """
-    before = ""
-    for text in strings:
-        same = len(before)
-        if not text.startswith(before):
-            same = text.rfind("[", 0, same)
-            while same > 0 and not before.startswith(text[:same]):
-                same = text.rfind("[", 0, same)
-            same = max(same, 0)
-        yield f"{same},{encode_basestring(text[same:])}"
-        before = text
 
 
 class TableReader:
