@@ -84,7 +84,7 @@ class GuardTable:
             if len(row) == 4:
                 self.rows.append(row)
                 continue
-            for guard in next(layers)[0].records():
+            for guard in next(layers)[0].records:
                 self._numbers[_key(guard, _flags(guard, False))] = len(self.rows)
                 self.rows.append(self._row(guard, _flags(guard, False)))
         self._layers, self._form_numbers = {}, {}

@@ -11,7 +11,8 @@ mentions a layer that has its guards as a form.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
+from weakref import WeakValueDictionary
 
 from depyf.record.guard_conditions import with_subject
 from depyf.record.records import GuardRecord, Location
@@ -31,39 +32,52 @@ class LayerForm:
             first.setdefault(record.test.text, record)
         self.records = tuple(first.values())
         self.text = "\n".join(first)
+        self._layers: WeakValueDictionary[Tuple[str, str], LayerGuards] = WeakValueDictionary()
 
     def fits(self, shown: str) -> bool:
         """Return whether a layer of that name can be put into the form and be found there again."""
         plain = _PLAIN_LAYER.fullmatch(shown)
         return plain is not None and is_primary(shown) and plain["list"] not in self.text
 
+    def of_layer(self, shown: str, expression: str) -> LayerGuards:
+        """Return the guards of a layer, given its name as the user and as torch spell it; versions share them."""
+        found = self._layers.get((shown, expression))
+        if found is None:
+            found = self._layers[shown, expression] = LayerGuards(self, shown, expression)
+        return found
 
-class LayerGuards(NamedTuple):
+
+class LayerGuards:
     """The guards on the parts of one layer."""
 
-    form: LayerForm
-    shown: str  # the layer, as the user spells it: self.blocks[0]
-    expression: str  # the same, as torch does
+    def __init__(self, form: LayerForm, shown: str, expression: str) -> None:
+        self.form = form
+        self.shown = shown  # the layer, as the user spells it: self.blocks[0]
+        self.expression = expression  # the same, as torch does
+        self._records: Sequence[GuardRecord] = ()
 
     @property
     def list_name(self) -> str:
         """What the layer is an item of, with the bracket: `self.blocks[`."""
         return self.shown[: self.shown.rindex("[") + 1]
 
-    def records(self) -> List[GuardRecord]:
-        """Return the guards one by one."""
-        _, shown, expression = self
-        return [
-            GuardRecord(
-                with_subject(one.test, LAYER, shown),
-                one.expression.replace(LAYER, expression),
-                one.kind,
-                one.location,
-                one.from_torch,
-                one.of_sizes,
-            )
-            for one in self.form.records
-        ]
+    @property
+    def records(self) -> Sequence[GuardRecord]:
+        """The guards one by one."""
+        if not self._records:
+            shown, expression = self.shown, self.expression
+            self._records = [
+                GuardRecord(
+                    with_subject(one.test, LAYER, shown),
+                    one.expression.replace(LAYER, expression),
+                    one.kind,
+                    one.location,
+                    one.from_torch,
+                    one.of_sizes,
+                )
+                for one in self.form.records
+            ]
+        return self._records
 
 
 Piece = Union[GuardRecord, LayerGuards]
@@ -134,7 +148,7 @@ def distinct(pieces: Sequence[Piece]) -> Sequence[GuardRecord]:
 def _one_by_one(pieces: Iterable[Piece]) -> Iterator[GuardRecord]:
     for piece in pieces:
         if isinstance(piece, LayerGuards):
-            yield from piece.records()
+            yield from piece.records
         else:
             yield piece
 

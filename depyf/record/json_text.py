@@ -161,7 +161,7 @@ class JsonText:
 
     def _of_layer(self, layer: LayerGuards, form: str) -> str:
         """Return the text of the guards of a layer, given that of the form."""
-        shown, expression = map(encode_basestring, layer[1:])
+        shown, expression = encode_basestring(layer.shown), encode_basestring(layer.expression)
         if not self._is_short:
             return form.replace(_SHOWN, shown[1:-1]).replace(_AS_TORCH, expression[1:-1])
         comma, colon = self._separators

@@ -63,7 +63,7 @@ class TableWriter:
         self._blocks: List[Block] = []
         self._starts: Tuple[List[int], List[int]] = ([], [])  # of the blocks: their first conditions, and values
         self._spread = 0  # number of blocks whose rows are in `_guards`, too
-        self._layers: Dict[LayerGuards, Block] = {}
+        self._layers: Dict[Tuple[LayerForm, str, str], Block] = {}
         self._layer_rows: Dict[LayerForm, Optional[LayerRows]] = {}
         self._count = 0  # of rows of guards
         self._texts: Dict[str, int] = {}
@@ -108,7 +108,8 @@ class TableWriter:
 
     def _add_layer(self, layer: LayerGuards, spans: List[Span]) -> None:
         """Add the rows of the guards of a layer to the spans."""
-        known = self._layers.get(layer)
+        key = (layer.form, layer.shown, layer.expression)
+        known = self._layers.get(key)
         if known is not None:
             _grow(spans, known.row, known.size)
             return
@@ -118,7 +119,7 @@ class TableWriter:
         block = Block(layer, rows, self._count, firsts) if rows is not None else None
         texts = block.texts() if block is not None else ()
         if block is None or not all(column.keys().isdisjoint(new) for column, new in zip(columns, texts)):
-            for guard in layer.records():
+            for guard in layer.records:
                 _grow(spans, self._add(guard), 1)
             if layer.form not in self._layer_rows:
                 self._layer_rows[layer.form] = self._rows_of_form(layer.form)
@@ -129,7 +130,7 @@ class TableWriter:
         for starts, first in zip(self._starts, block.firsts):
             starts.append(first)
         self._in_order.append(block)
-        self._layers[layer] = block
+        self._layers[key] = block
         _grow(spans, self._count, block.size)
         self._count += block.size
 

@@ -82,7 +82,7 @@ VERSIONS = {
     ],
     "a layer whose guards are single in a later version": [
         [*SINGLES, *map(layer, range(6))],
-        [*SINGLES, *layer(2).records(), layer(7), layer(8)],
+        [*SINGLES, *layer(2).records, layer(7), layer(8)],
     ],
 }
 
@@ -155,7 +155,7 @@ def test_a_condition_that_is_there_twice_is_listed_once():
         assert isinstance(found, tuple)
         conditions = [guard.condition for guard in found]
         assert len(set(conditions)) == len(conditions)
-        listed = [one for piece in pieces for one in (piece.records() if isinstance(piece, LayerGuards) else [piece])]
+        listed = [one for piece in pieces for one in (piece.records if isinstance(piece, LayerGuards) else [piece])]
         assert conditions == list(dict.fromkeys([one.condition for one in listed]))
 
 

@@ -96,12 +96,12 @@ class _Reader:
             known.add(layer, rows, pieces)
             self._places[printed] = (layer, order, start, len(records))
             return pieces
-        found = LayerGuards(form, shown, expression_of(layer))
+        found = form.of_layer(shown, expression_of(layer))
         if form.fits(shown):
             records.append(found)
             self._repeated.add(printed)
         else:
-            records += found.records()
+            records += found.records
         return known.pieces_of(layer, shown) if is_inside else None
 
     def _read_each(self, rows: Sequence[Row]) -> list[Piece] | None:
@@ -127,7 +127,7 @@ class _Reader:
             form, shown = self._layers[printed].form, shown_source(layer)
             if form is not None and form.fits(shown) and first >= ends.get(order, 0):
                 ends[order] = end
-                yield order, first, end, LayerGuards(form, shown, expression_of(layer))
+                yield order, first, end, form.of_layer(shown, expression_of(layer))
 
     def _order_of(self, source: str, kind: str, text: str) -> _Order:
         """Return where a guard stands: by parameter, globals, conditions on several values, then torch's own state."""
