@@ -11,6 +11,7 @@ mentions a layer that has its guards as a form.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 from weakref import WeakValueDictionary
 
@@ -135,7 +136,17 @@ def locations_of(guards: Sequence[GuardRecord]) -> List[Location]:
 
 
 def distinct(pieces: Sequence[Piece]) -> Sequence[GuardRecord]:
-    """Return the guards with each condition once, the first of those that have it."""
+    """Return the guards with each condition once, the first of those that have it.
+
+    Those of a layer that no other one is like come one by one, whatever other versions have.
+    """
+    counts = Counter([piece.form for piece in pieces if isinstance(piece, LayerGuards)])
+    if 1 in counts.values():
+        pieces = [
+            one
+            for piece in pieces
+            for one in (piece.records if isinstance(piece, LayerGuards) and counts[piece.form] == 1 else (piece,))
+        ]
     layers = [piece for piece in pieces if isinstance(piece, LayerGuards)]
     if layers and not are_apart(layers, [piece.test.text for piece in pieces if isinstance(piece, GuardRecord)]):
         pieces, layers = list(_one_by_one(pieces)), []

@@ -67,7 +67,7 @@ class _Reader:
         self._orders: dict[str, _Order] = {}  # local variable, as torch spells it -> where its guards stand
         self._layers: dict[str, KnownLayer] = {}  # what torch prints for a layer -> how to make its guards
         self._places: dict[str, tuple[str, _Order, int, int]] = {}  # ... -> the layer read first, where its guards are
-        self._repeated: set[str] = set()  # what torch prints for several layers
+        self._repeated: dict[str, None] = {}  # what torch prints for several layers, in order
 
     def read(self, rows: Sequence[Row], inside: int = 0) -> list[Piece] | None:
         """Add guards in torch's order; `inside`: the part of their values that is known to be a layer.
@@ -99,7 +99,7 @@ class _Reader:
         found = form.of_layer(shown, expression_of(layer))
         if form.fits(shown):
             records.append(found)
-            self._repeated.add(printed)
+            self._repeated[printed] = None
         else:
             records += found.records
         return known.pieces_of(layer, shown) if is_inside else None

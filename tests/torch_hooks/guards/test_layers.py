@@ -113,3 +113,12 @@ def test_a_model_of_twelve_layers_has_the_guards_of_one_layer_and_the_names_of_a
         "'forward' not in self.blocks[1].__dict__",
         "'forward' not in self.blocks[2].__dict__",
     ]
+
+
+def test_how_guards_are_kept_does_not_depend_on_what_was_compiled_before():
+    alone = _tree(_layer(3))
+    before = describe_guards(alone, forward.__code__)
+    describe_guards(_tree(LAYERS["all alike"]), forward.__code__)
+    after = describe_guards(alone, forward.__code__)
+    assert type(before) is type(after) is tuple
+    assert before == after
