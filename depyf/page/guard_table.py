@@ -14,6 +14,7 @@ from depyf.record.records import GuardRecord
 
 _PYTHON, _OF_TORCH, _OF_SIZES = 1, 2, 4  # flags, as in the manifest
 _APART = 8  # not all versions of the function have it
+_MOST_COMPARED = 20_000  # guards with those of the next version: a function may have hundreds of resume functions
 MARK = "\0"  # in no condition of a layer
 
 # Of texts and numbers alone: nothing for the garbage collector.
@@ -45,6 +46,8 @@ class GuardTable:
 
     def _fits(self, guards: GuardList) -> bool:
         """Return whether the layers of a version are not those of guards that are in the table one by one."""
+        if len(self._numbers) > _MOST_COMPARED or len(self._layers) > _MOST_COMPARED // 10:
+            return False
         layers = {key: layer for key, (layer, _) in self._layers.items()}
         layers.update({(one.form, one.shown): one for one in guards.pieces if isinstance(one, LayerGuards)})
         single = [one.test.text for one in guards.pieces if isinstance(one, GuardRecord)]
