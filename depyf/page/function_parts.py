@@ -59,7 +59,7 @@ def function_part(
         "members": [_member(record, member, places, breaks) for member in members],
         "versions": versions,
         "guards": guards.rows,
-        "forms": guards.forms,
+        **({"forms": guards.forms} if guards.forms else {}),
     }
 
 
