@@ -11,11 +11,11 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.problems import Problems
 from depyf.record.records import FrameRecord, FunctionRecord, Location, OriginalFunction, SkipRecord
-from depyf.record.vocabulary import DECOMPILED, DISASSEMBLY, FROM_FILE, LISTED, MISSING, SourceOrigin
+from depyf.record.vocabulary import FROM_FILE, MISSING, SourceOrigin
 from depyf.text import python_source, resume_names
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.frames import identities, source_files
-from depyf.torch_hooks.frames.decompiled_text import decompile_or_list
+from depyf.torch_hooks.frames.function_texts import DecompiledTexts
 from depyf.torch_hooks.frames.identities import Identity
 from depyf.torch_hooks.guards.module_paths import Hooked
 from depyf.torch_hooks.internals import private_hooks
@@ -44,6 +44,7 @@ class Functions:
         self._earlier = {_text_and_place(record): record.key for record in reversed(earlier)}
         self._keys: Dict[int, Dict[str, str]] = {}  # id of a code -> {title, or key of what it continues: key}
         self._codes: List[CodeType] = []  # keeps the ids valid
+        self._texts = DecompiledTexts(problems)
         self._next: Dict[str, int] = {}  # beginning of a key -> a number below which all are taken
 
     @property
@@ -76,7 +77,7 @@ class Functions:
 
     def _add(self, code: CodeType, identity: Identity) -> str:
         name = code.co_name if _is_generated(code) else identity.title
-        described = _describe(code, identity, self._new_key(name), self._problems)
+        described = _describe(code, identity, self._new_key(name), self._texts)
         key = self._earlier_key(described) or described.key
         if key == described.key:
             self._records[key] = described
@@ -231,8 +232,8 @@ def _called(found: Sequence[FunctionRecord]) -> str | None:
     return itself.key if itself is not None else found[0].key if found else None
 
 
-def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) -> FunctionRecord:
-    source, origin, written = _text(code, problems)
+def _describe(code: CodeType, identity: Identity, key: str, texts: DecompiledTexts) -> FunctionRecord:
+    source, origin, written = _text(code, texts)
     resumed = resume_names.title(resumed_name(identity.title), code.co_firstlineno)
     return FunctionRecord(
         key=key,
@@ -246,7 +247,7 @@ def _describe(code: CodeType, identity: Identity, key: str, problems: Problems) 
         written_in=written,
         title=resumed if _is_generated(code) else identity.title,
         decorators=identity.decorators,
-        original=_class_text(identity) if identity.original is None else _original(identity.original, problems),
+        original=_class_text(identity) if identity.original is None else _original(identity.original, texts),
         passed_on=identity.passed_on,
     )
 
@@ -266,22 +267,20 @@ def _class_text(identity: Identity) -> OriginalFunction | None:
     return None if found is None else OriginalFunction(*found, FROM_FILE)
 
 
-def _original(code: CodeType, problems: Problems) -> OriginalFunction:
-    source, origin, written = _text(code, problems)
+def _original(code: CodeType, texts: DecompiledTexts) -> OriginalFunction:
+    source, origin, written = _text(code, texts)
     return OriginalFunction(code.co_filename, code.co_firstlineno, source or written, origin)
 
 
-def _text(code: CodeType, problems: Problems) -> Tuple[str, SourceOrigin, str]:
+def _text(code: CodeType, texts: DecompiledTexts) -> Tuple[str, SourceOrigin, str]:
     """Return the text of a function, where it is from, and the statement that holds it where it is a lambda."""
     whole = written = "" if _is_generated(code) else source_files.definition_of(code)
     if not whole and not _is_generated(code):
         written = source_files.text_of(code)
     if whole or _is_definition(written):
         return written, FROM_FILE, ""
-    with problems.shield("decompiling a function that has no source text"):
-        result = decompile_or_list(code, None, "<depyf>", {}, {}, problems)
-        return result.source, LISTED if result.rung == DISASSEMBLY else DECOMPILED, written
-    return "", MISSING, written
+    source, origin = texts.of(code)
+    return source, origin, written
 
 
 def _is_definition(text: str) -> bool:
