@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Set
+from typing import FrozenSet
 
+from depyf.decompiler.analysis.program_answers import answered_once
 from depyf.decompiler.bytecode.microops import Program, parameters
 
 _USES = frozenset({
@@ -12,6 +13,7 @@ _USES = frozenset({
 })  # fmt: skip
 
 
-def used_locals(program: Program) -> Set[str]:
+@answered_once
+def used_locals(program: Program) -> FrozenSet[str]:
     """Return the parameters, and the variables that some instruction names."""
-    return {op.arg for op in program.ops if op.kind in _USES}.union(parameters(program.code))
+    return frozenset([op.arg for op in program.ops if op.kind in _USES]).union(parameters(program.code))

@@ -172,7 +172,7 @@ class Correspondence:
                 only_b = [value for value in only_b if value not in inside]
         return only_a, only_b
 
-    def holds_no_more(self, pair: Pair, rest_a: List[int], rest_b: List[int]) -> bool:
+    def holds_no_more(self, pair: Pair, pops_a: int, pops_b: int) -> bool:
         """Return whether A holds each value that B holds beside the operands and the user's locals.
 
         False where there are containers. While A only gets more values, only those that B got meanwhile are searched
@@ -180,14 +180,20 @@ class Correspondence:
         """
         a, b = pair.a, pair.b
         kept, gained = pair.kept, b.gained
-        b.gained, pair.kept = [], None
+        if gained:
+            b.gained = []
+        pair.kept = None
         if a.heap or b.heap:
             return False
+        rest_a, rest_b = a.stack[: len(a.stack) - pops_a], b.stack[: len(b.stack) - pops_b]
         names_a = a.temps.values()
         is_longer = kept is not None and not a.lost_names and rest_a[: len(kept)] == kept
         if is_longer and len(gained) + len(rest_b) <= _FEW:
             latest = rest_a[-_FEW:]
-            found = all(value in latest or value in names_a or value in rest_a for value in (*gained, *rest_b))
+            found = True
+            for value in gained + rest_b if rest_b else gained:
+                if value not in latest and value not in names_a and value not in rest_a:
+                    found = False
         else:
             values_a = {*rest_a, *names_a}
             found = values_a.issuperset(rest_b) and values_a.issuperset(b.temps.values())
@@ -204,9 +210,6 @@ class Correspondence:
         user's locals agree, so they count for both.
         """
         a, b = pair.a, pair.b
-        # Only what B alone holds counts once this is assumed: at most events of a long frame that is nothing.
-        if Assumption.TEMPORARIES in self.assumed and self.holds_no_more(pair, rest_a, rest_b):
-            return 0
         values_a = {*rest_a, *a.temps.values()}
         early, late = self.held_by_one(a, b, values_a, {*rest_b, *b.temps.values()})
         kinds = self.terms.kinds

@@ -75,7 +75,7 @@ def _into(container_op: Callable[[Machine, Side, int, List[int]], bool], taken: 
         if container_op(m, side, stack[at], values):
             del stack[-taken:]
             return side.pc + 1
-        side.event = ((plan.kinds[side.pc],), [stack[at], *values], taken, 0, ADVANCE, 0)
+        side.event = ((plan.ops[side.pc].kind,), [stack[at], *values], taken, 0, ADVANCE, 0)
         return STOP
 
     return special

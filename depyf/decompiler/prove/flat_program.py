@@ -29,9 +29,9 @@ from depyf.decompiler.prove.terms import BOOL, GLOBAL, Terms
 
 # How an op is run.
 (
-    CONST_OP, LOAD_USER, LOAD_TEMP, STORE_USER, STORE_TEMP, PLAIN_EVENT, READ_SHARED, BRANCH, JUMP_OP,
-    POP_OP, COPY_OP, SWAP_OP, CALL_OP, SPECIAL,
-) = range(14)  # fmt: skip
+    LOAD_TEMP, LOAD_USER, CONST_OP, SUBSCR_OP, PLAIN_EVENT, STORE_TEMP, DELETE_TEMP, COPY_OP, STORE_USER, POP_OP,
+    SWAP_OP, READ_SHARED, CALL_OP, BRANCH, JUMP_OP, SPECIAL,
+) = range(16)  # fmt: skip
 
 # How the machine continues after an event.
 ADVANCE = 0  # pop the operands, push the results
@@ -53,15 +53,14 @@ class Plan:
         "arg",
         "code",
         "handlers",
-        "kinds",
         "labels",
         "offsets",
+        "ops",
         "reads_are_events",
         "renewed",
         "run",
         "size",
         "slots",
-        "targets",
     )
 
     def __init__(self, program: Program) -> None:
@@ -73,15 +72,15 @@ class Plan:
         self.renewed: FrozenSet[str] = frozenset()  # variables that either code gives a new cell; set by the caller
         self.run: List[int] = []
         self.arg: List[Any] = []
-        self.kinds: List[str] = [op.kind for op in ops]
+        self.ops: List[Op] = list(ops)
         self.offsets: List[int] = [op.offset for op in ops]
-        self.targets: List[int] = [op.target for op in ops]
         handlers: Tuple[Handler | None, ...] = program.handlers + (None,)  # -1 is the last
-        self.handlers: List[Handler | None] = [handlers[op.handler] for op in ops]
+        self.handlers: List[Handler | None] = [None] * self.size
+        if program.handlers:
+            self.handlers = [handlers[op.handler] for op in ops]
         self.labels = bytearray(self.size + 1)
-        for target in self.targets:
-            if target >= 0:
-                self.labels[target] = 1
+        for target in [op.target for op in ops if op.target >= 0]:
+            self.labels[target] = 1
         for handler in program.handlers:
             self.labels[handler.target] = 1
 
@@ -93,6 +92,18 @@ def slots(program: Program) -> Tuple[str, ...]:
     bound = {op.arg for op in program.ops if op.kind == "STORE_LOCAL"}.union(parameters(code), code.co_cellvars)
     names = [name for name in code.co_varnames if name in bound]
     return (*names, *[name for name in code.co_cellvars if name not in names])
+
+
+class _Answers(Dict[str, bool]):
+    """The answers to one question about names, each asked for once."""
+
+    def __init__(self, question: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._question = question
+
+    def __missing__(self, name: str) -> bool:
+        answer = self[name] = self._question(name)
+        return answer
 
 
 def make_plan(
@@ -114,11 +125,13 @@ def make_plan(
     run, arg = plan.run, plan.arg
     const = terms.const
     constants: Dict[int, int] = {}
+    is_temp = _Answers(temps)
     events: Dict[Any, Tuple[Tuple[Any, ...], int, int, int, int]] = {}
+    reads: Dict[str, Tuple[Tuple[Any, ...], int, int, int, int]] = {}  # the events of attributes
     for index, op in enumerate(program.ops):
         kind = op.kind
         if kind == "LOAD_LOCAL":
-            run.append(LOAD_TEMP if temps(op.arg) else LOAD_USER)
+            run.append(LOAD_TEMP if is_temp[op.arg] else LOAD_USER)
             arg.append(op.arg)
         elif kind == "CONST":
             run.append(CONST_OP)
@@ -127,8 +140,14 @@ def make_plan(
                 term = constants[id(op.arg)] = const(op.arg)
             arg.append(term)
         elif kind == "STORE_LOCAL":
-            run.append(STORE_TEMP if temps(op.arg) else STORE_USER)
+            run.append(STORE_TEMP if is_temp[op.arg] else STORE_USER)
             arg.append(op.arg)
+        elif kind == "DELETE_LOCAL":
+            run.append(DELETE_TEMP if is_temp[op.arg] else SPECIAL)
+            arg.append((op.arg, is_temp[op.arg]))
+        elif kind == "LOAD_ATTR" and op.arg in reads:
+            run.append(PLAIN_EVENT)
+            arg.append(reads[op.arg])
         elif kind in _DIRECT:
             run.append(_DIRECT[kind])
             arg.append(op.arg)
@@ -149,7 +168,7 @@ def make_plan(
         elif kind == "LOAD_ATTR" and op.arg == "join" and _of_empty_string(program.ops, index):
             run.append(SPECIAL)
             arg.append(op.arg)
-            plan.kinds[index] = "LOAD_JOIN"
+            plan.ops[index] = Op("LOAD_JOIN", op.arg, op.offset, -1, op.handler)
         elif kind == "CALL":
             argc, names, layout = op.arg
             run.append(SPECIAL if names is FROM_STACK else CALL_OP)
@@ -159,7 +178,7 @@ def make_plan(
             arg.append((op.arg or 0, _function_name(program, op)))
         elif kind in specials:
             run.append(SPECIAL)
-            arg.append((op.arg, temps(op.arg)) if kind in _NAMES_A_LOCAL else op.arg)
+            arg.append((op.arg, is_temp[op.arg]) if kind == "LOAD_LOCAL_AND_CLEAR" else op.arg)
         else:
             run.append(PLAIN_EVENT)
             key = (kind, op.arg)
@@ -167,6 +186,8 @@ def make_plan(
             if event is None:
                 event = events[key] = _plain_event(op, key)
             arg.append(event)
+            if kind == "LOAD_ATTR" and op.arg != "join":
+                reads[op.arg] = event
     if _stores_line(program):
         arg[4] = terms.line
     _add_propagation(plan)
@@ -204,14 +225,12 @@ def _add_propagation(plan: Plan) -> None:
     """Append an op, at index `size`, where an exception continues that no handler catches."""
     plan.run.append(SPECIAL)
     plan.arg.append(0)
-    plan.kinds.append("RERAISE")
     plan.offsets.append(plan.offsets[-1] if plan.offsets else 0)
-    plan.targets.append(-1)
+    plan.ops.append(Op("RERAISE", 0, plan.offsets[-1]))
     plan.handlers.append(None)
 
 
-_DIRECT = {"POP": POP_OP, "COPY": COPY_OP, "SWAP": SWAP_OP}
-_NAMES_A_LOCAL = frozenset({"DELETE_LOCAL", "LOAD_LOCAL_AND_CLEAR"})
+_DIRECT = {"POP": POP_OP, "COPY": COPY_OP, "SWAP": SWAP_OP, "SUBSCR": SUBSCR_OP}
 
 
 def _global_read(plan: Plan, op: Op, terms: Terms, installed: Callable[[str], bool]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet, Iterator, List, Sequence, Tuple
 
+from depyf.decompiler.analysis.op_kinds import op_kinds
 from depyf.decompiler.analysis.unbound_locals import maybe_unbound
 from depyf.decompiler.bytecode.microops import Handler, Op, Program
 from depyf.decompiler.bytecode.python_facts import MOST_ELEMENTS_AT_ONCE, MOST_PAIRS_AT_ONCE
@@ -19,6 +20,8 @@ _LARGEST = {"BUILD_MAP": MOST_PAIRS_AT_ONCE, "BUILD_SET": MOST_ELEMENTS_AT_ONCE}
 
 def filled_one_by_one(a: Program, b: Program) -> Tuple[Program, Program]:
     """Return both programs with large displays filled one by one; unchanged if neither has any."""
+    if op_kinds(a).isdisjoint(_LARGEST) and op_kinds(b).isdisjoint(_LARGEST):
+        return a, b
     if not any(_is_large(op) for program in (a, b) for op in program.ops if op.kind in _LARGEST):
         return a, b
     return _rewritten(a), _rewritten(b)

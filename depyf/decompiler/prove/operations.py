@@ -58,7 +58,7 @@ def _save_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:
     """Give a variable a new cell, or none: an event, so that both sides do it at the same time."""
     name = plan.arg[side.pc]
     _forget_local(m, side, name)
-    return plain(side, (plan.kinds[side.pc], name), 0, 0, 1)
+    return plain(side, (plan.ops[side.pc].kind, name), 0, 0, 1)
 
 
 def _restore_cell(m: Machine, plan: Plan, side: Side, pair: Pair) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import CodeType, FunctionType
-from typing import Any, Callable, Collection, Dict, FrozenSet, List, Set, Tuple
+from typing import Any, Callable, Collection, Dict, FrozenSet, Iterator, List, Set, Tuple
 
 from depyf.decompiler.analysis.local_name_access import sees_local_names
 from depyf.decompiler.analysis.op_kinds import op_kinds
@@ -284,14 +284,12 @@ def _reads_in_another_order(a: Program, b: Program) -> bool:
     return any(x != y for x, y in zip(_first_reads(a), _first_reads(b)))
 
 
-def _first_reads(program: Program) -> List[Tuple[str, Any]]:
-    found: List[Tuple[str, Any]] = []
+def _first_reads(program: Program) -> Iterator[Tuple[str, Any]]:
     for op in program.ops:
         if op.target >= 0:
             break
         if op.kind in ("LOAD_GLOBAL", "LOAD_ATTR"):
-            found.append((op.kind, op.arg))
-    return found
+            yield op.kind, op.arg
 
 
 def _renewed(program: Program) -> FrozenSet[str]:

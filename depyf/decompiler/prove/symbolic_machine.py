@@ -12,6 +12,7 @@ from depyf.decompiler.prove.flat_program import (
     CALL_OP,
     CONST_OP,
     COPY_OP,
+    DELETE_TEMP,
     JUMP_OP,
     LOAD_TEMP,
     LOAD_USER,
@@ -22,6 +23,7 @@ from depyf.decompiler.prove.flat_program import (
     RELEASED,
     STORE_TEMP,
     STORE_USER,
+    SUBSCR_OP,
     SWAP_OP,
     TRUTH,
     Plan,
@@ -59,6 +61,7 @@ NEVER_RELEASE = frozenset({
 _REWRITE = frozenset(
     {"STORE_SUBSCR", "DELETE_SUBSCR", "MAP_ADD", "MAP_ADD_VALUE_FIRST", "DICT_UPDATE", "DICT_MERGE", "INPLACE"}
 )
+_SUBSCR = ("SUBSCR",)
 _PLAIN_CALL = ("CALL", ())
 _SAME_AS_OP: Dict[Any, Tuple[Any, ...]] = {
     iter: ("GET_ITER", None), str: ("CONVERT", "s"), repr: ("CONVERT", "r"), ascii: ("CONVERT", "a"),
@@ -110,8 +113,8 @@ class Machine:
                     pair.crossed = True
                 again = -1
             how = run[pc]
-            if how in (LOAD_USER, LOAD_TEMP):
-                value = (names if how == LOAD_USER else temps).get(args[pc], UNBOUND)
+            if how <= LOAD_USER:
+                value = (temps if how == LOAD_TEMP else names).get(args[pc], UNBOUND)
                 if value >= 0 and (value == UNBOUND or (kinds[value] & MAYBE and -value not in pair.facts)):
                     side.pc = pc
                     side.event = unbound_event("LOAD_LOCAL", args[pc] if how == LOAD_USER else None, value)
@@ -119,11 +122,37 @@ class Machine:
                 stack.append(value)
             elif how == CONST_OP:
                 stack.append(args[pc])
+            elif how == SUBSCR_OP and stack[-2] >= 0 and not kinds[stack[-2]] & TUPLE:
+                side.pc = pc
+                side.event = (_SUBSCR, stack[-2:], 2, 1, ADVANCE, 0)  # nothing is known of the elements
+                return True
             elif how == PLAIN_EVENT:
                 key, operands, pops, pushes, properties = args[pc]
                 side.pc = pc
                 side.event = (key, stack[-operands:] if operands else [], pops, pushes, ADVANCE, properties)
                 return True
+            elif how == STORE_TEMP:
+                value, name = stack.pop(), args[pc]
+                if value == self.terms.null:
+                    temps.pop(name, None)
+                    side.lost_names = True
+                else:
+                    if name in temps:
+                        side.lost_names = True
+                    temps[name] = value
+                    side.gained.append(value)
+                side.touched = True
+            elif how == DELETE_TEMP and not exact:
+                name, _ = args[pc]
+                value = temps.get(name, UNBOUND)
+                if value >= 0 and (value == UNBOUND or (kinds[value] & MAYBE and -value not in pair.facts)):
+                    side.pc = pc
+                    side.event = unbound_event("DELETE_LOCAL", None, value)
+                    return True
+                del temps[name]
+                side.touched = side.lost_names = True
+            elif how == COPY_OP:
+                stack.append(stack[-args[pc]])
             elif how == STORE_USER:
                 value, name = stack.pop(), args[pc]
                 old = names.get(name, UNBOUND)
@@ -155,29 +184,16 @@ class Machine:
                 value = stack.pop()
                 if exact and self.drops(side, value):
                     return _released(side, pc + 1)
-            elif how == COPY_OP:
-                stack.append(stack[-args[pc]])
             elif how == SWAP_OP:
                 other = -args[pc]
                 stack[-1], stack[other] = stack[other], stack[-1]
-            elif how == STORE_TEMP:
-                value, name = stack.pop(), args[pc]
-                if value == self.terms.null:
-                    temps.pop(name, None)
-                    side.lost_names = True
-                else:
-                    if name in temps:
-                        side.lost_names = True
-                    temps[name] = value
-                    side.gained.append(value)
-                side.touched = True
             elif how == JUMP_OP:
                 pc = args[pc]
                 self.spend()
                 continue
             else:
                 side.pc = pc
-                kind = plan.kinds[pc]
+                kind = plan.ops[pc].kind
                 before = self.before(side, kind) if exact and kind not in NEVER_RELEASE else None
                 after = self.special[kind](self, plan, side, pair)
                 if after == STOP:
