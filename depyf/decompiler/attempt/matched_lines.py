@@ -8,14 +8,17 @@ them the builder records the instruction that it writes each for, and `silent_li
 
 from __future__ import annotations
 
-import bisect
+import operator
 import re
+import sys
 from types import CodeType
 from typing import Sequence, Tuple
 
 from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.prove import Verdict
 
+_AFTER_THE_LAST = (sys.maxsize, sys.maxsize, None)
+_RECOMPILED = operator.itemgetter(1)
 Lines = Tuple[Tuple[int, int], ...]
 
 
@@ -25,11 +28,13 @@ def matched_lines(recompiled: CodeType, verdict: Verdict) -> Lines:
     pairs = verdict.pairs
     if 2 * len(pairs) == len(recompiled.co_code) and all(a == b for a, b in pairs):  # the very same code
         return tuple([(at, line) for start, end, line in entries if line is not None for at in range(start, end, 2)])
-    starts = [start for start, _, _ in entries]
     found = set()
-    for a, b in pairs:
-        start, end, line = entries[bisect.bisect_right(starts, b) - 1] if entries else (0, 0, None)
-        if line is not None and start <= b < end:
+    remaining = iter(entries)
+    start, end, line = 0, 0, None
+    for a, b in sorted(pairs, key=_RECOMPILED):
+        while end <= b:
+            start, end, line = next(remaining, _AFTER_THE_LAST)
+        if line is not None and start <= b:
             found.add((a, line))
     return tuple(sorted(found))
 

@@ -57,7 +57,10 @@ def lines_of(code: CodeType) -> List[Stretch]:
         lines = code.co_lines()
     else:
         return []
-    return [stretch for stretch in lines if stretch[0] < size]  # a table may be longer than the code
+    found = list(lines)
+    while found and found[-1][0] >= size:  # a table may be longer than the code
+        found.pop()
+    return found
 
 
 def _older_table(code: CodeType) -> Tuple[str, bytes]:

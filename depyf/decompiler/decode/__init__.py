@@ -26,7 +26,6 @@ from depyf.decompiler.decode.function_type_calls import fold_function_calls
 from depyf.decompiler.decode.instructions import (
     ExceptionRange,
     Instructions,
-    Raw,
     exception_ranges,
     has_extended_arguments,
     raw_instructions,
@@ -80,18 +79,18 @@ def decode(
     verifies = has_cells or (not is_compiled and (verifies or has_extended_arguments(code, version)))
     translator = Translator(code, facts, verify(code, instructions, ranges, facts) if verifies else NO_CELL_USES)
     ops, plain, translate = translator.ops, translator.plain, translator.translate
-    for fields in instructions.plain:
-        starts[fields[1]] = len(ops)
-        try:
-            entry = plain[fields[2]]
+    try:
+        for fields in instructions.plain:
+            offset, start, opname, arg, _ = fields
+            starts[start] = len(ops)
+            entry = plain[opname]
             if entry is None:
                 translate(fields)
             else:  # as in `translate`: most instructions of long code
                 kind, table = entry
-                ops.append(Op(kind, None if table is None else table[fields[3]], fields[0]))
-        except IndexError:
-            raw = Raw(*fields)
-            raise Malformed(f"{raw.opname} at {raw.offset} uses entry {raw.arg} of a shorter table") from None
+                ops.append(Op(kind, None if table is None else table[arg], offset))
+    except IndexError:
+        raise Malformed(f"{opname} at {offset} uses entry {arg} of a shorter table") from None
     starts[instructions.plain[-1][4]] = len(ops)
     for op in translator.jumps:
         op.target = starts[op.target]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from types import CodeType
-from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple, Union, overload
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
 from depyf.decompiler.bytecode.malformed import Malformed
 from depyf.decompiler.bytecode.python_facts import PythonFacts, Version
@@ -88,13 +88,13 @@ class ExceptionRange(NamedTuple):
 
 def raw_instructions(code: CodeType, version: Version) -> Instructions:
     """Return all instructions of `code` in order. Raises Malformed if one is unknown or not whole."""
-    known = _opcodes(version)
+    known = _opcodes_by_number(version)
     found: List[Plain] = []
     data = code.co_code
     offset, extended, start = 0, 0, 0
     size = len(data)
     while offset < size:
-        entry = known.get(data[offset])
+        entry = known[data[offset]]
         if entry is None:
             raise Malformed(f"opcode {data[offset]} at {offset} is unknown to Python {version[0]}.{version[1]}")
         opname, width = entry
@@ -176,6 +176,13 @@ def _opcodes(version: Version) -> Dict[int, Tuple[str, int]]:
     """Return opcode -> (name, size in bytes with the caches behind it)."""
     table = OPCODE_TABLES[version]
     return {opcode: (name, 2 + 2 * table.CACHES.get(name, 0)) for opcode, name in table.OPNAMES.items()}
+
+
+@functools.lru_cache(maxsize=None)
+def _opcodes_by_number(version: Version) -> List[Optional[Tuple[str, int]]]:
+    """Return what `_opcodes` has for each byte, None for one that is no opcode."""
+    known = _opcodes(version)
+    return [known.get(opcode) for opcode in range(256)]
 
 
 def exception_ranges(code: CodeType) -> List[ExceptionRange]:

@@ -166,6 +166,8 @@ class Translator:
         }  # fmt: skip
         self.cell_uses = cell_uses
         self.plain = _PlainOps(self.tables, bool(cell_uses))
+        if not facts.load_attr_has_method_bit:
+            self.plain["LOAD_ATTR"] = ("LOAD_ATTR", self.names)
         self.kwnames: Any = None
         self.has_matched = False  # whether the last instruction was a match that pushed its outcome (3.10)
 
@@ -176,6 +178,9 @@ class Translator:
         if plain is not None:
             kind, table = plain
             self.ops.append(Op(kind, None if table is None else table[arg], offset))
+            return
+        if opname == "LOAD_ATTR" and not arg & 1:  # of a method there is one more op
+            self.ops.append(Op(opname, self.names[arg >> 1], offset))
             return
         self.offset = offset
         simple = _SIMPLE.get(opname)

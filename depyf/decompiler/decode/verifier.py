@@ -22,7 +22,7 @@ from depyf.decompiler.decode.generator_shape import check_generator, is_generato
 from depyf.decompiler.decode.instructions import ExceptionRange, Instructions, Raw
 from depyf.decompiler.decode.opcodes import CellUses
 from depyf.decompiler.decode.open_blocks import Blocks
-from depyf.decompiler.decode.stack_kinds import ANY, EXCEPTION, LAST_INSTRUCTION
+from depyf.decompiler.decode.stack_kinds import ANY, EXCEPTION, LAST_INSTRUCTION, NULL
 from depyf.decompiler.decode.stack_rules import NEVER, UNKNOWN, rules_for
 
 MOST_VISITS = 60  # of one place, before the verifier gives up
@@ -52,6 +52,7 @@ _CANNOT_RAISE = frozenset({
     "LOAD_CONST", "END_FOR", "JUMP_FORWARD", "STORE_FAST_STORE_FAST", "NOT_TAKEN", "POP_ITER", "LOAD_SMALL_INT",
     "LOAD_COMMON_CONSTANT", "PUSH_NULL", "RETURN_VALUE",
 })  # fmt: skip
+_MOVES = {"COPY": 1, "SWAP": 0}  # of entries in the stack -> how many more there are
 _LOADS = ("LOAD_FAST_BORROW", "LOAD_FAST")
 
 
@@ -84,6 +85,7 @@ class Verifier:
         frame, layout, rules = self.frame, self.layout, self.rules
         instructions, borders, slots = layout.instructions.plain, layout.borders, frame.slots.plain
         limit = layout.code.co_stacksize
+        is_unprotected = not layout.handlers and not layout.blocks
         frame.depth, frame.special, frame.held = self.states[first]
         guard = self.enter_handler(first)
         depth, held = frame.depth, frame.held
@@ -105,6 +107,10 @@ class Verifier:
             elif opname == "STORE_FAST" and fields[3] in slots and depth > guard:
                 depth -= 1
                 held &= ~(1 << fields[3])
+            elif opname in _MOVES and 0 < fields[3] <= depth - guard:  # of objects like any other
+                depth += _MOVES[opname]
+            elif opname == "DELETE_FAST" and fields[3] in slots and is_unprotected:
+                held = frame.slots.stored(held, fields[3], NULL)
             else:
                 raw = Raw(*fields)
                 frame.depth, frame.held = depth, held

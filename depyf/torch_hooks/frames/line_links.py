@@ -131,7 +131,8 @@ def copied_positions(code: CodeType, new_code: CodeType) -> Dict[int, Position]:
     if _WITH_COLUMNS.search(new_code.co_linetable) is not None:
         known = set(positions_of(code))
         found = enumerate(positions_of(new_code))
-        copied = {2 * unit: position for unit, position in found if None not in position and position in known}
+        columns = [(2 * unit, position) for unit, position in found if position[3] is not None]
+        copied = {offset: position for offset, position in columns if None not in position and position in known}
         return {offset: position for offset, position in copied.items() if position[2:] != _START_OF_FRAME}
     if _WITH_COLUMNS.search(code.co_linetable) is not None:
         return {}  # nothing was copied
