@@ -9,14 +9,17 @@ from __future__ import annotations
 import heapq
 from typing import Dict, FrozenSet, List, Set, Tuple
 
+from depyf.decompiler.analysis.op_kinds import op_kinds
 from depyf.decompiler.analysis.program_answers import answered_once
-from depyf.decompiler.bytecode.microops import ENDS, Op, Program, parameters
+from depyf.decompiler.bytecode.microops import ENDS, Program, parameters
 
 _BINDS = frozenset({"STORE_LOCAL", "LOAD_LOCAL", "STORE_CELL", "LOAD_CELL"})  # or show that there is a value
 _UNBINDS = frozenset({"DELETE_LOCAL", "DELETE_CELL", "LOAD_LOCAL_AND_CLEAR", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL"})
 _READS = frozenset({"LOAD_LOCAL", "LOAD_CELL"})
 _SETS = frozenset({"STORE_LOCAL", "DELETE_LOCAL"})  # what makes a name in text a local
 _TAKES_A_CELL = frozenset({"LOAD_CLOSURE", "SAVE_CELL", "RENEW_CELL", "RESTORE_CELL"})
+_NAMES_A_LOCAL = _SETS | {"LOAD_LOCAL", "LOAD_LOCAL_AND_CLEAR"}
+_MANY = 2
 Read = Tuple[int, str]  # where it is in the code, and the local
 
 
@@ -53,21 +56,20 @@ def never_set(program: Program, reads: FrozenSet[Read]) -> FrozenSet[str]:
 @answered_once
 def unread_before_store(program: Program) -> FrozenSet[str]:
     """Return the locals that are stored once and not used before: no pending value can hold an earlier value of one."""
-    first: Dict[str, int] = {}
-    stores: Dict[str, List[int]] = {}
-    for index, op in enumerate(program.ops):
-        if type(op.arg) is str and "LOCAL" in op.kind:
-            first.setdefault(op.arg, index)
-            if op.kind == "STORE_LOCAL":
-                stores.setdefault(op.arg, []).append(index)
+    stores: Dict[str, int] = {}  # local -> how often it is stored, many times if it is used before
+    for op in program.ops:
+        if op.kind in _NAMES_A_LOCAL:
+            stores[op.arg] = stores.get(op.arg, 0) + (1 if op.kind == "STORE_LOCAL" else _MANY * (op.arg not in stores))
     given = {*parameters(program.code), *program.code.co_cellvars}
-    return frozenset([name for name, places in stores.items() if places == [first[name]] and name not in given])
+    return frozenset([name for name, times in stores.items() if times == 1 and name not in given])
 
 
 @answered_once
 def captured_from(program: Program) -> Dict[str, int]:
     """Return, for each variable whose cell is taken, the first offset at which it may have been taken."""
     found: Dict[str, int] = {}
+    if op_kinds(program).isdisjoint(_TAKES_A_CELL):
+        return found
     for index, op in enumerate(program.ops):
         if op.kind in _TAKES_A_CELL:
             found.setdefault(op.arg, index)
@@ -109,26 +111,28 @@ def _bound(program: Program, bits: Dict[str, int], start: int) -> List[int]:
     work = [0]
     while work:
         index = work.pop()
+        known = before[index]
         while True:
             op = ops[index]
-            known = before[index]
+            kind = op.kind
             if op.handler >= 0 and _narrow(before, handlers[op.handler], known):
                 work.append(handlers[op.handler])
-            after = _after(op, known, bits)
             if op.target >= 0 and _narrow(before, op.target, known):
                 work.append(op.target)
+            if kind in _BINDS:
+                known |= bits.get(op.arg, 0)
+            elif kind in _UNBINDS:
+                known &= ~bits.get(op.arg, 0)
             index += 1
-            if op.kind in ENDS or index == len(ops) or not _narrow(before, index, after):
+            if kind in ENDS or index == len(ops):
                 break
+            if before[index] >= 0:  # reached before
+                if not _narrow(before, index, known):
+                    break
+                known = before[index]
+            else:
+                before[index] = known
     return before
-
-
-def _after(op: Op, known: int, bits: Dict[str, int]) -> int:
-    if op.kind in _BINDS:
-        return known | bits.get(op.arg, 0)
-    if op.kind in _UNBINDS:
-        return known & ~bits.get(op.arg, 0)
-    return known
 
 
 def _narrow(before: List[int], index: int, known: int) -> bool:

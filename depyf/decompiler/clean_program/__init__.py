@@ -31,6 +31,7 @@ def clean_program(program: Program, own_locals: Collection[str] = (), *, drops_s
     if drops_self_stores:
         program = without_self_stores(program)
     if own_locals:
+        own_locals = frozenset(own_locals)
         program = drop_unread_locals(read_through_aliases(program, own_locals), own_locals)
         program = store_before_deletes(drop_final_deletes(program, own_locals), own_locals)
     return program

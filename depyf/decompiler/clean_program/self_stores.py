@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import List
 
+from depyf.decompiler.analysis.op_kinds import op_kinds
 from depyf.decompiler.bytecode.microops import Program
 from depyf.decompiler.clean_program.invented_locals import without
 
@@ -17,6 +18,8 @@ from depyf.decompiler.clean_program.invented_locals import without
 def self_stores(program: Program) -> List[int]:
     """Return the indices of reads that a store to the same variable directly follows on every path."""
     ops = program.ops
+    if "STORE_CELL" not in op_kinds(program):
+        return []
     found = [
         index
         for index in range(len(ops) - 1)

@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from depyf.decompiler.bytecode.budget import Budget
 from depyf.decompiler.bytecode.microops import Op, Program
+from depyf.decompiler.flow.source_lines import SourceLines
 
 
 class Simple:
@@ -205,11 +206,11 @@ class Graph:
 
     __slots__ = ("program", "blocks", "entry", "block_at", "lines", "entry_depth")
 
-    def __init__(self, program: Program, lines: Dict[int, int]) -> None:
+    def __init__(self, program: Program, lines: SourceLines) -> None:
         self.program = program
         self.blocks: List[Block] = []
         self.block_at: Dict[int, Block] = {}  # index of the first op -> block
-        self.lines = lines  # byte offset -> source line
+        self.lines = lines
         self.entry_depth = 0  # stack entries at the entry
         self.entry = self.new_block()
 

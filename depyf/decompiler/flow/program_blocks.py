@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from typing import Dict, List, Set
+from typing import List, Set
 
-from depyf.decompiler.bytecode.location_table import lines_of
 from depyf.decompiler.bytecode.microops import BRANCHES, ENDS, OUTSIDE, Program
 from depyf.decompiler.bytecode.python_facts import facts_for
 from depyf.decompiler.flow.graph import Block, Branch, ForIter, Graph, Jump, Simple
-
-_OFFSET = operator.attrgetter("offset")
-
-
-def line_map(program: Program) -> Dict[int, int]:
-    """Return byte offset of each op -> source line, where the code object has one."""
-    lines: Dict[int, int] = {}
-    entries = [entry for entry in lines_of(program.code) if entry[2] is not None]
-    position, count = 0, len(entries)
-    for op in sorted(program.ops, key=_OFFSET):
-        while position < count and entries[position][1] <= op.offset:
-            position += 1
-        if position < count and entries[position][0] <= op.offset:
-            lines[op.offset] = int(entries[position][2] or 0)
-    return lines
-
+from depyf.decompiler.flow.source_lines import SourceLines
 
 _NOT_PASSED = ENDS | {"TO_BOOL"}
 
@@ -47,7 +30,7 @@ def cut_into_blocks(program: Program) -> Graph:
     inner: Set[int] = set()
     if facts_for(program.version).threaded_tests_lose_handlers:
         inner = _cover_tests(program, handlers)
-    graph = Graph(program, line_map(program))
+    graph = Graph(program, SourceLines(program.code))
     leaders = {0}
     for handler in program.handlers:
         leaders.add(handler.target)

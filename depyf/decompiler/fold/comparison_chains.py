@@ -126,11 +126,12 @@ def _append_chain(block: Block, link: List[Tuple[List[Op], str]]) -> None:
 
 def continues_chain(block: Block) -> bool:
     """Return whether a block is the second comparison of a chain that is a test: it is no test by itself."""
-    if not reaches_below(block.ops):
+    if len(block.preds) > len(block.ops) and not reaches_below(block.ops):
         return False
-    return any(
+    follows_one = any(
         isinstance(pred.term, Branch) and pred.term.true is block and ends_in_chain(pred.ops) for pred in block.preds
     )
+    return follows_one and reaches_below(block.ops)
 
 
 def _spell_none_test(block: Block, term: Branch, if_false: Block) -> None:

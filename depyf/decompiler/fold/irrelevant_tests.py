@@ -5,10 +5,11 @@ Of `if a or b and 0 or c` the test of b is left, and c is tested next either way
 
 from __future__ import annotations
 
-from typing import List, Mapping, Optional
+from typing import List, Optional
 
 from depyf.decompiler.bytecode.microops import STORES, Op, depth_needed, stack_effect
 from depyf.decompiler.flow.graph import Block, Both, Branch, End, Keep, Simple, Test, negated
+from depyf.decompiler.flow.source_lines import SourceLines
 from depyf.decompiler.fold.adjacent_blocks import equivalent, take_over
 from depyf.decompiler.fold.expression_ops import STATEMENTS, effect
 
@@ -34,7 +35,7 @@ def towards(inner: Branch, true: Block, false: Block) -> Optional[Test]:
     return always(inner.test, equivalent(inner.true, true))
 
 
-def join_dropped(block: Block, lines: Mapping[int, int]) -> bool:
+def join_dropped(block: Block, lines: SourceLines) -> bool:
     """Fold `if b: pass` before X into X: `(b and False) or X` for a test, `X if b or True else None` for a value.
 
     `lines`: offset of an op -> its line in the source.

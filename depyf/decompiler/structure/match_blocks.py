@@ -8,6 +8,7 @@ and the next case begins. What is not understood is left alone. Whether all this
 from __future__ import annotations
 
 import heapq
+import itertools
 from typing import List, NamedTuple, Optional, Tuple
 
 from depyf.decompiler.bytecode.constant_equality import same_op
@@ -83,19 +84,17 @@ def _possible_starts(block: Block) -> List[int]:
     starts = [position for position, op in enumerate(block.ops) if _may_start(op)]
     if not starts:
         return []
-    depth = 0
-    depths, lows = [], []  # before each op, and while it runs
-    for op in block.ops:
-        popped, pushed = FIXED_EFFECTS.get(op.kind) or stack_effect(op)
-        depths.append(depth)
-        lows.append(depth - popped)
-        depth += pushed - popped
+    first = starts[0]
+    effects = [FIXED_EFFECTS.get(op.kind) or stack_effect(op) for op in block.ops[first:]]
+    # From the first of them on, and counted from there: before each op, and while it runs.
+    depths = [*itertools.accumulate([0, *[pushed - popped for popped, pushed in effects]])]
+    lows = [depth - popped for depth, (popped, _) in zip(depths, effects)]
     found = []
-    lowest, position = depth, len(lows)
+    lowest, position = depths[-1], len(lows)
     for start in reversed(starts):
-        lowest = min(lowest, *lows[start:position])
-        position = start
-        if lowest >= depths[start] - 1 or block.ops[start].kind == "MATCH_CLASS":  # whose subject lies deeper
+        lowest = min(lowest, *lows[start - first : position])
+        position = start - first
+        if lowest >= depths[position] - 1 or block.ops[start].kind == "MATCH_CLASS":  # whose subject lies deeper
             found.append(start)
     return found[::-1]
 

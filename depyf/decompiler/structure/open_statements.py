@@ -18,6 +18,7 @@ from depyf.decompiler.flow.regions import Region
 # What a stack entry is: the iterator of the loop with this header, the exception state of this region's handler.
 Entry = Union[None, Block, Region]
 MOST_OPEN = 100  # CPython's compiler accepts 20 (CO_MAXBLOCKS)
+_TOO_FEW = "a handler finds less on the stack than its statement leaves there"
 _MOVES = frozenset({"SWAP", "COPY", "POP", "POP_EXCEPT"})
 
 
@@ -57,10 +58,13 @@ def find_open_statements(graph: Graph) -> None:
 
 def _walk(graph: Graph, block: Block, entries: List[Entry]) -> None:
     """Run the ops of a block, up to the end of a loop or clause that more than a return follows."""
+    if entries.count(None) == len(entries):
+        entries[:] = [None] * _depth_after(block, len(entries))
+        return
     for position, op in enumerate(block.ops):
         kind = op.kind
         if kind in _MOVES and len(entries) < (op.arg or 1):
-            raise Unstructured("a handler finds less on the stack than its statement leaves there")
+            raise Unstructured(_TOO_FEW)
         if kind == "SWAP":
             entries[-1], entries[-op.arg] = entries[-op.arg], entries[-1]
         elif kind == "COPY":
@@ -79,6 +83,17 @@ def _walk(graph: Graph, block: Block, entries: List[Entry]) -> None:
             if count:
                 del entries[-count:]
             entries.extend([None] * pushed)
+
+
+def _depth_after(block: Block, depth: int) -> int:
+    """Return how many entries there are after the ops of a block, where none is that of a loop or a handler."""
+    for op in block.ops:
+        kind = op.kind
+        if kind in _MOVES and depth < (op.arg or 1):
+            raise Unstructured(_TOO_FEW)
+        count, pushed = FIXED_EFFECTS.get(kind) or stack_effect(op)
+        depth = (depth - count if count < depth else 0) + pushed
+    return depth
 
 
 def _cut(graph: Graph, block: Block, position: int, may_return: bool) -> bool:
