@@ -42,15 +42,16 @@ def op_store_variable(frame: Frame, op: Op) -> None:
 def store_variable(frame: Frame, op: Op) -> None:
     """Store the topmost value in a variable."""
     scope = frame.scope
-    name = scope.bound_name(op)
+    is_local = op.kind == "STORE_LOCAL"
+    name = spelled(op.arg) if is_local else scope.bound_name(op)
     value = frame.stack.pop()
     if isinstance(value, Null):
         raise Unstructured("a variable is cleared")
-    if is_self_store(frame, op, value):
+    if type(value.node) is s.Name and is_self_store(frame, op, value):
         return
-    if op.kind != "STORE_LOCAL" or op.arg not in scope.unread_before_store:
+    if not is_local or op.arg not in scope.unread_before_store:
         before_rebinding(frame, name, value)
-    store(frame, value, s.Name(name), is_local=op.kind == "STORE_LOCAL", is_event=releases_old_value(frame, op))
+    store(frame, value, s.Name(name), is_local, is_event=not is_local and releases_old_value(frame, op))
     if op.arg in frame.output.generated and value.refs and value.pending:
         spill_until(frame, value)  # a statement: people write `:=`, code generators do not
 
@@ -161,7 +162,9 @@ def store(frame: Frame, value: Value, target: s.Expression, is_local: bool = Fal
     `is_local`: the variable can be read again without effect. `is_event`: the assignment may run code, because it
     releases what the target held.
     """
-    if isinstance(value, Slot) and value.name is None:
+    if value.refs > 0 and value.name is None and type(value) is Value:
+        store_in_use(frame, value, target, is_local, is_event)
+    elif isinstance(value, Slot) and value.name is None:
         store_target(frame, value, target)
     elif isinstance(value, ImportedName):
         store_imported(frame, value, target)
@@ -171,23 +174,28 @@ def store(frame: Frame, value: Value, target: s.Expression, is_local: bool = Fal
         is_statement = isinstance(value, FunctionValue) and not isinstance(value.node, s.Lambda)
         if value.items is not None or is_statement:
             store_shared(frame, value, target, is_local)
-            return
-        if value.pending and (value.kills or frame.stack.pending[-1] is not value):
-            flush(frame)  # cannot be inlined: an effect intervened, or its operands die here
-            assign(frame, value, target, is_event)
-            return
-        value.targets.append(target)
-        if is_local:
-            value.locals.append(target)
-        if not value.pending:
-            frame.stack.add_pending(value)
+        else:
+            store_in_use(frame, value, target, is_local, is_event)
     elif value.targets:
-        value.targets.append(target)
+        value.targets += (target,)
         finish_targets(frame, value)
     elif isinstance(value, FunctionValue) and isinstance(target, s.Name) and define_function(frame, value, target.id):
         pass
     else:
         assign(frame, value, target, is_event)
+
+
+def store_in_use(frame: Frame, value: Value, target: s.Expression, is_local: bool, is_event: bool) -> None:
+    """Assign a value that stays in use and that an expression can stand for: other targets, or its use, may follow."""
+    if value.pending and (value.kills or frame.stack.pending[-1] is not value):
+        flush(frame)  # cannot be inlined: an effect intervened, or its operands die here
+        assign(frame, value, target, is_event)
+        return
+    value.targets += (target,)
+    if is_local:
+        value.locals += (target,)
+    if not value.pending:
+        frame.stack.add_pending(value)
 
 
 def store_shared(frame: Frame, value: Value, target: s.Expression, is_local: bool) -> None:
@@ -204,7 +212,7 @@ def store_shared(frame: Frame, value: Value, target: s.Expression, is_local: boo
         (node,) = take(frame, value)
         stack.values[-1] = waiting = Value(node, value.offset)
         waiting.refs = 1
-        waiting.targets.append(target)
+        waiting.targets = (target,)
         waiting.kills = stack.take_killed()
         stack.add_pending(waiting)
         return
@@ -221,7 +229,7 @@ def store_shared(frame: Frame, value: Value, target: s.Expression, is_local: boo
 
 def finish_targets(frame: Frame, value: Value) -> None:
     """Write `a = b = value` once the last target is known."""
-    targets, value.targets = value.targets, []
+    targets, value.targets = list(value.targets), ()
     (node,) = take(frame, value, final=True)
     emit(frame, s.Assign(targets, node))
 

@@ -15,6 +15,7 @@ from depyf.decompiler.build.symbolic_frame import Frame
 from depyf.decompiler.build.symbolic_values import (
     DEAD,
     EMBEDDED,
+    LIVE,
     Addition,
     BuildClass,
     Cell,
@@ -38,12 +39,38 @@ from depyf.decompiler.syntax.provisional import Inplace, Reference
 
 def silent(frame: Frame, node: s.Expression) -> None:
     """Push a value that is computed without effect."""
-    frame.stack.push(Value(node, frame.output.offset))
+    frame.stack.push_new(Value(node, frame.output.offset))
 
 
 def event(frame: Frame, node: s.Expression) -> None:
     """Push a value whose computation has an effect, just now."""
-    frame.stack.push_pending(Value(node, frame.output.offset))
+    value = Value(node, frame.output.offset)
+    stack = frame.stack
+    if stack.killed:
+        value.kills = stack.take_killed()
+    value.pending = True
+    stack.pending.append(value)
+    stack.push_new(value)
+
+
+def take_one(frame: Frame, value: Value) -> s.Expression:
+    """Return the expression for one popped value, to be written in a larger one; the same as `take` does."""
+    stack = frame.stack
+    if value.name is not None:
+        if value.refs == 0 and value.name in frame.output.temporaries:
+            stack.killed.append(value.name)
+        return s.Name(value.name)
+    if type(value) is Value and not value.targets:
+        node = value.node
+        if not value.pending:
+            if type(node) is not s.Constant:
+                return node
+        elif value.refs == 0 and value.fate == LIVE and not value.kills and stack.pending[-1:] == [value]:
+            if type(node) is not Inplace and type(node) is not s.Constant:
+                stack.pending.pop()
+                value.pending = False
+                return node
+    return take(frame, value)[0]
 
 
 def take(frame: Frame, *values: Value, final: bool = False, is_event: bool = False) -> List[s.Expression]:
@@ -65,7 +92,7 @@ def take(frame: Frame, *values: Value, final: bool = False, is_event: bool = Fal
     del stack.using[before:]
     for value in _detach(frame, used, final and not is_event) if used else ():
         stack.killed.extend(value.kills)
-        value.kills = []
+        value.kills = ()
     return [node_of(frame, value) for value in values]
 
 
@@ -79,6 +106,8 @@ def _collect_pending(frame: Frame, value: Value, used: List[Value], names_contai
         frame.tables.name_slots(frame, value.pattern)
     if value.name is not None:
         use_named(frame, value)
+        return
+    if not value.pending and type(value) is Value:
         return
     if isinstance(value, _NO_VALUES):
         raise Unstructured(f"{type(value).__name__} used as a value")
@@ -110,6 +139,7 @@ def _collect_pending(frame: Frame, value: Value, used: List[Value], names_contai
         used.append(value)
 
 
+_CONTAINERS = frozenset({Fresh, FreshDict})
 _NO_VALUES = (Marker, Null, BuildClass, GenericBase, TypeParameterValue)
 
 
@@ -123,8 +153,7 @@ def can_use_walrus(frame: Frame, targets: Sequence[s.Expression]) -> bool:
 
 def _spill_containers(frame: Frame, values: Sequence[Value]) -> None:
     """Give names to everything pending in a list or dict if some of it cannot be written inside it."""
-    containers = [value for value in values if isinstance(value, (Fresh, FreshDict))]
-    mutable = [value for value in containers if value.name is None and not is_tuple(value)]
+    mutable = [value for value in values if type(value) in _CONTAINERS and value.name is None and not is_tuple(value)]
     if not mutable:
         return
     leaves: List[Value] = []
@@ -244,9 +273,10 @@ def _write_first(frame: Frame) -> None:
     """Write the first pending value. `*x` needs the list that it extends around it: that is written."""
     stack = frame.stack
     value = stack.pending[0]
-    holder = stack.holder(value) if isinstance(value, Addition) else None
+    holder = stack.holder(value) if type(value) is Addition else None
     if holder is None:
-        _write(frame, stack.pending.pop(0))
+        del stack.pending[0]
+        _write(frame, value)
         return
     inside = set(map(id, pending_inside(holder)))
     count = max(place for place, other in enumerate(stack.pending, 1) if id(other) in inside)
@@ -267,8 +297,11 @@ def _write(frame: Frame, value: Value) -> None:
     """Write a value that is pending no more: as its definition, for its effect, or as an assignment."""
     output = frame.output
     value.pending = False
-    kills, value.kills = value.kills, []
-    if isinstance(value, FunctionValue) and value.definition.needs_statement:
+    kills, value.kills = value.kills, ()
+    if type(value) is Value and value.fate != DEAD and not value.targets and type(value.node) is not Inplace:
+        value.name = output.new_name(value.node)
+        output.body.append(s.Assign([s.Name(value.name)], value.node, origin=value.offset))
+    elif isinstance(value, FunctionValue) and value.definition.needs_statement:
         if value.targets or not frame.tables.write_definition(frame, value):
             raise Unstructured("a function that is not stored under its name")
     elif isinstance(value.node, Inplace):
@@ -277,14 +310,14 @@ def _write(frame: Frame, value: Value) -> None:
         output.body.append(s.Expr(value.node, origin=value.offset))
     else:
         targets: List[s.Expression] = list(value.targets)
-        local = next((target for target in value.targets if target in value.locals), None)
+        local = next((target for target in value.targets if target in value.locals), None) if value.locals else None
         if isinstance(local, s.Name) and value.fate != DEAD:
             value.name = local.id
         elif value.fate != DEAD:
             value.name = output.new_name(value.node)
             targets.append(s.Name(value.name))
         output.body.append(s.Assign(targets, value.node, origin=value.offset))
-        value.targets = []
+        value.targets = ()
     if kills:
         output.delete(kills)
 
@@ -297,8 +330,8 @@ def _write_in_place(frame: Frame, value: Value, node: Inplace) -> None:
     output.body.append(s.Assign([temporary], node.left, origin=value.offset))
     output.body.append(s.AugAssign(temporary, node.op, node.right, origin=value.offset))
     if value.targets:
-        output.body.append(s.Assign(value.targets, temporary, origin=value.offset))
-        value.targets = []
+        output.body.append(s.Assign(list(value.targets), temporary, origin=value.offset))
+        value.targets = ()
     if value.fate == DEAD:
         output.delete([value.name])
 

@@ -7,7 +7,7 @@ from typing import Optional
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.assignments import finish_targets
 from depyf.decompiler.build.constant_nodes import constant_node
-from depyf.decompiler.build.effects import discard, emit, event, flush, silent, take
+from depyf.decompiler.build.effects import discard, emit, event, flush, silent, take, take_one
 from depyf.decompiler.build.imports import finish_import
 from depyf.decompiler.build.list_folding import fold_delete, fold_subscript
 from depyf.decompiler.build.rebinding import before_rebinding, freeze_tuple
@@ -73,7 +73,20 @@ def op_push_null(frame: Frame, op: Op) -> None:
 
 def op_const(frame: Frame, op: Op) -> None:
     """Execute CONST."""
-    silent(frame, constant_node(op.arg, frame.scope.placeholders))
+    if type(op.arg) is not str:
+        silent(frame, constant_node(op.arg, frame.scope.placeholders))
+    elif frame.upcoming.kind == "SUBSCR":
+        read_item(frame, op.arg)
+    else:
+        silent(frame, s.Constant(op.arg))
+
+
+def read_item(frame: Frame, key: str) -> None:
+    """Execute the SUBSCR that comes next, with a key that is no index of a list: it is folded with nothing."""
+    upcoming = frame.upcoming
+    frame.output.offset = upcoming.ops[upcoming.position].offset
+    upcoming.position += 1
+    event(frame, s.Subscript(take_one(frame, frame.stack.pop()), s.Constant(key)))
 
 
 def op_load_local(frame: Frame, op: Op) -> None:
@@ -81,6 +94,14 @@ def op_load_local(frame: Frame, op: Op) -> None:
     node = s.Name(spelled(op.arg))
     if (op.offset, op.arg) in frame.scope.maybe_unbound:
         event(frame, node)
+        return
+    upcoming = frame.upcoming
+    position = upcoming.position
+    key = upcoming.ops[position] if position + 1 < len(upcoming.ops) else op
+    if key.kind == "CONST" and type(key.arg) is str and upcoming.ops[position + 1].kind == "SUBSCR":
+        frame.output.offset = upcoming.ops[position + 1].offset
+        upcoming.position += 2
+        event(frame, s.Subscript(node, s.Constant(key.arg)))
     else:
         silent(frame, node)
 
@@ -121,8 +142,7 @@ def op_delete_variable(frame: Frame, op: Op) -> None:
 
 def op_load_attr(frame: Frame, op: Op) -> None:
     """Execute LOAD_ATTR."""
-    (node,) = take(frame, frame.stack.pop())
-    event(frame, s.Attribute(node, op.arg))
+    event(frame, s.Attribute(take_one(frame, frame.stack.pop()), op.arg))
 
 
 def op_load_super_attr(frame: Frame, op: Op) -> None:

@@ -35,6 +35,13 @@ class OperandStack:
         value.refs += 1
         self.values.append(value)
 
+    def push_new(self, value: Value) -> None:
+        """Push a value that was made just now."""
+        self.births += 1
+        value.born = self.births
+        value.refs = 1
+        self.values.append(value)
+
     def pop(self) -> Value:
         """Pop a value."""
         if not self.values:
@@ -45,8 +52,12 @@ class OperandStack:
 
     def pop_many(self, count: int) -> List[Value]:
         """Pop `count` values, the deepest first."""
-        values = [self.pop() for _ in range(count)]
-        values.reverse()
+        if len(self.values) < count:
+            raise Unstructured("the stack is empty")
+        values = self.values[len(self.values) - count :]
+        del self.values[len(self.values) - count :]
+        for value in values:
+            value.refs -= 1
         return values
 
     def top(self) -> Optional[Value]:
@@ -63,7 +74,7 @@ class OperandStack:
 
     def push_pending(self, value: Value) -> None:
         """Push a value whose effect happened just now; it is the last to use the temporaries killed so far."""
-        value.kills, self.killed = self.killed, []
+        value.kills = self.take_killed() if self.killed else ()
         self.add_pending(value)
         value.refs += 1
         self.values.append(value)

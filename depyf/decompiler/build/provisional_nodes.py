@@ -24,6 +24,7 @@ from depyf.decompiler.syntax.provisional import (
 )
 
 _LEAVES = frozenset({s.Name, s.Constant})  # nothing below; most nodes
+_OPERANDS = frozenset({s.Subscript, s.Attribute, s.Call})  # never provisional themselves
 _CONVERSIONS = {"s": str, "r": repr, "a": ascii}
 
 
@@ -32,16 +33,23 @@ def resolve(body: List[s.Statement], placeholders: Placeholders) -> List[s.State
     work: List[Any] = list(body)
     while work:
         node = work.pop()
-        if isinstance(node, s.Dict) and None in node.keys:
+        kind = type(node)
+        if kind is s.Attribute and type(node.value) in _LEAVES:
+            continue
+        if kind is s.Subscript and type(node.value) in _LEAVES and type(node.slice) in _LEAVES:
+            continue
+        if kind is s.Dict and None in node.keys:
             spread(node, placeholders)
-        elif isinstance(node, (s.Call, s.ClassDef)) and (node.keywords or (isinstance(node, s.Call) and node.args)):
+        elif (kind is s.Call or kind is s.ClassDef) and (node.keywords or (kind is s.Call and node.args)):
             spread_arguments(node)
         for slot in node.parts:
-            child = getattr(node, slot, None)
+            child: Any = getattr(node, slot, None)
             kind = type(child)
-            if kind in _LEAVES or (isinstance(child, list) and _LEAVES.issuperset(map(type, child))):
+            if kind in _LEAVES or (kind is list and _LEAVES.issuperset(map(type, child))):
                 continue
-            if isinstance(child, s.Node):
+            if kind in _OPERANDS:
+                work.append(child)
+            elif isinstance(child, s.Node):
                 final = _resolved(child, placeholders)
                 if type(final) is Flipped and not (slot == "test" and isinstance(node, s.If)):
                     final = final.test  # no branches are left to swap

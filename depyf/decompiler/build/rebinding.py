@@ -28,6 +28,8 @@ def before_rebinding(frame: Frame, variable: str, stored: Value | None = None) -
     `stored`, which is about to go into the variable, has been popped and is computed before the change.
     """
     stack, output = frame.stack, frame.output
+    if not stack.values and not stack.pending:
+        return
     for value in list(stack.all_values()):
         if isinstance(value, (Cell, Marker, Null)) and value.name is None:
             continue

@@ -33,7 +33,9 @@ class Output:
         """Unbind temporaries after their last use, where the original pops them."""
         targets: List[s.Expression] = [s.Name(name) for name in dict.fromkeys(names)]
         last = self.body[-1] if self.body else None
-        are_ours = all(name in self.temporaries or name in self.generated for name in names)
+        are_ours = self.generated.issuperset(names) or all(
+            name in self.temporaries or name in self.generated for name in names
+        )
         if are_ours and isinstance(last, s.Delete) and last.targets is self.own_targets:
             self.own_targets.extend(targets)
         else:

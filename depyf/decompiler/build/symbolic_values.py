@@ -31,9 +31,9 @@ class Value:
         self.name: Optional[str] = None  # the temporary that holds it
         self.refs = 0
         self.fate = LIVE
-        self.targets: List[s.Expression] = []  # variables that it has been stored to while still in use
-        self.locals: List[s.Expression] = []  # those of them that can be read again without effect
-        self.kills: List[str] = []  # temporaries whose last use is in `node`
+        self.targets: Tuple[s.Expression, ...] = ()  # variables that it has been stored to while still in use
+        self.locals: Tuple[s.Expression, ...] = ()  # those of them that can be read again without effect
+        self.kills: Sequence[str] = ()  # temporaries whose last use is in `node`
         self.offset = offset
         self.born = -1  # its number in the order in which values came to be
 
@@ -47,9 +47,7 @@ class Value:
         new = object.__new__(type(self))
         for slot in (*Value.__slots__, *_own_slots(type(self))):
             setattr(new, slot, getattr(self, slot))
-        new.targets = list(self.targets)
-        new.locals = list(self.locals)
-        new.kills = []
+        new.kills = ()
         return new
 
 

@@ -10,6 +10,9 @@ from depyf.decompiler.build.expression_forms import WILDCARD, flips, negate
 from depyf.decompiler.bytecode.budget import Budget
 from depyf.decompiler.syntax.provisional import AssertionErrorName, Flipped
 
+_WITH_BODIES = frozenset({s.If, s.For, s.While, s.AsyncFor, s.With, s.AsyncWith, s.Match, s.Try, s.TryStar})
+_TIDIED = frozenset({s.If, s.Raise, s.Try})
+
 
 def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
     """Yield the statements of a body and of those inside it, in the order of the text; not of functions and classes."""
@@ -20,7 +23,8 @@ def own_statements(body: List[s.Statement]) -> Iterator[s.Statement]:
             work.pop()
             continue
         yield statement
-        work.append(itertools.chain.from_iterable(bodies(statement)))
+        if statement.__class__ in _WITH_BODIES:
+            work.append(itertools.chain.from_iterable(bodies(statement)))
 
 
 def tidy_body(body: List[s.Statement], budget: Budget, asserts_read_global: bool = False) -> List[s.Statement]:
@@ -32,7 +36,7 @@ def tidy_body(body: List[s.Statement], budget: Budget, asserts_read_global: bool
     while work:
         current, ends_loop = work.pop()
         _tidy(current, ends_loop, budget, asserts_read_global)
-        for statement in current:
+        for statement in [statement for statement in current if statement.__class__ in _WITH_BODIES]:
             is_loop = isinstance(statement, (s.For, s.While, s.AsyncFor))
             at_end = ends_loop and statement is current[-1]
             for part in bodies(statement):
@@ -65,7 +69,9 @@ def _tidy(body: List[s.Statement], ends_loop: bool, budget: Budget, asserts_read
     position = 0
     while position < len(body):
         statement = body[position]
-        if isinstance(statement, s.If):
+        if statement.__class__ not in _TIDIED:
+            pass
+        elif isinstance(statement, s.If):
             if not statement.body and statement.orelse and not flips(statement.test):
                 statement.test = negate(statement.test)
                 statement.body, statement.orelse = statement.orelse, []

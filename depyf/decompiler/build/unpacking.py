@@ -44,7 +44,7 @@ def op_unpack(frame: Frame, op: Op) -> None:
     else:
         if value.refs > 0 and not value.targets:
             give_name(frame, value)
-        targets, value.targets = value.targets, []
+        targets, value.targets = value.targets, ()
         # Unpacking runs code: the temporaries that the value was made of are deleted before.
         (node,) = take(frame, value, final=value.items is not None)
         killed = stack.take_killed()
@@ -144,7 +144,7 @@ def close_pattern(frame: Frame, pattern: Pattern) -> None:
     if isinstance(source, Value):
         if name_dropped(frame, [target]):
             raise Unstructured("an element that is dropped while the others are stored twice")
-        source.targets.append(target)
+        source.targets += (target,)
         return
     node, targets, killed, _ = source
     frame.stack.killed = killed + frame.stack.killed + name_dropped(frame, [target])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import keyword
 import re
 from types import CodeType
-from typing import Callable, Collection, Dict, Iterable, List, Mapping, Set
+from typing import Any, Callable, Collection, Dict, Iterable, List, Mapping, Set
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.build.expression_forms import is_none
@@ -34,9 +35,14 @@ class FreshNames:
 
     def like(self, base: str) -> str:
         """Return a new name, as near to `base` as possible."""
-        if not base.isidentifier():  # pytest's `@py_assert1`, a comprehension's `.0`
-            base = _clean(base)
-        name, number = base, self._next.get(base, 1)
+        number = self._next.get(base, 0)
+        if number:
+            name = f"{base}_{number}"
+            number += 1
+        else:
+            if not base.isidentifier():  # pytest's `@py_assert1`, a comprehension's `.0`
+                base = _clean(base)
+            name, number = base, self._next.get(base, 1)
         while not self._is_free(name):
             name = f"{base}_{number}"
             number += 1
@@ -47,7 +53,8 @@ class FreshNames:
     def _is_free(self, name: str) -> bool:
         if name in self.taken or name in _BUILTINS or keyword.iskeyword(name) or not name.isidentifier():
             return False
-        return not any(reads_global(code, name) for code in self._inside)  # a variable here would hide that from it
+        # A variable here would hide that from code inside.
+        return not self._inside or not any(reads_global(code, name) for code in self._inside)
 
 
 def suggestion(node: s.Expression) -> str:
@@ -55,7 +62,7 @@ def suggestion(node: s.Expression) -> str:
     key = node.slice.value if isinstance(node, s.Subscript) and isinstance(node.slice, s.Constant) else None
     if isinstance(key, str) and key.isidentifier():
         return _clean(key)
-    if isinstance(node, s.Subscript) and isinstance(key, (int, str)):
+    if key is not None and isinstance(node, s.Subscript) and isinstance(key, (int, str)):
         inner = suggestion(node.value)
         return _clean(f"{inner}_{key}".replace("-", "last_"))
     if isinstance(node, s.Attribute):
@@ -74,6 +81,7 @@ def suggestion(node: s.Expression) -> str:
     return "value"
 
 
+@functools.lru_cache(maxsize=256)
 def _clean(text: str) -> str:
     text = _NO_WORD.sub("_", text).strip("_") or "value"
     return text if not text[0].isdigit() else f"value_{text}"
@@ -81,12 +89,20 @@ def _clean(text: str) -> str:
 
 def rename(body: List[s.Statement], names: Dict[str, str]) -> None:
     """Give variables other names, in place."""
-    work: List[s.Node] = list(body) if names else []
+    work: List[Any] = list(body) if names else []
     while work:
         node = work.pop()
-        if isinstance(node, s.Name):
+        kind = node.__class__
+        if kind is s.Name:
             node.id = names.get(node.id, node.id)
-        elif not isinstance(node, s.Constant):
+        elif kind is s.Subscript or kind is s.Attribute:
+            work.append(node.value)
+            if kind is s.Subscript and node.slice.__class__ is not s.Constant:
+                work.append(node.slice)
+        elif kind is s.Assign:
+            work += node.targets
+            work.append(node.value)
+        elif kind is not s.Constant:
             work += s.children(node)
 
 
@@ -109,7 +125,7 @@ def descriptive_names(
     for statement in own_statements(body):
         if isinstance(statement, s.Assign):
             for target in statement.targets:
-                for part in s.walk(target):
+                for part in (target,) if target.__class__ is s.Name else s.walk(target):
                     if isinstance(part, s.Name) and part.id in plain and not is_none(statement.value):
                         wanted = suggestion(statement.value) if part is target else "value"
                         found.setdefault(part.id, set()).add(wanted)
