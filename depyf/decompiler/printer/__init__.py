@@ -12,7 +12,7 @@ listing                         the last rung: instructions instead of source
 from __future__ import annotations
 
 import dataclasses
-from typing import Sequence
+from typing import Any, List, Sequence, Tuple
 
 from depyf.decompiler import syntax as s
 from depyf.decompiler.printer.parts import expand
@@ -55,12 +55,10 @@ def max_depth(node: s.Module | s.Statement) -> int:
     deepest = 0
     any_limits = SyntaxLimits()
     top: Sequence[s.Located] = node.body if isinstance(node, s.Module) else [node]
-    stack = [(statement, 0) for statement in top]
+    stack: List[Tuple[Any, int]] = [(statement, 0) for statement in top if statement.__class__ in COMPOUND]
     while stack:
         statement, depth = stack.pop()
-        deepest = max(deepest, depth)
-        if statement.__class__ in COMPOUND:
-            for clause in COMPOUND[statement.__class__](statement, any_limits):
-                deepest = max(deepest, depth + 1)
-                stack.extend([(inner, depth + 1) for inner in clause.body])
+        for clause in COMPOUND[statement.__class__](statement, any_limits):
+            deepest = max(deepest, depth + 1)
+            stack.extend([(inner, depth + 1) for inner in clause.body if inner.__class__ in COMPOUND])
     return deepest

@@ -16,12 +16,14 @@ from depyf.decompiler.printer.layout import (
     widest,
 )
 from depyf.decompiler.printer.parts import Parts, expand
+from depyf.decompiler.printer.short_statements import ShortStatements
 from depyf.decompiler.printer.statement_text import COMPOUND, SIMPLE, decorator
 from depyf.decompiler.printer.string_literals import docstring
 from depyf.decompiler.printer.syntax_limits import SyntaxLimits
 
 PRINTERS = {**expression_text.PRINTERS, **pattern_text.PRINTERS}
 DEFINITIONS = (s.FunctionDef, s.AsyncFunctionDef, s.ClassDef)
+_AMONG_BLANK_LINES = frozenset({*DEFINITIONS, s.Comment})
 
 # PEP 263: a comment in the first two lines of a file that matches this names the file's encoding.
 ENCODING = re.compile(r"coding(?=[:=])")
@@ -36,6 +38,7 @@ class Writer:
         self.width = width  # columns after which to break lines, or None
         self.lines: list[str] = []
         self.origins: list[int] = []
+        self._short = ShortStatements(limits)
 
     def write_body(self, body: Sequence[s.Located], has_docstring: bool) -> None:
         """Write a body and everything in it. Each open body is a generator of the bodies below it."""
@@ -51,7 +54,13 @@ class Writer:
         indent = self.step * depth
         is_empty = True
         for index, node in enumerate(body):
-            self._blank_lines_before(body, index, depth)
+            if node.__class__ in _AMONG_BLANK_LINES or body[index - 1].__class__ in _AMONG_BLANK_LINES:
+                self._blank_lines_before(body, index, depth)
+            short = self._short.text_of(node)
+            if short is not None and (self.width is None or len(indent) + len(short) <= self.width):
+                self._write_text(short, indent, node.trailing, node.origin)
+                is_empty = False
+                continue
             if isinstance(node, s.Comment):
                 self._write_comment(node.text, indent, node.origin)
                 continue
