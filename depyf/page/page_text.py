@@ -59,7 +59,8 @@ def script_json(value: Any) -> str:
     """Return JSON that means the same in a script and in a script element, whatever characters its texts have."""
     text = _ENCODER.encode(value)
     for character, escape in _ESCAPED:
-        text = text.replace(character, escape)
+        if character in text:  # ten times faster than to count it, which `replace` does first
+            text = text.replace(character, escape)
     return text
 
 

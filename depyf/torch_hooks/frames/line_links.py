@@ -83,7 +83,7 @@ def with_graph_call(
         return lines
     numbers = [call.line for call in calls]
     linked = {one.line for one in lines}
-    text = enumerate(result.source.split("\n"), start=1)
+    text = [one for one in enumerate(result.source.split("\n"), start=1) if "__compiled_fn_" in one[1]]
     found = [number for number, line in text if _GRAPH_CALL.search(line) and number not in linked]
     position = (min(numbers), max(numbers), None, None)
     return tuple(
@@ -129,10 +129,8 @@ def copied_positions(code: CodeType, new_code: CodeType) -> Dict[int, Position]:
     if not hasattr(new_code, "co_positions"):
         return {}
     if _WITH_COLUMNS.search(new_code.co_linetable) is not None:
-        known = set(positions_of(code))
-        found = enumerate(positions_of(new_code))
-        columns = [(2 * unit, position) for unit, position in found if position[3] is not None]
-        copied = {offset: position for offset, position in columns if None not in position and position in known}
+        known = {position for position in positions_of(code) if None not in position}
+        copied = {2 * unit: position for unit, position in enumerate(positions_of(new_code)) if position in known}
         return {offset: position for offset, position in copied.items() if position[2:] != _START_OF_FRAME}
     if _WITH_COLUMNS.search(code.co_linetable) is not None:
         return {}  # nothing was copied
@@ -149,10 +147,11 @@ def _resume_calls(
 
     Dynamo writes such a call behind the instruction at which the graph broke, and it has the line of that.
     """
-    text = result.source.split("\n")
+    text = enumerate(result.source.split("\n"), start=1)
+    calls = {number for number, line in text if "__resume_at_" in line and _RESUME.search(line)} - linked
     offsets = sorted(copied)
-    for offset, line in result.lines:
-        if line not in linked and offset > offsets[0] and _RESUME.search(text[line - 1]):
+    for offset, line in result.lines if calls else ():
+        if line in calls and offset > offsets[0]:
             yield line, copied[offsets[bisect.bisect(offsets, offset) - 1]]
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Tuple
 
 from depyf.record.vocabulary import MADE_FOR_BACKWARD, MADE_FOR_FORWARD, MADE_FOR_INFERENCE
+from depyf.torch_hooks.internals.code_owners import is_in_torch
 
 # Inductor writes into each module which graph of AOTAutograd's it was made for.
 _AOT_ID = re.compile(r"^# AOT ID: \['(?P<number>\w+)_(?P<made_for>forward|backward|inference)'\]", re.MULTILINE)
@@ -21,7 +22,7 @@ _NAMED_FOR = (
 
 def aot_id(text: str) -> Tuple[str, str]:
     """Return AOTAutograd's number of the graph, and "forward", "backward" or "inference"; empty where not known."""
-    found = _AOT_ID.search(text) if "# AOT ID: [" in text else None  # most files are torch's own, and long
+    found = _AOT_ID.search(text) if "# AOT ID: [" in text else None
     return ("", _named_for(text)) if found is None else (found["number"], found["made_for"])
 
 
@@ -43,5 +44,5 @@ def read_module(path: str) -> str:
 
 def read_kernels(path: str) -> str:
     """Return the text of a module that Inductor generated; empty for any other file."""
-    text = read_module(path)
+    text = "" if is_in_torch(path) else read_module(path)  # most are torch's own, and long
     return text if any(aot_id(text)) else ""

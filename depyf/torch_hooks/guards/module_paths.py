@@ -32,7 +32,8 @@ class ModulePaths:
     """The paths of modules; they are not kept alive."""
 
     def __init__(self) -> None:
-        self._known: Dict[int, Tuple[weakref.ref[Any], str]] = {}  # by id
+        # by id: with its name in the outermost one, and the class of that
+        self._known: Dict[int, Tuple[weakref.ref[Any], str, str]] = {}
         self._outermost: List[weakref.ref[Any]] = []
 
     def of(self, module: Any) -> str:
@@ -41,12 +42,13 @@ class ModulePaths:
         if found is None or found[0]() is not module:
             self._add(module)
             found = self._known[id(module)]
-        return found[1]
+        return _written(found[1], found[2])
 
     def _add(self, outermost: Any) -> None:
         self._outermost = [one for one in self._outermost if one() is not None] + [weakref.ref(outermost)]
+        class_name = type(outermost).__name__
         for name, module in _inside(outermost):
-            self._known[id(module)] = (weakref.ref(module), _written(name, type(outermost).__name__))
+            self._known[id(module)] = (weakref.ref(module), name, class_name)
 
     def hooked_by(self, function: Any) -> Hooked:
         """Return the modules that have this function as a forward hook or a hook before it."""

@@ -758,7 +758,7 @@ def find(name: str) -> Any:
     """Return the object behind a row of the table, or None where this torch does not have it."""
     row = hook(name)
     try:
-        value = _module(row.module)
+        value = sys.modules.get(row.module) or _module(row.module)
         for part in row.attribute.split("."):
             value = getattr(value, part)
     except (ImportError, AttributeError):
@@ -813,9 +813,15 @@ def _events_not_offered(names: Tuple[str, ...]) -> Tuple[str, ...]:
 
 def logs_event(module_name: str, event: str) -> bool:
     """Return whether a module logs an event of that kind; True where it is not loaded, or its text cannot be read."""
-    loader: Any = getattr(sys.modules.get(module_name), "__loader__", None)
-    text = loader.get_source(module_name) if hasattr(loader, "get_source") else None
-    return not isinstance(text, str) or f'"{event}"' in text
+    module = sys.modules.get(module_name)
+    loader: Any = getattr(module, "__loader__", None)
+    file = getattr(module, "__file__", None) or ""
+    if not file.endswith(".py") or not hasattr(loader, "get_data"):
+        return True
+    try:  # bytes: to decode these long files takes longer than all the rest
+        return f'"{event}"'.encode() in loader.get_data(file)
+    except OSError:
+        return True
 
 
 def newest_number() -> int | None:

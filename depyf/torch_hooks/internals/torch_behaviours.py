@@ -94,8 +94,11 @@ def lacking() -> Tuple[str, ...]:
 
 def loaded_module(name: str) -> Any:
     """Return a module that is loaded, or None; up to torch 2.4, one in C++ is only an attribute of the one above it."""
-    above, _, last = name.rpartition(".")
-    return sys.modules.get(name) or getattr(sys.modules.get(above), last, None)
+    found = sys.modules.get(name)
+    if found is None:
+        above, _, last = name.rpartition(".")
+        found = getattr(sys.modules.get(above), last, None)
+    return found
 
 
 def _is_there(row: Behaviour) -> bool:

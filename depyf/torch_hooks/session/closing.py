@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
@@ -46,7 +47,7 @@ def close(recording: Recording) -> SessionRecord:
         with recording.problems.shield("writing manifest.json"):
             folder.write(MANIFEST, known_manifests.write(record, recording.earlier))
             is_complete = True
-        return recording.record()
+        return record if is_complete else recording.record()
     finally:
         folder.close(is_complete)
 
@@ -121,7 +122,7 @@ def _write_full_code(recording: Recording) -> None:
         if full_code.needs_file(record, function):
             template = full_code_template(file_title(record, function))
             recording.functions.set_full_code_file(function.key, template.format(recording.folder.number(template)))
-    record = recording.record()
+    record = dataclasses.replace(record, functions=recording.functions.records)
     unchanged = UnchangedStories(recording.earlier, record)
     stories = full_code.StoryWriter(record)
     for function in record.functions:

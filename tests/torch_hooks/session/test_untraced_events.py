@@ -166,8 +166,9 @@ def test_an_error_passes_as_it_is_and_is_reported(old_torch):
 
 def test_of_a_trace_without_breaks_and_recompiles_only_these_are_added(old_torch, monkeypatch):
     monkeypatch.setitem(private_hooks._BY_NAME, "trace_logger", private_hooks._BY_NAME["guards_logger"])
-    logs = SimpleNamespace(get_source=lambda name: "trace_structured('dynamo_start')")
+    logs = SimpleNamespace(get_data=lambda path: b"trace_structured('dynamo_start')")
     monkeypatch.setattr(old_torch, "__loader__", logs)
+    monkeypatch.setattr(old_torch, "__file__", "old_torch.py", raising=False)
 
     def work():
         first = old_torch.compile_frame(toy.__code__, compile_id="0/0")
