@@ -12,7 +12,7 @@ is shorter.
 from __future__ import annotations
 
 import re
-from typing import Dict, List, NamedTuple, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from depyf.text.line_differences import differing_ranges
 from depyf.text.number_shapes import number_shapes
@@ -44,60 +44,93 @@ class CodeLine(NamedTuple):
         return self.folded or self.text
 
 
+class _Docstring(NamedTuple):
+    """The lines of a docstring, by their places in the file, and the remark in place of them."""
+
+    start: int
+    end: int
+    remark: str
+
+
 def fold_statements(lines: Sequence[str]) -> List[CodeLine]:
     """Return the lines of a file with remarks in place of those that repeat earlier ones with other numbers."""
-    whole = fold_docstring(lines)
-    others = [line.text for line in whole if not line.folded]
-    if len(whole) < 2 * _FEWEST or any('"""' in line or "'''" in line or line.endswith("\\") for line in others):
-        return whole
-    return _Folder(whole).folded()
+    docstring = _docstring(lines)
+    others = "\n".join(lines if docstring is None else [*lines[: docstring.start], *lines[docstring.end :]])
+    is_odd = '"""' in others or "'''" in others or "\\\n" in others or others.endswith("\\")
+    folder = _Folder(lines, docstring)
+    return folder.unfolded() if is_odd or folder.is_short else folder.folded()
 
 
 def fold_docstring(lines: Sequence[str]) -> List[CodeLine]:
     """Return the lines of a function with a remark in place of its docstring."""
-    whole = [CodeLine(number, line) for number, line in enumerate(lines, start=1)]
+    return _Folder(lines, _docstring(lines)).unfolded()
+
+
+def _docstring(lines: Sequence[str]) -> Optional[_Docstring]:
+    """Return the docstring of a function where it has several lines; None for any other."""
     start = next((number for number, line in enumerate(lines) if line.rstrip().endswith(":")), len(lines)) + 1
     if start >= len(lines) or not lines[start].lstrip(" ").startswith(_QUOTES):
-        return whole
+        return None
     ends = [number for number in range(start, len(lines)) if lines[number].count(_QUOTES) != (number == start)]
     if not ends or ends[0] < start + 2 or lines[ends[0]].count(_QUOTES) != 1 or not lines[ends[0]].endswith(_QUOTES):
-        return whole
-    end = ends[0] + 1
+        return None
     remark = f"{' ' * _indent(lines[start])}{_QUOTES}(the docstring of the original){_QUOTES}"
-    return [*whole[:start], CodeLine(start + 1, remark, "\n".join(lines[start:end])), *whole[end:]]
+    return _Docstring(start, ends[0] + 1, remark)
 
 
 _QUOTES = '"""'
 
 
 class _Folder:
-    def __init__(self, whole: Sequence[CodeLine]) -> None:
-        self._whole = whole
-        lines = self._lines = [line.text for line in whole]
+    """Folds lines; those that stay become objects only when they are given back: most of a long frame do not."""
+
+    def __init__(self, lines: Sequence[str], docstring: Optional[_Docstring]) -> None:
+        self._docstring = docstring
+        self._folded = "" if docstring is None else "\n".join(lines[docstring.start : docstring.end])
+        if docstring is not None:
+            lines = [*lines[: docstring.start], docstring.remark, *lines[docstring.end :]]
+        self._lines = lines
+        self.is_short = len(lines) < 2 * _FEWEST
+        self._indents: List[int] = []
+        self._shape = ""  # a character for each line, the same for lines that differ in numbers only
+        self._seen: Dict[str, List[int]] = {}  # shapes of a few lines -> where they start
+
+    def unfolded(self) -> List[CodeLine]:
+        """Return the lines with the remark in place of the docstring alone."""
+        return [self._line(position) for position in range(len(self._lines))]
+
+    def folded(self) -> List[CodeLine]:
+        """Return the lines with all remarks."""
+        lines = self._lines
         self._indents = [len(line) - len(line.lstrip(" ")) for line in lines]
         codes: Dict[str, str] = {}  # a line with one digit for each number -> the character that stands for it
         self._shape = "".join([codes.setdefault(shape, chr(len(codes) + 1)) for shape in number_shapes(lines)])
-        self._seen: Dict[str, List[int]] = {}  # shapes of a few lines -> where they start
-
-    def folded(self) -> List[CodeLine]:
         found: List[CodeLine] = []
         position = 0
-        while position < len(self._lines):
+        while position < len(lines):
             start, length = self._longest_match(position)
             length = self._whole_lines(position, length, position - start)
             if length < _FEWEST:
                 self._remember(position, position + 1)
-                found.append(self._whole[position])
+                found.append(self._line(position))
                 position += 1
                 continue
-            lines = "\n".join(self._lines[position : position + length])
-            found.append(CodeLine(self._number(position), self._remark(position, length, start), lines))
+            text = "\n".join(lines[position : position + length])
+            found.append(CodeLine(self._number(position), self._remark(position, length, start), text))
             self._remember(position, position + length)
             position += length
         return found
 
+    def _line(self, position: int) -> CodeLine:
+        docstring = self._docstring
+        is_remark = docstring is not None and position == docstring.start
+        return CodeLine(self._number(position), self._lines[position], self._folded if is_remark else "")
+
     def _number(self, position: int) -> int:
-        return self._whole[position].number
+        docstring = self._docstring
+        if docstring is None or position <= docstring.start:
+            return position + 1
+        return position + docstring.end - docstring.start
 
     def _remember(self, first: int, end: int) -> None:
         """Remember which shapes a few lines have from each of these places on."""
