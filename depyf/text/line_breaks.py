@@ -26,9 +26,17 @@ CONTINUED = "#     "
 _PIECE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[()\[\]{}]|, |['\"#]")
 _SPACE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?P<space> (?=[^ ]))")
 _SEMICOLON = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|(?P<end>;  )")
-_CONTINUED_CODE = re.compile(r"^(?! *#).*\\$", re.MULTILINE)
+_CONTINUED_CODE = re.compile(r"^(?! *#).*\\\n", re.MULTILINE)
 _TYPE = re.compile(r' *(?:\w+: )?"[^"\\]*"')
-_COPY = re.compile(r"( *)(\w+)((?:: \"[^\"]*\")?) = (\w+)$")
+_TARGET = re.compile(r"\w+(?:: \"[^\"]*\")?")
+# The forms of most long lines of a graph: they need no search for the brackets.
+_PLAIN = r"[^()\[\]{}'\"#\\;]*"
+_CALL = re.compile(
+    r'( *)(\w+(?:: "[^"\\;]*")? = [\w.]+\()'
+    rf"(?! )({_PLAIN}(?:\([^()\[\]{{}}'\"#\\; ]*\){_PLAIN})*)(?<![ ,(])\)"  # no comma and space in brackets inside
+    r"(?:;  (\w+(?: = \w+)*) = None)?$"
+)
+_DEFINITION = re.compile(r'( *)(def \w+\()(\w+), ((?:\w+: "[^"\\;]*"(?:, |(?=\))))+)\):$')
 
 
 def has_long_line(text: str) -> bool:
@@ -38,15 +46,50 @@ def has_long_line(text: str) -> bool:
 
 def break_lines(text: str) -> str:
     """Return `text` with no line over the limit where that can be; it compiles to the same code."""
-    if not has_long_line(text) or '"""' in text or "'''" in text or _CONTINUED_CODE.search(text):
+    if '"""' in text or "'''" in text or ("\\\n" in text and _CONTINUED_CODE.search(text)):
         return text
-    found: List[str] = []
-    for line in text.split("\n"):
-        if len(line) <= LIMIT:
-            found.append(line)
-        else:
-            found += _broken(line)
-    return "\n".join(found)
+    return "\n".join([line if len(line) <= LIMIT else _broken_line(line) for line in text.split("\n")])
+
+
+def _broken_line(line: str) -> str:
+    target, _, name = line.partition(" = ")
+    body = target.lstrip(" ")
+    if name.isidentifier() and (body.isidentifier() or _TARGET.fullmatch(body)):  # most lines of a captured graph
+        return f"{target} = \\\n{target[: len(target) - len(body)]}    {name}"
+    call = _CALL.match(line)
+    if call is not None:
+        return _broken_call(*call.groups()) or "\n".join(_broken(line))
+    definition = _DEFINITION.match(line)
+    if definition is not None:
+        indent, head, first, others = definition.groups()
+        margin = f"\n{indent}    "
+        parameters = margin + f"{first}, {others},".replace('", ', f'",{margin}').replace(", ", f",{margin}", 1)
+        if not has_long_line(parameters):
+            return f"{indent}{head}{parameters}\n{indent}):"
+    return "\n".join(_broken(line))
+
+
+def _broken_call(indent: str, head: str, arguments: str, released: str | None) -> str | None:
+    """Break a call between its arguments; None where one of them is too long, or what is before them."""
+    margin = f"\n{indent}    "
+    width = LIMIT + 1 - len(margin)
+    found = indent + head
+    if len(found) > LIMIT or "  " in arguments:
+        return None
+    while len(arguments) > width:
+        end = arguments.rfind(", ", 0, width + 1) + 1
+        if not end:
+            return None
+        found += margin + arguments[:end]
+        arguments = arguments[end + 1 :]
+    found += f"{margin}{arguments}\n{indent})"
+    if released is None:
+        return found
+    if len(indent) + len(");  ") + len(released) + len(" = None") <= LIMIT:
+        return f"{found};  {released} = None"
+    first, *others = _chain(f"{released} = None", indent)
+    fits = len(first) + len(");  ") <= LIMIT
+    return "\n".join([f"{found};  {first.lstrip(' ')}" if fits else f"{found}\n{first}", *others])
 
 
 def _broken(line: str) -> List[str]:
@@ -54,9 +97,6 @@ def _broken(line: str) -> List[str]:
     indent = line[: len(line) - len(body)]
     if body.startswith("#"):
         return _broken_comment(body, indent)
-    copy = _COPY.match(line)
-    if copy is not None:  # most of the long lines of a captured graph
-        return [f"{copy[1]}{copy[2]}{copy[3]} = \\", f"{indent}    {copy[4]}"]
     semicolon = _end_of_statement(body)
     head, rest = (body[:semicolon], body[semicolon + 3 :]) if semicolon else (body, "")
     lines = _statement(head, indent) or [indent + head]

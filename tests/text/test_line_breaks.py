@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+from depyf.text import line_breaks
 from depyf.text.line_breaks import LIMIT, break_lines, joined_comments
 
 NAMES = [f"l_self_modules_layers_modules_{number}_modules_self_attn_parameters_weight_" for number in range(6)]
@@ -88,3 +91,27 @@ def test_a_comment_with_a_path_over_the_limit_is_broken_and_read_as_it_was(inden
     broken = break_lines(text)
     assert max(map(len, broken.split("\n"))) <= LIMIT
     assert [line for _, line in joined_comments(broken)] == [text]
+
+
+SHAPES = [
+    "{target} = {name}",
+    "{target} = torch._C._nn.linear({arguments});  {released} = None",
+    "{target} = f({arguments})",
+    "{target} = f({arguments}).g({arguments})",
+    "def forward(self, {parameters}):",
+    "def forward(self, {parameters}) -> x:",
+]
+WORDS = [NAMES[0], "x", "linear_61", "1e-05", "(16,)", "(4, 16)", "dim = 1", "'a, b'", "torch.float32", "y" * 40, "()"]
+
+
+def test_a_form_that_is_broken_without_a_search_for_brackets_is_broken_as_any_other():
+    choose = random.Random(0)
+    for _ in range(2000):
+        line = choose.choice(["", " " * 4, " " * 8]) + choose.choice(SHAPES).format(
+            target=choose.choice(NAMES) + choose.choice(["", ': "f32[4, 16][16, 1]cpu"']),
+            name=choose.choice(NAMES).upper(),
+            arguments=", ".join(choose.choices(WORDS, k=choose.randint(0, 9))),
+            released=" = ".join(choose.choices(NAMES, k=choose.randint(1, 6))),
+            parameters=", ".join([f'{name}: "f32[4, 16][16, 1]cpu"' for name in choose.choices(NAMES, k=3)]),
+        )
+        assert line_breaks._broken_line(line) == "\n".join(line_breaks._broken(line)) or "(" not in line
