@@ -46,9 +46,14 @@ def has_long_line(text: str) -> bool:
 
 def break_lines(text: str) -> str:
     """Return `text` with no line over the limit where that can be; it compiles to the same code."""
+    return "\n".join(broken_lines(text))
+
+
+def broken_lines(text: str) -> List[str]:
+    """Return the lines of `text` as `break_lines` breaks them, each as one text."""
     if '"""' in text or "'''" in text or ("\\\n" in text and _CONTINUED_CODE.search(text)):
-        return text
-    return "\n".join([line if len(line) <= LIMIT else _broken_line(line) for line in text.split("\n")])
+        return text.split("\n")
+    return [line if len(line) <= LIMIT else _broken_line(line) for line in text.split("\n")]
 
 
 def _broken_line(line: str) -> str:

@@ -76,7 +76,7 @@ def decoded_lines(form: str, table: bytes, size: int, first_line: int) -> List[S
     """
     if form == LOCATIONS:
         units, entries = 0, []
-        for count, position in _locations(table, first_line):
+        for count, position in locations(table, first_line):
             entries.append((2 * units, 2 * (units + count), position[0]))
             units += count
     else:
@@ -93,14 +93,14 @@ def decoded_lines(form: str, table: bytes, size: int, first_line: int) -> List[S
 def decoded_positions(form: str, table: bytes, size: int, first_line: int) -> Iterator[Position]:
     """Yield the position of each code unit, read from a table of that form; see `decoded_lines`."""
     if form == LOCATIONS:
-        for count, position in _locations(table, first_line):
+        for count, position in locations(table, first_line):
             yield from itertools.repeat(position, count)
     else:
         for start, end, line in decoded_lines(form, table, size, first_line):
             yield from itertools.repeat((line, line, None, None), (end - start) // 2)
 
 
-def _locations(table: bytes, line: int) -> Iterator[Tuple[int, Position]]:
+def locations(table: bytes, line: int) -> Iterator[Tuple[int, Position]]:
     """Yield (number of code units, position) of each entry of a well-formed table."""
     data = iter(table)
     for byte in data:

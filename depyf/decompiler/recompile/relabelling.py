@@ -95,15 +95,19 @@ def encode_locations(runs: Sequence[Run], first_line: int) -> bytes:
         while units:
             chunk = min(units, _UNITS_PER_ENTRY)
             table.append(0x80 | (_NO_COLUMNS << 3) | (chunk - 1))
-            table.extend(_signed_varint(line - current))
+            table.extend(signed_varint(line - current))
             current = line
             units -= chunk
     return bytes(table)
 
 
-def _signed_varint(value: int) -> Iterator[int]:
-    """Yield six bits a byte, lowest first; bit 6 is set if more follow, bit 0 of the whole is the sign."""
-    unsigned = (-value << 1) | 1 if value < 0 else value << 1
+def signed_varint(value: int) -> Iterator[int]:
+    """Return the bytes of a number with a sign, which is bit 0."""
+    return varint((-value << 1) | 1 if value < 0 else value << 1)
+
+
+def varint(unsigned: int) -> Iterator[int]:
+    """Yield six bits a byte, lowest first; bit 6 is set if more follow."""
     while unsigned >= 64:
         yield 0x40 | (unsigned & 0x3F)
         unsigned >>= 6

@@ -83,6 +83,7 @@ class GraphFile:
     same_as: str = ""  # of a kernel: the file that the one loaded module is linked to
     forwards: List[CodeType] | None = None  # code of each `forward` in the text, once it was compiled
     unchecked: str = ""  # the text without line breaks, as long as it may turn out to be no Python
+    broken: List[str] = field(default_factory=list)  # each line of it as it is in the text
     first_line: str = ""  # the first line of the file on disk; empty before it is written
 
     @property

@@ -19,7 +19,7 @@ from depyf.record.vocabulary import (
     MADE_FOR_INFERENCE,
     POST_GRAD,
 )
-from depyf.text.line_breaks import break_lines
+from depyf.text.line_breaks import break_lines, broken_lines
 from depyf.torch_hooks.disk.file_names import file_stem
 from depyf.torch_hooks.disk.folder import OutputFolder
 from depyf.torch_hooks.graphs import autotuning
@@ -131,8 +131,8 @@ class Graphs:
             file.text = break_lines(file.text)
             file.forwards = forwards_in("\n" + file.text, self.path_of(file)) or None
         if file.forwards is None:  # most long texts are compiled to link them, before they are written
-            file.unchecked = file.text
-            file.text = break_lines(file.text)
+            file.unchecked, file.broken = file.text, broken_lines(file.text)
+            file.text = "\n".join(file.broken)
         graph.stages.append(file)
         if not graph.is_held:
             self.write(graph, file)
@@ -211,7 +211,9 @@ class Graphs:
     def write(self, graph: CompiledGraph, file: GraphFile) -> None:
         """Write a file unless it is on disk with the first line that holds now."""
         if file.unchecked:
-            file.text, file.unchecked = break_lines(as_python(file.unchecked)), ""
+            text = as_python(file.unchecked)
+            file.text = file.text if text == file.unchecked else break_lines(text)
+            file.unchecked, file.broken = "", []
         line = first_line(graph, file)
         if line != file.first_line:
             self._folder.write(file.name, f"{line}\n{file.text}")

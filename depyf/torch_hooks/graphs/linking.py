@@ -29,6 +29,7 @@ from depyf.torch_hooks.graphs.new_code import NewForward
 from depyf.torch_hooks.graphs.reachability import ReachableCode, is_handed_over, reachable_code
 from depyf.torch_hooks.graphs.short_names import with_short_names
 from depyf.torch_hooks.graphs.stages import BACKEND_GRAPH, EDITED_GRAPH, STAGES
+from depyf.torch_hooks.graphs.statement_layouts import moved_to_log
 
 # Stages of torch's that do not call the pieces of a split graph; those of a backend may.
 _NO_JOINTS = frozenset(stage.name for stage in STAGES if not stage.joins_pieces)
@@ -287,8 +288,16 @@ def _forwards(graphs: Graphs, graph: CompiledGraph, file: GraphFile) -> List[Cod
     if file.forwards is None:
         file.forwards = _compiled(graphs, graph, file)
         if file.forwards:
-            file.unchecked = ""  # a text with a `forward` is Python
+            file.unchecked, file.broken = "", []  # a text with a `forward` is Python
     return file.forwards
+
+
+def _find_statements(graphs: Graphs, file: GraphFile, forward: FunctionType) -> None:
+    """Set the code of the file to that of a forward that has the same statements, so that nobody compiles the text."""
+    source = generated_functions.source_of(forward)
+    code = moved_to_log(forward.__code__, source, file.unchecked, file.broken, graphs.path_of(file)) if source else None
+    if code is not None:
+        file.forwards, file.unchecked, file.broken = [code], "", []
 
 
 def _compiled(graphs: Graphs, graph: CompiledGraph, file: GraphFile) -> List[CodeType]:
@@ -299,6 +308,8 @@ def _adopt(
     graphs: Graphs, graph: CompiledGraph, file: GraphFile, forward: FunctionType, source: str, is_expected: bool = True
 ) -> bool:
     """Link a forward to the file if it has its code, if need be after giving the text the signature that runs."""
+    if file.forwards is None and file.broken:
+        _find_statements(graphs, file, forward)
     found = generated_functions.like_twin(forward.__code__, _forwards(graphs, graph, file))
     if found is None and is_expected:
         text = like_running(file.text, with_short_names(source))
