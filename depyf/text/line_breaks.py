@@ -250,6 +250,9 @@ def _broken_comment(body: str, indent: str) -> List[str]:
 
 def joined_comments(text: str) -> Iterator[Tuple[int, str]]:
     """Yield the lines of a text with their numbers, each comment that `break_lines` broke as one line."""
+    if CONTINUED not in text:
+        yield from enumerate(text.split("\n"), 1)
+        return
     waiting: Tuple[int, str] | None = None
     for number, line in enumerate(text.split("\n"), 1):
         body = line.lstrip(" ")

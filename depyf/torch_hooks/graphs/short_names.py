@@ -23,7 +23,8 @@ _STEPS = re.compile(r"_(?:modules|parameters|buffers)(?=_)")
 
 def with_short_names(text: str) -> str:
     """Return the text of a graph with short names for its inputs; as it is where two would become the same."""
-    if not any(pattern.search(text) for pattern in _MAY_BE_LONG):
+    words = max(map(len, text.split()), default=0)  # no word is shorter than a name in it
+    if words <= LONGEST or not any(pattern.search(text) for pattern in _MAY_BE_LONG):
         return text
     long = dict.fromkeys(_LONG.findall(text))
     if not long:
