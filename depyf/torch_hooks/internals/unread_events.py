@@ -17,9 +17,12 @@ from typing import Any, Callable, Container, Dict, List, Tuple
 
 from depyf.torch_hooks.internals import private_hooks
 from depyf.torch_hooks.internals.dynamo_disabled import skipped_by_dynamo
+from depyf.torch_hooks.internals.printed_graphs import GraphPrinter
 
 # Rows of the table of private hooks. Dynamo reads the name in `torch._logging` at each call; others have imported it.
 _ROWS = ("raise_event", "raise_tensor_event", "raise_symbol_event", "raise_aot_event", "raise_inductor_event")
+
+_GRAPHS = ("dynamo_output_graph",)
 
 
 class Unformatted(str):
@@ -41,6 +44,7 @@ class UnreadEvents:
         self._handler = handler
         self._read = read
         self._unformatted = unformatted
+        self._printer = GraphPrinter()
         self._bound: List[Tuple[ModuleType, str, Any, Any]] = []  # module, name, torch's function, ours
         self._loaded: Dict[str, None] = {}  # modules that were loaded when the names were bound first
         self._add_handler: Callable[[logging.Handler], None] | None = None
@@ -97,6 +101,7 @@ class UnreadEvents:
 
     def _dropping(self, original: Any) -> Any:
         read, unformatted, is_alone, resume = self._read, self._unformatted, self._is_alone, self.resume
+        printer = self._printer
 
         @skipped_by_dynamo
         @functools.wraps(original)
@@ -111,6 +116,8 @@ class UnreadEvents:
                 return original(name, lambda: metadata, *args, **kwargs)
             if name not in read:
                 return None
+            if name in _GRAPHS and "payload_fn" in kwargs:
+                metadata_fn, kwargs["payload_fn"] = dict, functools.partial(printer.payload, kwargs["payload_fn"])
             if name in unformatted and "payload_fn" in kwargs:
                 payload = Unformatted()
                 payload.format_payload = kwargs["payload_fn"]
