@@ -269,12 +269,16 @@ def _add_samples(graph: Any, rows: List[_Row], results: int, options: Dict[str, 
     arguments = [graph.placeholder(_ARGUMENT.format(number)) for number in range(max(len(row[3]) for row in rows))]
     copies = [_copy(graph, number, row[0], arguments) for number, row in enumerate(rows)]
     graph.output(tuple(copies[-results:][:2]))
-    text = fx.GraphModule.print_readable(_Sample(graph), **options)
-    found = [_row(node) for node in graph.nodes]
-    parts.blank = text.rpartition("\n")[2]
-    _read_sample(text, {row[0].name: row for row in found}, parts)
-    if _assembled(_SAMPLE, found, parts) != text:
-        raise _UnknownForm
+    try:
+        text = fx.GraphModule.print_readable(_Sample(graph), **options)
+        found = [_row(node) for node in graph.nodes]
+        parts.blank = text.rpartition("\n")[2]
+        _read_sample(text, {row[0].name: row for row in found}, parts)
+        if _assembled(_SAMPLE, found, parts) != text:
+            raise _UnknownForm
+    finally:
+        for copy in copies:
+            copy.meta.clear()  # nodes and their graph refer to each other: tensors in there would live on
 
 
 def _copy(graph: Any, number: int, node: Any, arguments: List[Any]) -> Any:
