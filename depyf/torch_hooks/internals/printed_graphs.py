@@ -175,8 +175,9 @@ def _row(node: Any) -> _Row:
     elif op == "output":
         (returned,) = node.args
         form = None
-        if node.type is not None or _form(returned, names)[0] is not tuple or len(names) != len(returned) or not names:
+        if node.type is not None or type(returned) is not tuple or {type(one) for one in returned} != {type(node)}:
             raise _UnknownForm
+        names += [one.name for one in returned]
     else:
         arguments = [_form(argument, names) for argument in node.args]
         options = [(name, _form(argument, names)) for name, argument in node.kwargs.items()]

@@ -101,6 +101,10 @@ def odd_graphs():
     node.graph.owning_module, node.type = None, int
     list(module.graph.nodes)[-1].type = int
     yield "a type of the result", module
+    module = graph_of(reused, two())
+    *_, output = module.graph.nodes
+    output.args = ((output.args[0], None),)
+    yield "results inside of a result", module
 
 
 def test_a_graph_with_anything_unusual_is_printed_by_torch():
