@@ -93,4 +93,6 @@ def finish_import(frame: Frame, value: ImportValue) -> None:
     """Write `from m import ...`: the module is popped after its names were taken."""
     module = value.module
     if module.fromlist is not None:
+        if not module.aliases:
+            raise Unstructured("an import that takes none of the names it lists")
         emit(frame, s.ImportFrom(module.name or None, module.aliases, module.level, int(module.is_lazy)))

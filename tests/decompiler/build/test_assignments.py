@@ -116,3 +116,8 @@ def test_imports():
 def test_a_name_taken_out_of_what_is_no_module_is_refused():
     with pytest.raises(Unstructured, match="not just imported"):
         text(local("a"), Op("IMPORT_FROM", "path"), store("path"), Op("POP"), RETURN_NONE)
+
+
+def test_an_import_that_takes_none_of_the_names_it_lists_is_refused():
+    with pytest.raises(Unstructured, match="takes none of the names"):
+        text(imported("os", ("path",), Op("POP")))
