@@ -57,7 +57,8 @@ FAULTS = [
     "depyf.torch_hooks.session.journal_writer.Journal.save",
     "depyf.torch_hooks.session.journal_writer.Journal.compiling",
     "depyf.torch_hooks.disk.known_manifests.write",
-    "depyf.report.full_code.render",
+    "depyf.report.full_code.StoryWriter",
+    "depyf.report.full_code.StoryWriter.text_of",
     # the stages of the decompiler
     "depyf.decompiler.attempt.stage_order.decode",
     "depyf.decompiler.attempt.stage_order.clean_program",

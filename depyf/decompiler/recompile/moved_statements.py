@@ -12,8 +12,8 @@ import re
 from types import CodeType
 from typing import Dict, List, Mapping, Tuple
 
+from depyf.decompiler.bytecode.code_objects import facts_of
 from depyf.decompiler.bytecode.location_table import NO_POSITION, Position, locations
-from depyf.decompiler.bytecode.python_facts import RUNNING
 from depyf.decompiler.recompile.relabelling import signed_varint, varint
 
 _NUMBER = rb"[\x40-\x7f]{0,5}[\x00-\x3f]"
@@ -39,7 +39,7 @@ def moved(
     `statements`: line -> the first line of the same statement in the other text, and its layout there. `first_line`
     is the line of the `def`. The columns are those of ASCII text.
     """
-    if not RUNNING.line_tables_have_columns:
+    if not facts_of(code).line_tables_have_columns:
         return None
     table = _moved_table(code.co_linetable, code.co_firstlineno, first_line, statements)
     return None if table is None else code.replace(co_filename=filename, co_firstlineno=first_line, co_linetable=table)

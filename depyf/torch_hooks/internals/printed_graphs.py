@@ -74,7 +74,12 @@ class GraphPrinter:
 
     def payload(self, format_payload: Callable[[], Any]) -> Any:
         """Return what `format_payload` returns, which most often is the text of the one graph in its closure."""
-        text = _text_of(format_payload, self)
+        text = None
+        try:
+            text = _text_of(format_payload, self)
+        except Exception as error:
+            if is_from_signal_handler(error):
+                raise
         return format_payload() if text is None else text
 
     def printed(self, module: Any, options: Dict[str, Any]) -> str | None:
@@ -98,13 +103,8 @@ def _text_of(format_payload: Any, printer: GraphPrinter) -> str | None:
     if len(cells) != 1 or graph_module is None or not isinstance(cells[0].cell_contents, graph_module):
         return None
     asked = _Asked(cells[0].cell_contents, printer)
-    code, namespace = format_payload.__code__, format_payload.__globals__
-    try:
-        found = FunctionType(code, namespace, closure=(CellType(asked),))()
-    except Exception as error:
-        if is_from_signal_handler(error):
-            raise
-        return None  # it does something else with the graph
+    # Where it does something else with the graph, this fails, or returns something else.
+    found = FunctionType(format_payload.__code__, format_payload.__globals__, closure=(CellType(asked),))()
     return asked.text if found is asked.text else None
 
 
