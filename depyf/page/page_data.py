@@ -63,7 +63,7 @@ def page_data(record: SessionRecord, read_text: ReadText, page_of: ReadText = la
         **_session(record, page_of),
         "functions": functions,
         "graphs": graphs,
-        "breaks": _breaks(record, groups, places),
+        "breaks": _breaks(record, groups, breaks, places),
         "recompiles": _recompiles(record, places),
         "shapes": shape_ledger(record, rows, places),
         "library_skips": [
@@ -191,8 +191,9 @@ def _left_to_python(record: SessionRecord) -> Dict[GraphBreak, int]:
     return found
 
 
-def _breaks(record: SessionRecord, groups: Sequence[List[GraphBreak]], places: PlaceTable) -> List[Data]:
-    numbers = {one: number for number, same in enumerate(groups) for one in same}
+def _breaks(
+    record: SessionRecord, groups: Sequence[List[GraphBreak]], numbers: BreakNumbers, places: PlaceTable
+) -> List[Data]:
     ended: List[List[FrameRecord]] = [[] for _ in groups]
     for frame in record.frames:
         for number in {numbers[one] for one in frame.graph_breaks}:

@@ -54,27 +54,19 @@ class StoryWriter:
 
     def text_of(self, function_key: str) -> str:
         """Return the text of `full_code_for_<function>_<n>.py`; KeyError when the session has no such function."""
-        return _story_text(self._session, function_key, self._paths, self._owners)
-
-
-def render(session: SessionRecord, function_key: str) -> str:
-    """Return the text of one story; KeyError when the session has no such function."""
-    return StoryWriter(session).text_of(function_key)
-
-
-def _story_text(session: SessionRecord, function_key: str, paths: ShortPaths, owners: Owners) -> str:
-    function = paths.function(session.function(function_key))
-    written: dict[str, None] = {}
-    story = _story(session, function, Facts(session, paths, owners), paths, written)
-    story += _guards(session, list(written), paths)
-    code = [*_code_in(session, function, set()), *[line for line in story if line.startswith(SHARED_GUARDS)]]
-    lines = [*_opening(session, function, terms_used("\n".join(code)), paths), *story]
-    text = "\n".join(lines) + "\n"
-    unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_source.Checked)]
-    if unchecked and not python_source.is_module("\n".join(unchecked)):
-        # No piece is known to do this, but a .py file must be Python.
-        text = "\n".join(python_source.comment(text)) + "\n"
-    return text
+        session, paths = self._session, self._paths
+        function = paths.function(session.function(function_key))
+        written: dict[str, None] = {}
+        story = _story(session, function, Facts(session, paths, self._owners), paths, written)
+        story += _guards(session, list(written), paths)
+        code = [*_code_in(session, function, set()), *[line for line in story if line.startswith(SHARED_GUARDS)]]
+        lines = [*_opening(session, function, terms_used("\n".join(code)), paths), *story]
+        text = "\n".join(lines) + "\n"
+        unchecked = [line for line in lines if line and line[0] != "#" and not isinstance(line, python_source.Checked)]
+        if unchecked and not python_source.is_module("\n".join(unchecked)):
+            # No piece is known to do this, but a .py file must be Python.
+            text = "\n".join(python_source.comment(text)) + "\n"
+        return text
 
 
 # ---------------------------------------------------------------- the parts, in order

@@ -7,6 +7,7 @@ name is put in its place: what is folded is the same as if the guards had come o
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from depyf.record.guard_conditions import GuardTest, NoDimensionMarks, SameBody, SameObject, with_subject
@@ -104,8 +105,7 @@ def _marked(form: LayerForm, mark: str) -> Iterator[GuardRecord]:
         if mark == LAYER:
             yield one
         else:
-            test = with_subject(one.test, LAYER, mark)
-            yield GuardRecord(test, one.expression, one.kind, one.location, one.from_torch, one.of_sizes)
+            yield replace(one, test=with_subject(one.test, LAYER, mark))
 
 
 def _is_alike_in_layers(guards: GuardList) -> bool:

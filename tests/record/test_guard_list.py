@@ -25,7 +25,12 @@ from depyf.record.journal import line, replay
 from depyf.record.json_text import JsonText
 from depyf.record.records import FrameRecord, FunctionRecord, GuardRecord, Location, SessionRecord
 from depyf.record.saved_form import GrowingText, from_json, to_json
-from depyf.report.full_code import render
+from depyf.report.full_code import StoryWriter
+
+
+def render(record, key):
+    return StoryWriter(record).text_of(key)
+
 
 OWN, TORCHS = (
     Location("a.py", 3, "f", "y = self.a(x)"),

@@ -25,8 +25,13 @@ from depyf.record.records import (
     Versions,
 )
 from depyf.report.closing_summary import render as summary
-from depyf.report.full_code import render
+from depyf.report.full_code import StoryWriter
 from depyf.text.python_source import WIDTH
+
+
+def render(record, key):
+    return StoryWriter(record).text_of(key)
+
 
 LINE_2 = Location("toy.py", 2, "toy_example", "x = a / (torch.abs(a) + 1)")
 LINE_3 = Location("toy.py", 3, "toy_example", "if b.sum() < 0:")

@@ -291,7 +291,7 @@ def ranks(sessions):
 
 
 def stories(record):
-    return [full_code.render(record, function.key) for function in record.functions]
+    return [full_code.StoryWriter(record).text_of(function.key) for function in record.functions]
 
 
 def summaries(record):

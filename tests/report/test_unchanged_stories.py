@@ -74,7 +74,9 @@ def stories(folder):
 def test_stories_that_are_kept_are_as_they_would_be_written(tmp_path, monkeypatch):
     for calls in CONTEXTS:
         record = run(tmp_path, calls)
-        assert stories(tmp_path) == {one.full_code_file: full_code.render(record, one.key) for one in record.stories}
+        assert stories(tmp_path) == {
+            one.full_code_file: full_code.StoryWriter(record).text_of(one.key) for one in record.stories
+        }
     assert len(record.stories) >= 5
     assert from_json((tmp_path / "manifest.json").read_text()) == record
 

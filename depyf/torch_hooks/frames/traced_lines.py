@@ -16,7 +16,7 @@ from depyf.text.number_ranges import in_ranges
 from depyf.torch_hooks.internals import private_hooks
 
 _ROW = "line_announcer"  # of the table of private hooks
-Line = Tuple[Any, ...]  # file and line, as Dynamo announces it
+Line = Tuple[str, int]
 
 
 class TracedLines:
@@ -36,11 +36,11 @@ class TracedLines:
             return lambda: None
         of_thread = self._of_thread
 
-        def announce(*place: Any, **options: Any) -> Any:  # called for each line of each layer
+        def announce(filename: Any, lineno: Any, *rest: Any, **options: Any) -> Any:  # for each line of each layer
             lines = getattr(of_thread, "lines", None)
             if lines is not None:
-                lines.add(place[:2])
-            return original(*place, **options)
+                lines.add((filename, lineno))
+            return original(filename, lineno, *rest, **options)
 
         kept, replacement = vars(home)[method], staticmethod(announce)
 

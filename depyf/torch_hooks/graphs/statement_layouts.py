@@ -32,7 +32,7 @@ def moved_to_log(code: CodeType, source: str, logged: str, broken: Sequence[str]
         return None
     if not (source.isascii() and logged.isascii()) or "\\" in source:
         return None
-    if any(mark in source and mark * 3 in source for mark in "\"'"):
+    if any(mark * 3 in source for mark in "\"'"):
         return None  # a text of several lines
     lines, shown = source.split("\n"), logged.split("\n")
     signature = f"    def {code.co_name}({', '.join(code.co_varnames[: code.co_argcount])}):"

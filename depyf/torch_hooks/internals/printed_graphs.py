@@ -1,4 +1,4 @@
-"""Print a large graph as torch does, in a third of the time: torch prints each form of its nodes, not each node.
+"""Print a large graph as torch does, in half of the time: torch prints each form of its nodes, not each node.
 
 The graph of a deep model has a few forms of nodes, each many times. The text of a node depends on its target, on those
 of its arguments that are no nodes, on the type of its tensor, and on the line of the user's program; all else in it are
